@@ -1,0 +1,76 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings of every target. Warnings are errors; imports are internal unless they say otherwise.
+let common: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
+/// Settings of the modules that read strangers' bytes: one unsafe expression there fails the build.
+let pure = common + [.strictMemorySafety()]
+
+/// A target below `Sources`.
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = common) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+/// A test target below `Tests`.
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: common)
+}
+
+let package = Package(
+  name: "bearerd",
+  products: [
+    .executable(name: "bearerd", targets: ["bearerd"]),
+    .executable(name: "bearerctl", targets: ["bearerctl"]),
+  ],
+  targets: [
+    // 1: the C libraries, each behind one Swift module
+    .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CLinux"),
+
+    // 1-3: deciding. No C, no Foundation, no clock.
+    module("HTTP1", [], pure),
+    module("Policy", ["HTTP1"], pure),
+    module("Gateway", ["Policy", "HTTP1"], pure),
+
+    // 2-5: doing
+    module("EventLoop", ["CLibuv"]),
+    module("System", ["CLinux"]),
+    module("Configuration", ["Policy", "CYAML"]),
+    module("TLS", ["Policy", "COpenSSL"]),
+    module("Credentials", ["TLS", "Policy", "System"]),
+    module(
+      "Daemon",
+      ["Gateway", "Configuration", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System"]),
+    module("DemoUpstream", ["COpenSSL"]),
+
+    // 6-7: programs
+    .executableTarget(
+      name: "bearerd", dependencies: ["Daemon", "Configuration"], swiftSettings: common),
+    .executableTarget(
+      name: "bearerctl",
+      dependencies: [
+        "Daemon", "Gateway", "Credentials", "Configuration", "Policy", "TLS", "DemoUpstream",
+      ], swiftSettings: common),
+
+    // tests: one folder per module, and the promises of the whole
+    tests("HTTP1Tests", ["HTTP1"]),
+    tests("PolicyTests", ["Policy", "HTTP1"]),
+    tests("GatewayTests", ["Gateway", "Policy", "HTTP1"]),
+    tests("ConfigurationTests", ["Configuration", "Policy", "HTTP1"]),
+    tests("EventLoopTests", ["EventLoop"]),
+    tests("SystemTests", ["System", "CLinux"]),
+    tests("TLSTests", ["TLS", "Policy", "DemoUpstream"]),
+    tests("CredentialsTests", ["Credentials", "TLS", "Policy", "DemoUpstream", "System"]),
+    tests("LayeringTests", []),
+    tests("EndToEnd", ["DemoUpstream"]),
+  ]
+)

@@ -1,0 +1,1 @@
+// see the rooms of this module

@@ -1,0 +1,84 @@
+/// One field line of a head: ranges into the bytes of that head.
+package struct Field: Sendable, Equatable {
+  /// The name as it came, case included.
+  package var name: Range<Int>
+  /// The value without surrounding whitespace.
+  package var value: Range<Int>
+  package var known: KnownField
+
+  package init(name: Range<Int>, value: Range<Int>, known: KnownField) {
+    self.name = name
+    self.value = value
+    self.known = known
+  }
+}
+
+/// HTTP/1.0 or HTTP/1.1. A higher minor version is read as 1.1 (RFC 9110 §2.5); another major one is refused.
+package enum Version: Sendable { case http10, http11 }
+
+/// How the end of a body is found (RFC 9112 §6.3).
+package enum BodyLength: Sendable, Equatable {
+  case none
+  case length(UInt64)
+  case chunked
+  /// Responses only: until the peer closes.
+  case untilClose
+}
+
+/// The head of a request: checked, framed, and kept as the bytes that came.
+package struct RequestHead: Sendable {
+  /// The head as it came, request line and closing empty line included. All ranges point in here.
+  package var bytes: [UInt8] = []
+  package var method: Method = .get
+  package var methodRange = 0..<0
+  /// The request-target as it came: origin-form or asterisk-form. Of an absolute-form target this is the part
+  /// after the authority; the authority itself is `absoluteAuthority`.
+  package var target = 0..<0
+  /// The authority of an absolute-form target, for admission to compare with `Host` (RFC 9112 §3.2.2).
+  package var absoluteAuthority: Range<Int>?
+  package var version = Version.http11
+  package var fields: [Field] = []
+  /// The value of the one Host field. Absent only in HTTP/1.0.
+  package var host: Range<Int>?
+  package var bodyLength = BodyLength.none
+  /// Whether the connection may serve another request after this one (RFC 9112 §9.3).
+  package var isKeepAlive = true
+  /// `Expect: 100-continue` in an HTTP/1.1 request.
+  package var expectsContinue = false
+
+  package init() {}
+}
+
+/// The head of a response: checked; its framing depends on the request (`bodyLength(answering:)`).
+package struct ResponseHead: Sendable {
+  package var bytes: [UInt8] = []
+  /// 100...999.
+  package var status = 0
+  package var reason = 0..<0
+  package var version = Version.http11
+  package var fields: [Field] = []
+  /// What Content-Length and Transfer-Encoding say, before the request's method and the status are considered.
+  package var declaredLength = BodyLength.untilClose
+  package var isKeepAlive = true
+
+  package init() {}
+
+  /// The body that follows this head (RFC 9112 §6.3): none after HEAD, 1xx, 204 and 304.
+  package func bodyLength(answering method: Method) -> BodyLength {
+    if method == .head || status < 200 || status == 204 || status == 304 { return .none }
+    return declaredLength
+  }
+}
+
+/// Request methods that something here depends on; the bytes of `other` stand in the head.
+package enum Method: UInt8, Sendable, CaseIterable {
+  case get, head, post, put, delete, patch, options, trace, connect, other
+
+  /// Safe to send again when nothing of a response came (RFC 9110 §9.2.2). Unknown methods are not.
+  package var isIdempotent: Bool {
+    switch self {
+    case .get, .head, .put, .delete, .options, .trace: true
+    case .post, .patch, .connect, .other: false
+    }
+  }
+}

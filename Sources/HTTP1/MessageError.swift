@@ -1,0 +1,31 @@
+/// Why a message was refused. `RemoteProtocolError` in other libraries: the peer broke HTTP, not we.
+package struct MessageError: Error, Sendable, Equatable {
+  package enum Reason: String, Sendable, CaseIterable {
+    case badRequestLine, badMethod, badTarget, fragmentInTarget, userinfoInTarget, targetTooLong
+    case badStatusLine, unsupportedVersion
+    case badFieldName, spaceBeforeColon, badFieldValue, obsoleteFolding, bareCarriageReturn, bareLineFeed
+    case headTooLarge, tooManyFields
+    case missingHost, duplicateHost, badHost
+    case badContentLength, duplicateContentLength, lengthWithTransferEncoding
+    case badTransferEncoding, unknownTransferCoding, transferEncodingInHTTP10
+    case unknownExpectation
+    case badChunkSize, chunkLineTooLong, badChunkEnd, badTrailer, trailersTooLarge
+    case closedInHead, closedInBody
+  }
+
+  package let reason: Reason
+
+  package init(_ reason: Reason) { self.reason = reason }
+
+  /// The status that answers a request with this error.
+  package var status: Int {
+    switch reason {
+    case .targetTooLong: 414
+    case .headTooLarge, .tooManyFields, .trailersTooLarge: 431
+    case .unsupportedVersion: 505
+    case .unknownTransferCoding: 501
+    case .unknownExpectation: 417
+    default: 400
+    }
+  }
+}

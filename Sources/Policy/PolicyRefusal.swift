@@ -1,0 +1,23 @@
+/// Every "no" of policy. Gateway's table gives each its status, type and words.
+package enum PolicyRefusal: Error, Sendable, Equatable {
+  // admission
+  case callerUnknown
+  case callerNotAllowed(uid: UInt32)
+  case hostNotAllowed
+  case authorityMismatch
+  case originNotAllowed
+  case crossSite
+  case methodNotSupported
+  // target
+  case badPath
+  case dotSegment
+  case forbiddenCharacter
+  case badEscape
+  case fragment
+  case ambiguousPath
+  // rules
+  case noService
+  case noRule(service: Int)
+  case denied(service: Int, rule: Int)
+  case callerNotAllowedHere(service: Int, uid: UInt32)
+}
