@@ -1,26 +1,133 @@
 /// Takes a body apart, piece by piece, restartable at every byte. Holds no body bytes; of trailers it keeps the bytes.
+/// After an error it is done.
 package struct BodyReader: Sendable {
   package enum Step: Equatable, Sendable {
     /// All of the input is consumed; the body goes on.
     case needsMore
-    /// These bytes of the input are body.
+    /// These bytes of the input are body. Never empty.
     case data(Range<Int>)
     /// The body ended; the rest of the input, from `position`, belongs to what follows.
     case end
   }
 
-  package private(set) var isComplete = false
-  /// Trailer fields, once complete: ranges into `trailerBytes`. Framing, routing and credential names are refused.
-  package private(set) var trailers: [Field] = []
-  package private(set) var trailerBytes: [UInt8] = []
+  /// Whether the body has ended; true with its last bytes where its length is known, and for an empty body from the
+  /// start.
+  package var isComplete: Bool {
+    switch state {
+    case .length(0), .ended: true
+    case .length, .untilClose, .chunkLine, .chunkData, .chunkEnd, .trailersStart, .trailersEnd, .trailers: false
+    }
+  }
 
-  package init(_ length: BodyLength) {}
+  /// Trailer fields, once complete: ranges into `trailerBytes`. Framing, routing and credential names are refused.
+  package var trailers: [Field] { trailerSection?.fields ?? [] }
+  package var trailerBytes: [UInt8] { trailerSection?.bytes ?? [] }
+
+  private enum State: Sendable {
+    case length(UInt64)
+    case untilClose
+    case chunkLine
+    case chunkData(UInt64)
+    /// The line end behind the data; `true` when its CR came.
+    case chunkEnd(Bool)
+    case trailersStart
+    case trailersEnd
+    case trailers
+    case ended
+  }
+
+  private var state: State
+  private var chunkLine = ChunkLine()
+  /// nil as long as there are none, so that bodies without trailers allocate nothing.
+  private var trailerSection: TrailerSection?
+
+  package init(_ length: BodyLength) {
+    switch length {
+    case .none: state = .length(0)
+    case .length(let count): state = .length(count)
+    case .chunked: state = .chunkLine
+    case .untilClose: state = .untilClose
+    }
+  }
 
   /// Advances `position` within `input`. After `.end` it is not called again.
   package mutating func next(
     _ input: Span<UInt8>, position: inout Int
-  ) throws(MessageError) -> Step { fatalError() }
+  ) throws(MessageError) -> Step {
+    while true {
+      switch state {
+      case .length(0), .ended:
+        state = .ended
+        return .end
+
+      case .untilClose:
+        guard position < input.count else { return .needsMore }
+        let start = position
+        position = input.count
+        return .data(start..<position)
+
+      case .length(let remaining):
+        guard let data = Self.take(remaining, input.count, &position) else { return .needsMore }
+        state = .length(remaining &- UInt64(data.count))
+        return .data(data)
+
+      case .chunkData(let remaining):
+        guard let data = Self.take(remaining, input.count, &position) else { return .needsMore }
+        let rest = remaining &- UInt64(data.count)
+        state = rest == 0 ? .chunkEnd(false) : .chunkData(rest)
+        return .data(data)
+
+      case .chunkEnd(let hasReturn):
+        guard position < input.count else { return .needsMore }
+        guard input[position] == (hasReturn ? Byte.lineFeed : Byte.carriageReturn) else {
+          throw MessageError(.badChunkEnd)
+        }
+        position &+= 1
+        state = hasReturn ? .chunkLine : .chunkEnd(true)
+
+      case .chunkLine:
+        guard let size = try chunkLine.next(input, &position) else { return .needsMore }
+        state = size == 0 ? .trailersStart : .chunkData(size)
+
+      case .trailersStart:
+        guard position < input.count else { return .needsMore }
+        if input[position] == Byte.carriageReturn {
+          position &+= 1
+          state = .trailersEnd
+        } else {
+          trailerSection = TrailerSection()
+          state = .trailers
+        }
+
+      case .trailersEnd:
+        guard position < input.count else { return .needsMore }
+        guard input[position] == Byte.lineFeed else { throw MessageError(.bareCarriageReturn) }
+        position &+= 1
+        state = .ended
+
+      case .trailers:
+        guard try trailerSection?.next(input, &position) ?? true else { return .needsMore }
+        state = .ended
+      }
+    }
+  }
 
   /// The peer closed. Fine when complete or `untilClose`, else `closedInBody`.
-  package mutating func inputEnded() throws(MessageError) { fatalError() }
+  package mutating func inputEnded() throws(MessageError) {
+    switch state {
+    case .length(0), .untilClose, .ended: state = .ended
+    case .length, .chunkLine, .chunkData, .chunkEnd, .trailersStart, .trailersEnd, .trailers:
+      throw MessageError(.closedInBody)
+    }
+  }
+
+  /// - Returns: as many bytes as there are and belong to the body; nil for none.
+  @inline(__always)
+  private static func take(_ remaining: UInt64, _ count: Int, _ position: inout Int) -> Range<Int>? {
+    guard position < count else { return nil }
+    let start = position
+    let taken = Swift.min(remaining, UInt64(truncatingIfNeeded: count &- start))
+    position = start &+ Int(truncatingIfNeeded: taken)
+    return start..<position
+  }
 }

@@ -6,18 +6,34 @@ extension [UInt8] {
     }
   }
 
+  /// The text in UTF-8. Copies; a literal costs no allocation.
+  package mutating func append(_ text: String) {
+    append(text.utf8.span)
+  }
+
+  /// The text in UTF-8. More than 15 bytes cost an allocation; a literal takes the other one by itself.
   package mutating func append(_ text: StaticString) {
-    append(contentsOf: text.description.utf8)
+    append(text.description)
   }
 
   /// The number in decimal digits.
   package mutating func append(decimal number: UInt64) {
-    let start = count
-    var rest = number
+    var divisor: UInt64 = 1
+    while number / divisor >= 10 { divisor &*= 10 }
     repeat {
-      append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
-      rest /= 10
-    } while rest > 0
-    self[start...].reverse()
+      append(Byte.zero &+ UInt8(truncatingIfNeeded: number / divisor % 10))
+      divisor /= 10
+    } while divisor > 0
+  }
+
+  /// The number in lower-case hexadecimal digits.
+  package mutating func append(hexadecimal number: UInt64) {
+    var shift = number == 0 ? 0 : (63 &- UInt64(number.leadingZeroBitCount)) & ~3
+    while true {
+      let digit = UInt8(truncatingIfNeeded: number >> shift) & 0xF
+      append(digit < 10 ? Byte.zero &+ digit : 0x57 &+ digit)
+      if shift == 0 { return }
+      shift &-= 4
+    }
   }
 }

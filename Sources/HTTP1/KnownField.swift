@@ -15,5 +15,43 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   case accept, acceptEncoding, contentType, userAgent, date, server
 
   /// The name in its usual spelling, `""` for `other`.
-  package var name: String { "" }  // filled by HeadReader's author
+  package var name: String {
+    switch self {
+    case .other: ""
+    case .host: "Host"
+    case .connection: "Connection"
+    case .contentLength: "Content-Length"
+    case .transferEncoding: "Transfer-Encoding"
+    case .te: "TE"
+    case .trailer: "Trailer"
+    case .upgrade: "Upgrade"
+    case .keepAlive: "Keep-Alive"
+    case .proxyConnection: "Proxy-Connection"
+    case .expect: "Expect"
+    case .via: "Via"
+    case .maxForwards: "Max-Forwards"
+    case .authorization: "Authorization"
+    case .proxyAuthorization: "Proxy-Authorization"
+    case .wwwAuthenticate: "WWW-Authenticate"
+    case .proxyAuthenticate: "Proxy-Authenticate"
+    case .authenticationInfo: "Authentication-Info"
+    case .proxyAuthenticationInfo: "Proxy-Authentication-Info"
+    case .cookie: "Cookie"
+    case .setCookie: "Set-Cookie"
+    case .origin: "Origin"
+    case .referer: "Referer"
+    case .secFetchSite: "Sec-Fetch-Site"
+    case .secFetchMode: "Sec-Fetch-Mode"
+    case .location: "Location"
+    case .contentLocation: "Content-Location"
+    case .link: "Link"
+    case .refresh: "Refresh"
+    case .accept: "Accept"
+    case .acceptEncoding: "Accept-Encoding"
+    case .contentType: "Content-Type"
+    case .userAgent: "User-Agent"
+    case .date: "Date"
+    case .server: "Server"
+    }
+  }
 }

@@ -27,12 +27,15 @@ package enum BodyLength: Sendable, Equatable {
 
 /// The head of a request: checked, framed, and kept as the bytes that came.
 package struct RequestHead: Sendable {
-  /// The head as it came, request line and closing empty line included. All ranges point in here.
+  /// The head as it came, request line and closing empty line included; behind it, where an absolute-form target has
+  /// no path of its own, the `target` that it means. All ranges point in here.
   package var bytes: [UInt8] = []
   package var method: Method = .get
   package var methodRange = 0..<0
   /// The request-target as it came: origin-form or asterisk-form. Of an absolute-form target this is the part
-  /// after the authority; the authority itself is `absoluteAuthority`.
+  /// after the authority, `/` before it if it has no path, `*` if it has none and the method is OPTIONS (RFC 9112
+  /// §3.2); the authority itself is `absoluteAuthority`. Of CONNECT it is the authority-form, with its port.
+  /// Never empty: visible ASCII without `#`.
   package var target = 0..<0
   /// The authority of an absolute-form target, for admission to compare with `Host` (RFC 9112 §3.2.2).
   package var absoluteAuthority: Range<Int>?
@@ -59,6 +62,8 @@ package struct ResponseHead: Sendable {
   package var fields: [Field] = []
   /// What Content-Length and Transfer-Encoding say, before the request's method and the status are considered.
   package var declaredLength = BodyLength.untilClose
+  /// Whether the connection may serve another request after this response (RFC 9112 §9.3). Never where the close of
+  /// the connection ends the body, and never where a body is declared that cannot come.
   package var isKeepAlive = true
 
   package init() {}
@@ -67,6 +72,18 @@ package struct ResponseHead: Sendable {
   package func bodyLength(answering method: Method) -> BodyLength {
     if method == .head || status < 200 || status == 204 || status == 304 { return .none }
     return declaredLength
+  }
+
+  /// Whether both sides agree where this response ends, whatever the request's method was. A 204 that declares a body
+  /// may be followed by one (RFC 9112 §6.3 says that there is none): what came next could not be trusted. Of a HEAD
+  /// response without length it is not known here that it has no body.
+  var hasClearEnd: Bool {
+    switch declaredLength {
+    case .untilClose: status < 200 || status == 204 || status == 304
+    case .chunked: status != 204
+    case .length(let length): status != 204 || length == 0
+    case .none: true
+    }
   }
 }
 

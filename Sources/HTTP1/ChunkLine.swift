@@ -1,0 +1,109 @@
+/// The line before a chunk (RFC 9112 §7.1), byte by byte:
+/// `chunk-size *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] ) CRLF`.
+/// Extensions are checked and dropped: nobody relays them, but they have hidden line ends from other parsers.
+struct ChunkLine: Sendable {
+  private enum State {
+    case size, blankBeforeSemicolon
+    case nameStart, name, blankAfterName
+    case valueStart, value, quoted, escaped, afterQuoted
+    case lineFeed
+  }
+
+  private var state = State.size
+  private var size: UInt64 = 0
+  private var digits = 0
+  /// Of this line.
+  private var bytes = 0
+  /// Of all lines of the body: all that is not size or line end.
+  private var extensionBytes = 0
+
+  /// Advances `position`.
+  ///
+  /// - Returns: the size, or nil when the end of the line has not come yet.
+  mutating func next(_ input: Span<UInt8>, _ position: inout Int) throws(MessageError) -> UInt64? {
+    while position < input.count {
+      let byte = input[position]
+      position &+= 1
+      bytes &+= 1
+      if state == .lineFeed {
+        guard byte == Byte.lineFeed else { throw MessageError(.bareCarriageReturn) }
+        defer { startOver() }
+        return size
+      }
+      guard bytes <= Self.lineBytes, extensionBytes <= Self.allExtensionBytes else {
+        throw MessageError(.chunkLineTooLong)
+      }
+      if byte == Byte.lineFeed { throw MessageError(.bareLineFeed) }
+      if byte == Byte.carriageReturn {
+        guard mayEnd else { throw MessageError(.badChunkSize) }
+        state = .lineFeed
+      } else if state == .size, let digit = Grammar.hexDigit(byte) {
+        try takeDigit(digit)
+      } else {
+        extensionBytes &+= 1
+        guard let next = following(byte) else { throw MessageError(.badChunkSize) }
+        state = next
+      }
+    }
+    return nil
+  }
+
+  private var mayEnd: Bool {
+    switch state {
+    case .size: digits > 0
+    case .name, .value, .afterQuoted: true
+    case .blankBeforeSemicolon, .nameStart, .blankAfterName, .valueStart, .quoted, .escaped, .lineFeed: false
+    }
+  }
+
+  /// Sizes fit in an `Int64`, like lengths.
+  private mutating func takeDigit(_ digit: UInt8) throws(MessageError) {
+    digits &+= 1
+    guard digits <= Self.sizeDigits, size <= UInt64(Int64.max) >> 4 else { throw MessageError(.badChunkSize) }
+    size = size << 4 | UInt64(digit)
+  }
+
+  /// The state after a byte of an extension, nil where it cannot stand.
+  private func following(_ byte: UInt8) -> State? {
+    let isBlank = Grammar.isBlank(byte)
+    switch state {
+    case .size:
+      guard digits > 0 else { return nil }
+      return isBlank ? .blankBeforeSemicolon : byte == Byte.semicolon ? .nameStart : nil
+    case .blankBeforeSemicolon, .afterQuoted:
+      return isBlank ? .blankBeforeSemicolon : byte == Byte.semicolon ? .nameStart : nil
+    case .nameStart:
+      return isBlank ? .nameStart : Grammar.isToken(byte) ? .name : nil
+    case .name:
+      if Grammar.isToken(byte) { return .name }
+      return isBlank ? .blankAfterName : byte == Byte.equals ? .valueStart : byte == Byte.semicolon ? .nameStart : nil
+    case .blankAfterName:
+      return isBlank ? .blankAfterName : byte == Byte.equals ? .valueStart : byte == Byte.semicolon ? .nameStart : nil
+    case .valueStart:
+      return isBlank ? .valueStart : byte == Byte.quote ? .quoted : Grammar.isToken(byte) ? .value : nil
+    case .value:
+      if Grammar.isToken(byte) { return .value }
+      return isBlank ? .blankBeforeSemicolon : byte == Byte.semicolon ? .nameStart : nil
+    case .quoted:
+      if Grammar.isQuotedText(byte) { return .quoted }
+      return byte == Byte.quote ? .afterQuoted : byte == Byte.backslash ? .escaped : nil
+    case .escaped:
+      return Grammar.isValue(byte) ? .quoted : nil
+    case .lineFeed:
+      return nil
+    }
+  }
+
+  private mutating func startOver() {
+    state = .size
+    size = 0
+    digits = 0
+    bytes = 0
+  }
+
+  private static var sizeDigits: Int { 16 }
+  /// With its CR.
+  private static var lineBytes: Int { 256 }
+  /// A body of tiny chunks with long extensions costs much more to read than to send.
+  private static var allExtensionBytes: Int { 16_384 }
+}

@@ -1,0 +1,68 @@
+/// Finds the `KnownField` of a name in a hash table that is built once from the names themselves.
+///
+/// The key is what the name scanner has in a register when it reaches the colon: the last eight bytes, in lower case,
+/// and the length. A reader keeps the table, because a lazily initialised global costs a call per access.
+struct KnownNames: Sendable {
+  static let all = KnownNames()
+
+  private struct Entry: Sendable {
+    var tail: UInt64 = 0
+    var count = 0
+    /// Where the whole name begins in `text`.
+    var start = 0
+    var field = KnownField.other
+  }
+
+  private var entries = [Entry](repeating: Entry(), count: 1 << bits)
+  private var text: [UInt8] = []
+
+  private init() {
+    for field in KnownField.allCases where field != .other {
+      let start = text.count
+      var tail: UInt64 = 0
+      for byte in field.name.utf8 {
+        let folded = Grammar.foldedToken[Int(byte)]
+        text.append(folded)
+        tail = tail << 8 | UInt64(folded)
+      }
+      var slot = Self.slot(tail)
+      while entries[slot].count != 0 { slot = (slot &+ 1) & Self.mask }
+      entries[slot] = Entry(tail: tail, count: text.count - start, start: start, field: field)
+    }
+  }
+
+  /// - Parameters:
+  ///   - range: the name, which holds tokens only and is not empty.
+  ///   - tail: its last eight bytes in lower case, the last one lowest.
+  @inline(__always)
+  func field(_ range: Range<Int>, of bytes: Span<UInt8>, tail: UInt64) -> KnownField {
+    var slot = Self.slot(tail)
+    while true {
+      let entry = entries[slot]
+      if entry.count == 0 { return .other }
+      if entry.tail == tail && entry.count == range.count && beginsAlike(range, of: bytes, entry) { return entry.field }
+      slot = (slot &+ 1) & Self.mask
+    }
+  }
+
+  /// Whether all but the last eight bytes are those of the entry, which has as many.
+  @inline(__always)
+  private func beginsAlike(_ range: Range<Int>, of bytes: Span<UInt8>, _ entry: Entry) -> Bool {
+    let rest = entry.count &- 8
+    var index = 0
+    while index < rest {
+      if Grammar.foldedToken[Int(bytes[range.lowerBound &+ index])] != text[entry.start &+ index] { return false }
+      index &+= 1
+    }
+    return true
+  }
+
+  /// The table stays a quarter full, so that most names that nobody knows meet an empty slot at once.
+  private static var bits: Int { 7 }
+  private static var mask: Int { (1 << bits) &- 1 }
+
+  @inline(__always)
+  private static func slot(_ tail: UInt64) -> Int {
+    Int(truncatingIfNeeded: (tail &* 0x9E37_79B9_7F4A_7C15) >> UInt64(64 &- bits))
+  }
+}

@@ -1,0 +1,208 @@
+/// The request line (RFC 9112 §3), restartable at every byte. Method and version are short and bounded, so they are
+/// read again from their start when they came in pieces; the target is not.
+struct RequestLine: Sendable {
+  private(set) var method = Method.other
+  private(set) var methodRange = 0..<0
+  private(set) var target = 0..<0
+  private(set) var version = Version.http11
+
+  private enum Phase { case method, target, version }
+  private var phase = Phase.method
+  private var position = 0
+
+  /// - Returns: the position behind the line, or nil when its end has not come yet.
+  @inline(__always)
+  mutating func scan(_ bytes: Span<UInt8>, targetLimit: Int) throws(MessageError) -> Int? {
+    switch phase {
+    case .method:
+      guard try scanMethod(bytes) else { return nil }
+      phase = .target
+      fallthrough
+    case .target:
+      guard try scanTarget(bytes, limit: targetLimit) else { return nil }
+      phase = .version
+      fallthrough
+    case .version:
+      return try scanVersion(bytes)
+    }
+  }
+
+  @inline(__always)
+  private mutating func scanMethod(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
+    var end = 0
+    var word: UInt64 = 0
+    while end < bytes.count, Grammar.isToken(bytes[end]) {
+      guard end < Self.methodBytes else { throw MessageError(.badMethod) }
+      word = word << 8 | UInt64(bytes[end])
+      end &+= 1
+    }
+    guard end < bytes.count else { return false }
+    guard bytes[end] == Byte.space, end > 0 else {
+      if bytes[end] == Byte.lineFeed { throw MessageError(.bareLineFeed) }
+      throw MessageError(bytes[end] == Byte.carriageReturn ? .badRequestLine : .badMethod)
+    }
+    method = end <= 8 ? Method(word) : .other
+    methodRange = 0..<end
+    position = end &+ 1
+    return true
+  }
+
+  @inline(__always)
+  private mutating func scanTarget(_ bytes: Span<UInt8>, limit: Int) throws(MessageError) -> Bool {
+    let start = methodRange.upperBound &+ 1
+    let (sum, overflows) = start.addingReportingOverflow(limit)
+    let furthest = overflows ? bytes.count : Swift.min(sum, bytes.count)
+    var position = self.position
+    while position < furthest, Grammar.isTarget(bytes[position]) { position &+= 1 }
+    self.position = position
+    guard position < bytes.count else { return false }
+    let byte = bytes[position]
+    if byte == Byte.space {
+      guard position > start else { throw MessageError(.badRequestLine) }
+      target = start..<position
+      return true
+    }
+    if position == sum { throw MessageError(.targetTooLong) }
+    if byte == Byte.carriageReturn {
+      // `GET /` and the end of the line: HTTP/0.9.
+      guard position &+ 1 < bytes.count else { return false }
+      throw MessageError(bytes[position &+ 1] == Byte.lineFeed ? .unsupportedVersion : .bareCarriageReturn)
+    }
+    if byte == Byte.lineFeed { throw MessageError(.bareLineFeed) }
+    throw MessageError(byte == Self.hash ? .fragmentInTarget : .badTarget)
+  }
+
+  @inline(__always)
+  private mutating func scanVersion(_ bytes: Span<UInt8>) throws(MessageError) -> Int? {
+    let start = target.upperBound &+ 1
+    guard let version = try Version(bytes, at: start, orThrow: .badRequestLine) else { return nil }
+    self.version = version
+    let end = start &+ Version.bytes
+    guard end < bytes.count else { return nil }
+    guard bytes[end] == Byte.carriageReturn else {
+      throw MessageError(bytes[end] == Byte.lineFeed ? .bareLineFeed : .badRequestLine)
+    }
+    guard end &+ 1 < bytes.count else { return nil }
+    guard bytes[end &+ 1] == Byte.lineFeed else { throw MessageError(.bareCarriageReturn) }
+    return end &+ 2
+  }
+
+  /// The longest registered method has 17.
+  private static var methodBytes: Int { 32 }
+  private static var hash: UInt8 { 0x23 }
+}
+
+/// The status line (RFC 9112 §4), restartable at every byte.
+struct StatusLine: Sendable {
+  private(set) var version = Version.http11
+  private(set) var status = 0
+  private(set) var reason = 0..<0
+  /// Where the reason phrase goes on; 0 before it.
+  private var position = 0
+
+  /// - Returns: the position behind the line, or nil when its end has not come yet.
+  mutating func scan(_ bytes: Span<UInt8>) throws(MessageError) -> Int? {
+    if position == 0 {
+      guard try scanStatus(bytes) else { return nil }
+    }
+    var end = position
+    while end < bytes.count, Grammar.isValue(bytes[end]) { end &+= 1 }
+    position = end
+    guard end < bytes.count else { return nil }
+    guard bytes[end] == Byte.carriageReturn else {
+      throw MessageError(bytes[end] == Byte.lineFeed ? .bareLineFeed : .badStatusLine)
+    }
+    guard end &+ 1 < bytes.count else { return nil }
+    guard bytes[end &+ 1] == Byte.lineFeed else { throw MessageError(.bareCarriageReturn) }
+    reason = reason.lowerBound..<end
+    return end &+ 2
+  }
+
+  /// `HTTP/1.1 200 `; the last space may be absent with the reason (many servers do it).
+  private mutating func scanStatus(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
+    guard let version = try Version(bytes, at: 0, orThrow: .badStatusLine) else { return false }
+    self.version = version
+    let space = Version.bytes
+    guard space < bytes.count else { return false }
+    guard bytes[space] == Byte.space else { throw MessageError(.badStatusLine) }
+    var status = 0
+    var end = space &+ 1
+    while end < space &+ 4 {
+      guard end < bytes.count else { return false }
+      guard Grammar.isDigit(bytes[end]) else { throw MessageError(.badStatusLine) }
+      status = status &* 10 &+ Int(bytes[end] &- Byte.zero)
+      guard status > 0 else { throw MessageError(.badStatusLine) }
+      end &+= 1
+    }
+    guard end < bytes.count else { return false }
+    self.status = status
+    switch bytes[end] {
+    case Byte.space: position = end &+ 1
+    case Byte.carriageReturn: position = end
+    case Byte.lineFeed: throw MessageError(.bareLineFeed)
+    default: throw MessageError(.badStatusLine)
+    }
+    reason = position..<position
+    return true
+  }
+}
+
+extension Version {
+  /// The length of `HTTP/1.1`.
+  static var bytes: Int { 8 }
+
+  /// Reads eight bytes; nil when they have not come yet. What came is checked.
+  @inline(__always)
+  fileprivate init?(_ bytes: Span<UInt8>, at start: Int, orThrow reason: MessageError.Reason) throws(MessageError) {
+    let available = Swift.min(bytes.count &- start, Self.bytes)
+    var word: UInt64 = 0
+    var index = 0
+    while index < available {
+      let byte = bytes[start &+ index]
+      word = word << 8 | UInt64(byte)
+      index &+= 1
+    }
+    if available == Self.bytes && word == Self.http11Word {
+      self = .http11
+      return
+    }
+    index = 0
+    while index < available {
+      let byte = bytes[start &+ index]
+      let expected = UInt8(truncatingIfNeeded: Self.http11Word >> UInt64(56 &- 8 &* index))
+      switch index {
+      case 5:
+        guard Grammar.isDigit(byte) else { throw MessageError(reason) }
+        guard byte == expected else { throw MessageError(.unsupportedVersion) }
+      case 7:
+        guard Grammar.isDigit(byte) else { throw MessageError(reason) }
+      default:
+        guard byte == expected else { throw MessageError(reason) }
+      }
+      index &+= 1
+    }
+    guard available == Self.bytes else { return nil }
+    self = bytes[start &+ 7] == Byte.zero ? .http10 : .http11
+  }
+
+  /// `HTTP/1.1`
+  private static var http11Word: UInt64 { 0x4854_5450_2F31_2E31 }
+}
+
+extension Method {
+  /// - Parameter word: a name of at most eight bytes, the last one lowest. Methods are case-sensitive (RFC 9110 §9.1).
+  fileprivate init(_ word: UInt64) {
+    switch word {
+    case 0x47_4554: self = .get
+    case 0x4845_4144: self = .head
+    case 0x504F_5354: self = .post
+    case 0x50_5554: self = .put
+    case 0x4445_4C45_5445: self = .delete
+    case 0x50_4154_4348: self = .patch
+    case 0x4F_5054_494F_4E53: self = .options
+    case 0x54_5241_4345: self = .trace
+    case 0x43_4F4E_4E45_4354: self = .connect
+    default: self = .other
+    }
+  }
+}

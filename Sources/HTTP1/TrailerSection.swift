@@ -1,0 +1,75 @@
+/// The trailer section of a chunked body (RFC 9112 §7.1.2), kept until somebody has written it elsewhere.
+struct TrailerSection: Sendable {
+  private(set) var bytes: [UInt8] = []
+  private(set) var fields: [Field] = []
+  private var lines = FieldLines(at: 0)
+  private let names = KnownNames.all
+
+  /// Advances `position`.
+  ///
+  /// - Returns: whether the section has ended.
+  mutating func next(_ input: Span<UInt8>, _ position: inout Int) throws(MessageError) -> Bool {
+    while position < input.count {
+      // Line by line, so that no byte of what follows the section is taken.
+      var end = position
+      let furthest = position &+ Swift.min(input.count &- position, Self.sectionBytes &- bytes.count)
+      guard end < furthest else { throw MessageError(.trailersTooLarge) }
+      while end < furthest, input[end] != Byte.lineFeed { end &+= 1 }
+      if end < furthest { end &+= 1 }
+      bytes.append(input.extracting(position..<end))
+      position = end
+      if try takeLines() { return true }
+    }
+    return false
+  }
+
+  private mutating func takeLines() throws(MessageError) -> Bool {
+    var lines = self.lines
+    while true {
+      switch try lines.next(bytes.span, names) {
+      case .needsMore:
+        self.lines = lines
+        return false
+      case .end: return true
+      case .field(let field):
+        guard fields.count < Self.fieldCount else { throw MessageError(.trailersTooLarge) }
+        guard Self.isAllowed(field, of: bytes.span) else { throw MessageError(.badTrailer) }
+        fields.append(field)
+      }
+    }
+  }
+
+  /// RFC 9110 §6.5.1: nothing that frames, routes, authenticates, or says how a body is to be read; nothing either that
+  /// some server might take for it (T14). Names that only a configuration knows are for those who know it.
+  private static func isAllowed(_ field: Field, of bytes: Span<UInt8>) -> Bool {
+    for known in KnownField.allCases where known != .other && known != .link {
+      if FieldName.resembles(field.name, of: bytes, known.foldedName) { return false }
+    }
+    for name in forbiddenNames where FieldName.resembles(field.name, of: bytes, name) { return false }
+    for prefix in forbiddenPrefixes where FieldName.resembles(field.name, of: bytes, prefix: prefix) { return false }
+    return true
+  }
+
+  private static var forbiddenNames: [String] {
+    [
+      "age", "api-key", "cache-control", "content-encoding", "content-language", "content-range",
+      "cookie2", "date", "expires", "forwarded", "if-match", "if-modified-since", "if-none-match", "if-range",
+      "if-unmodified-since", "pragma", "private-token", "range", "retry-after", "set-cookie2", "sudo", "vary",
+      "warning",
+      "x-api-key", "x-auth-token", "x-http-method", "x-http-method-override", "x-method-override", "x-original-url",
+      "x-real-ip", "x-rewrite-url",
+    ]
+  }
+
+  private static var forbiddenPrefixes: [String] {
+    ["access-control-", "impersonate-", "proxy-", "sec-", "x-forwarded-", "x-impersonate-"]
+  }
+
+  private static var fieldCount: Int { 128 }
+  private static var sectionBytes: Int { 8_192 }
+}
+
+extension KnownField {
+  /// Allocates: for names that are looked at rarely.
+  fileprivate var foldedName: String { name.lowercased() }
+}

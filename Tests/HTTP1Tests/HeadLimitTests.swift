@@ -1,0 +1,73 @@
+import HTTP1
+import Testing
+
+@Suite("Limits of a head")
+struct HeadLimitTests {
+  private func limits(_ change: (inout HeadLimits) -> Void) -> HeadLimits {
+    var limits = HeadLimits()
+    change(&limits)
+    return limits
+  }
+
+  @Test("a head of exactly the limit is read, one byte more is 431, at every split")
+  func headBytes() {
+    let text = Array("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+    #expect(refusal(of: text, limits: limits { $0.headBytes = text.count }) == nil)
+    let error = refusal(of: text, limits: limits { $0.headBytes = text.count - 1 })
+    #expect(error?.reason == .headTooLarge)
+    #expect(error?.status == 431)
+  }
+
+  @Test("a head that goes on is refused at the limit, not at its end")
+  func headBytesEarly() {
+    let limits = limits { $0.headBytes = 100 }
+    let text = Array("GET / HTTP/1.1\r\nHost: a\r\nX: ".utf8) + [UInt8](repeating: 0x61, count: 1_000)
+    #expect(bytesBeforeRefusal(text, limits: limits) == 100)
+    #expect(bytesBeforeRefusal([UInt8](repeating: 0x0D, count: 3), limits: limits) == 2)
+    let lines = [[UInt8]](repeating: [0x0D, 0x0A], count: 100).flatMap { $0 }
+    #expect(bytesBeforeRefusal(lines, limits: limits) == 100)
+  }
+
+  @Test("a bad byte behind the limit does not change the reason")
+  func badByteBehindLimit() {
+    let text = Array("GET / HTTP/1.1\r\nHost: a\r\nX: aaaa\0\r\n\r\n".utf8)
+    #expect(refusal(of: text, limits: limits { $0.headBytes = 32 })?.reason == .headTooLarge)
+    #expect(refusal(of: text, limits: limits { $0.headBytes = 33 })?.reason == .badFieldValue)
+  }
+
+  @Test("targets")
+  func targetBytes() {
+    let text = Array("GET /abcdefg HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+    #expect(refusal(of: text, limits: limits { $0.targetBytes = 8 }) == nil)
+    #expect(refusal(of: text, limits: limits { $0.targetBytes = Int.max }) == nil)
+    let error = refusal(of: text, limits: limits { $0.targetBytes = 7 })
+    #expect(error?.reason == .targetTooLong)
+    #expect(error?.status == 414)
+    #expect(bytesBeforeRefusal(text, limits: limits { $0.targetBytes = 7 }) == 12)
+  }
+
+  @Test("fields")
+  func fields() {
+    let text = Array("GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\nY: 2\r\n\r\n".utf8)
+    #expect(refusal(of: text, limits: limits { $0.fields = 3 }) == nil)
+    let error = refusal(of: text, limits: limits { $0.fields = 2 })
+    #expect(error?.reason == .tooManyFields)
+    #expect(error?.status == 431)
+  }
+
+  @Test("the defaults hold for a request and a response")
+  func defaults() {
+    let line = Array("X: 1\r\n".utf8)
+    let start = Array("GET / HTTP/1.1\r\nHost: a\r\n".utf8)
+    let many = start + Array([[UInt8]](repeating: line, count: 128).joined())
+    var head = RequestHead()
+    #expect(throws: MessageError(.tooManyFields)) { _ = try readRequest(many, cutAt: [many.count], into: &head) }
+    let long = start + Array("X: ".utf8) + [UInt8](repeating: 0x61, count: 65_536)
+    #expect(throws: MessageError(.headTooLarge)) { _ = try readRequest(long, cutAt: [long.count], into: &head) }
+    var response = ResponseHead()
+    let answer = Array("HTTP/1.1 200 ".utf8) + [UInt8](repeating: 0x61, count: 65_536)
+    #expect(throws: MessageError(.headTooLarge)) {
+      _ = try readResponse(answer, cutAt: [answer.count], into: &response)
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import HTTP1
+import Testing
+
+/// How a test feeds one text to a reader: the ends of the pieces, the last one being the whole.
+func waysToCut(_ count: Int) -> [[Int]] {
+  [[count], Array(1...max(count, 1))] + (0..<count).map { [$0, count] }
+}
+
+/// A head as text, with what a reader made of it.
+struct ReadRequest: Equatable, CustomStringConvertible {
+  var method: String
+  var target: String
+  var authority: String?
+  var version = Version.http11
+  var host: String?
+  var fields: [String]
+  var body = BodyLength.none
+  var isKeepAlive = true
+  var expectsContinue = false
+
+  var description: String {
+    "\(method) \(target) \(authority ?? "-") \(version) host=\(host ?? "-") \(body) keep=\(isKeepAlive) "
+      + "expect=\(expectsContinue) \(fields)"
+  }
+}
+
+extension ReadRequest {
+  init(_ head: RequestHead) {
+    method = head.text(head.methodRange)
+    target = head.text(head.target)
+    authority = head.absoluteAuthority.map { head.text($0) }
+    version = head.version
+    host = head.host.map { head.text($0) }
+    fields = head.fields.map { "\(head.text($0.name)): \(head.text($0.value))" }
+    body = head.bodyLength
+    isKeepAlive = head.isKeepAlive
+    expectsContinue = head.expectsContinue
+  }
+}
+
+extension RequestHead {
+  func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+}
+
+extension ResponseHead {
+  func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+}
+
+/// Text with bytes above 0x7F written as they are: one byte per scalar.
+func latin1(_ text: String) -> [UInt8] { text.unicodeScalars.map { UInt8($0.value) } }
+
+/// Feeds `bytes` cut at `ends`; what comes before the last piece must not end the head or be refused.
+func readRequest(
+  _ bytes: [UInt8], cutAt ends: [Int], limits: HeadLimits = HeadLimits(), into head: inout RequestHead
+) throws(MessageError) -> Int? {
+  var reader = HeadReader(limits: limits)
+  for end in ends {
+    if let taken = try reader.readRequest(bytes.span.extracting(first: end), into: &head) { return taken }
+  }
+  return nil
+}
+
+func readResponse(
+  _ bytes: [UInt8], cutAt ends: [Int], limits: HeadLimits = HeadLimits(), into head: inout ResponseHead
+) throws(MessageError) -> Int? {
+  var reader = HeadReader(limits: limits)
+  for end in ends {
+    if let taken = try reader.readResponse(bytes.span.extracting(first: end), into: &head) { return taken }
+  }
+  return nil
+}
+
+/// The reason why a request is refused, nil if it is not; the same for every way to cut it, else the test fails.
+func refusal(
+  of bytes: [UInt8], limits: HeadLimits = HeadLimits(), isResponse: Bool = false,
+  sourceLocation: SourceLocation = #_sourceLocation
+) -> MessageError? {
+  var found: [MessageError?] = []
+  for ends in waysToCut(bytes.count) {
+    do throws(MessageError) {
+      if isResponse {
+        var head = ResponseHead()
+        _ = try readResponse(bytes, cutAt: ends, limits: limits, into: &head)
+      } else {
+        var head = RequestHead()
+        _ = try readRequest(bytes, cutAt: ends, limits: limits, into: &head)
+      }
+      found.append(nil)
+    } catch {
+      found.append(error)
+    }
+  }
+  #expect(found.allSatisfy { $0 == found[0] }, "the reason depends on the cut", sourceLocation: sourceLocation)
+  return found[0]
+}
+
+/// How many bytes a refused text needs before it is refused; nil if it is not.
+func bytesBeforeRefusal(_ bytes: [UInt8], limits: HeadLimits = HeadLimits()) -> Int? {
+  var reader = HeadReader(limits: limits)
+  var head = RequestHead()
+  for end in 0...bytes.count {
+    do throws(MessageError) {
+      if try reader.readRequest(bytes.span.extracting(first: end), into: &head) != nil { return nil }
+    } catch {
+      return end
+    }
+  }
+  return nil
+}
