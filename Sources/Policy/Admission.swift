@@ -3,27 +3,117 @@ package import HTTP1
 /// May this caller ask at all? One per listener address.
 package struct Admission: Sendable, Equatable {
   package var callers: Callers
-  /// Authorities that `Host` may name, lower-case, with port (`localhost:7070`); the port may be absent in the request only if it is 80. nil: not checked (unix sockets).
-  package var authorities: [String]?
+  /// Authorities that `Host` may name, lower-case, with port (`localhost:7070`); the port may be absent in the request only
+  /// if it is 80. nil: not checked (unix sockets).
+  package var authorities: [String]? { didSet { known = authorities.map(Authorities.init) } }
+  private var known: Authorities?
 
   package init(callers: Callers, authorities: [String]?) {
     self.callers = callers
     self.authorities = authorities
+    known = authorities.map(Authorities.init)
   }
 
   /// Caller, Host (421), Origin and Sec-Fetch-Site (403), TRACE, TRACK and CONNECT (405), in this order.
   /// `caller` is nil when the kernel gave no certain answer: refused.
   package func admit(
     _ head: RequestHead, caller: Caller?, listener: Int
-  ) throws(PolicyRefusal) -> AdmittedRequest { fatalError() }
+  ) throws(PolicyRefusal) -> AdmittedRequest {
+    guard let caller else { throw .callerUnknown }
+    guard callers.admits(caller) else { throw .callerNotAllowed(uid: caller.uid) }
+    let host = if let known { try Self.checkHost(head, known) } else { try Self.uncheckedHost(head) }
+    let isNavigation = try Self.checkBrowser(head)
+    try Self.checkMethod(head)
+    return AdmittedRequest(caller: caller, listener: listener, host: host, isNavigation: isNavigation)
+  }
+
+  /// What a page that had its name point at us cannot forge (T1). An absolute-form target names the authority a second
+  /// time; both must be ours and choose the same service (T10; RFC 9112 §3.2.2).
+  private static func checkHost(_ head: RequestHead, _ known: Authorities) throws(PolicyRefusal) -> String? {
+    guard let host = head.host, let name = known.named(head.bytes.span.extracting(host)) else { throw .hostNotAllowed }
+    if let absolute = head.absoluteAuthority {
+      guard let target = known.named(head.bytes.span.extracting(absolute)), target.host == name.host else {
+        throw .authorityMismatch
+      }
+    }
+    return name.host
+  }
+
+  /// On a unix socket no page can ask, and clients write any name; but one name they must agree upon.
+  private static func uncheckedHost(_ head: RequestHead) throws(PolicyRefusal) -> String? {
+    if let absolute = head.absoluteAuthority, let host = head.host {
+      let isSame = head.bytes[absolute].map(ByteClass.lowercased) == head.bytes[host].map(ByteClass.lowercased)
+      if !isSame { throw .authorityMismatch }
+    }
+    guard let authority = head.absoluteAuthority ?? head.host else { return nil }
+    let bytes = head.bytes[authority]
+    let name = bytes.prefix { $0 != UInt8(ascii: ":") }
+    return Authorities.selector(name[...])?.lowercased()
+  }
+
+  /// Web pages do not get to use credentials (T2, T3): a browser sends Origin with everything but simple GETs, and
+  /// Sec-Fetch-Site with everything to a local address. `none` is a person typing.
+  /// Sec-Fetch-Mode alone means nothing: Node's `fetch` sends it, too.
+  /// - Returns: whether this is a typed-in navigation.
+  private static func checkBrowser(_ head: RequestHead) throws(PolicyRefusal) -> Bool {
+    var isTyped = false
+    var navigates = false
+    var isCrossSite = false
+    for field in head.fields {
+      switch field.known {
+      case .origin: throw .originNotAllowed
+      case .secFetchSite:
+        isTyped = true
+        isCrossSite = isCrossSite || !"none".utf8.elementsEqual(head.bytes.span.extracting(field.value))
+      case .secFetchMode: navigates = "navigate".utf8.elementsEqual(head.bytes.span.extracting(field.value))
+      default: continue
+      }
+    }
+    if isCrossSite { throw .crossSite }
+    return isTyped && navigates
+  }
+
+  /// TRACE echoes the credential, CONNECT tunnels past us (T18). Some servers read methods without regard to case.
+  private static func checkMethod(_ head: RequestHead) throws(PolicyRefusal) {
+    switch head.method {
+    case .trace, .connect: throw .methodNotSupported
+    case .get, .head, .post, .put, .delete, .patch, .options: return
+    case .other:
+      let name = head.bytes.span.extracting(head.methodRange)
+      for refused in ["TRACE", "TRACK", "CONNECT"] where refused.utf8.equalsIgnoringCase(name) {
+        throw .methodNotSupported
+      }
+    }
+  }
 }
 
 /// Evidence that admission said yes; the only thing `RuleSet` accepts. Only `Admission.admit` makes one.
 package struct AdmittedRequest: Sendable, Equatable {
   package let caller: Caller
   package let listener: Int
-  /// The request's host without port, lower-case, when it selects a service by host name (any admitted name that is not the plain listener name); else nil.
+  /// The request's host without port, lower-case, when it selects a service by host name (any admitted name that is not the
+  /// plain listener name); else nil.
   package let host: String?
   /// A typed-in navigation: the answer gets `Content-Security-Policy: sandbox`.
   package let isNavigation: Bool
+
+  fileprivate init(caller: Caller, listener: Int, host: String?, isNavigation: Bool) {
+    self.caller = caller
+    self.listener = listener
+    self.host = host
+    self.isNavigation = isNavigation
+  }
+}
+
+extension String.UTF8View {
+  /// An upper-case literal against bytes in any case.
+  fileprivate func equalsIgnoringCase(_ bytes: Span<UInt8>) -> Bool {
+    guard count == bytes.count else { return false }
+    var index = 0
+    for byte in self {
+      if ByteClass.lowercased(byte) != ByteClass.lowercased(bytes[index]) { return false }
+      index += 1
+    }
+    return true
+  }
 }

@@ -1,15 +1,107 @@
+internal import HTTP1
+
 /// A request-target in its one canonical form, with the other readings that an upstream might take of it.
-/// Unreserved characters decoded, remaining escapes in upper case, nothing else changed.
+/// Unreserved characters decoded, remaining escapes in upper case, nothing else changed (RFC 3986 §6.2.2).
 package struct CanonicalTarget: Sendable {
   /// Matched, logged and sent; begins with `/`. Empty for `*` (OPTIONS).
   package private(set) var path: [UInt8] = []
   /// With its `?`, as it came; empty when there is none.
   package private(set) var query: [UInt8] = []
-  /// Other paths that an upstream might read: `%2F` as separator, everything decoded once, `//` collapsed, `;params` dropped, and combinations. Empty for plain paths: the fast path.
+  /// Other paths that an upstream might read (see `PathReading`). Empty for plain paths, which take the fast path.
   package private(set) var readings: [[UInt8]] = []
 
   package init() {}
 
-  /// Keeps its storage. Refuses dot segments in any reading, backslash (plain or escaped), NUL and control bytes (plain or escaped), bad escapes, fragments, non-ASCII.
-  package mutating func read(_ target: Span<UInt8>) throws(PolicyRefusal) { fatalError() }
+  /// Reads the origin-form (RFC 9112 §3.2.1), the asterisk-form, or what follows the authority of an absolute-form: there
+  /// an empty path means `/`. Keeps its storage; after an error the value means nothing.
+  ///
+  /// Refuses dot segments in any reading (escaped twice as well: cheap, and no honest path has them), backslash, NUL and
+  /// control bytes (plain or escaped), bad escapes, fragments, and every byte that RFC 3986 does not let stand in a path.
+  /// In a query only control bytes, blanks, non-ASCII and `#` are refused: upstreams know what they asked for.
+  package mutating func read(_ target: Span<UInt8>) throws(PolicyRefusal) {
+    path.removeAll(keepingCapacity: true)
+    query.removeAll(keepingCapacity: true)
+    if !readings.isEmpty { readings.removeAll(keepingCapacity: true) }
+    if target.count == 1, target[0] == UInt8(ascii: "*") { return }
+
+    let (end, isPlain) = try Self.scanPath(target)
+    if end < target.count {
+      try Self.checkQuery(target, from: end)
+      query.append(target.extracting(end...))
+    }
+    if end == 0 {
+      path.append(UInt8(ascii: "/"))
+    } else if isPlain {
+      path.append(target.extracting(..<end))
+    } else {
+      try canonicalise(target.extracting(..<end))
+      if PathReading.hasDotSegment(path) { throw .dotSegment }
+      readings = try PathReading.others(of: path)
+    }
+  }
+
+  /// Where the path ends, and whether it has only one reading: no escape, no `;`, no `//`, no segment that may be `.` or `..`.
+  private static func scanPath(_ target: Span<UInt8>) throws(PolicyRefusal) -> (end: Int, isPlain: Bool) {
+    guard target.count > 0 else { return (0, true) }
+    guard target[0] == UInt8(ascii: "/") || target[0] == UInt8(ascii: "?") else { throw .badPath }
+    var isPlain = true
+    var previous: UInt8 = 0
+    for index in target.indices {
+      let byte = target[index]
+      switch byte {
+      case UInt8(ascii: "/"), UInt8(ascii: "."):
+        // A dot that opens a segment is rare enough to be looked at slowly, `.well-known` included.
+        if previous == UInt8(ascii: "/") { isPlain = false }
+      case UInt8(ascii: "%"), UInt8(ascii: ";"):
+        isPlain = false
+      case UInt8(ascii: "?"):
+        return (index, isPlain)
+      case UInt8(ascii: "#"):
+        throw .fragment
+      default:
+        if !ByteClass.isPathCharacter(byte) { throw .forbiddenCharacter }
+      }
+      previous = byte
+    }
+    return (target.count, isPlain)
+  }
+
+  private static func checkQuery(_ target: Span<UInt8>, from start: Int) throws(PolicyRefusal) {
+    for index in start..<target.count {
+      if target[index] == UInt8(ascii: "#") { throw .fragment }
+      if !ByteClass.isVisible(target[index]) { throw .forbiddenCharacter }
+    }
+  }
+
+  private mutating func canonicalise(_ text: Span<UInt8>) throws(PolicyRefusal) {
+    var index = 0
+    while index < text.count {
+      guard text[index] == UInt8(ascii: "%") else {
+        path.append(text[index])
+        index += 1
+        continue
+      }
+      guard let byte = EscapedByte.at(index, in: text) else { throw .badEscape }
+      if ByteClass.isControl(byte) || byte == UInt8(ascii: "\\") { throw .forbiddenCharacter }
+      if ByteClass.isUnreserved(byte) { path.append(byte) } else { EscapedByte.write(byte, to: &path) }
+      index += 3
+    }
+  }
+}
+
+/// `%` and two hexadecimal digits (RFC 3986 §2.1).
+enum EscapedByte {
+  /// The byte that the escape at `index` stands for; nil when there is none.
+  static func at(_ index: Int, in text: Span<UInt8>) -> UInt8? {
+    guard text.count - index >= 3, text[index] == UInt8(ascii: "%"),
+      let high = ByteClass.hexValue(text[index + 1]), let low = ByteClass.hexValue(text[index + 2])
+    else { return nil }
+    return high << 4 | low
+  }
+
+  static func write(_ byte: UInt8, to text: inout [UInt8]) {
+    text.append(UInt8(ascii: "%"))
+    text.append(ByteClass.hexDigit(byte >> 4))
+    text.append(ByteClass.hexDigit(byte))
+  }
 }

@@ -1,21 +1,9 @@
-/// A host as it is compared: a lower-case LDH name without trailing dot, or an IP address.
-package enum HostName: Hashable, Sendable, CustomStringConvertible {
-  case name(String)
-  case address(IPAddress)
-
-  /// Without port. IPv6 in brackets. Refuses userinfo, percent-escapes, non-ASCII (says to write punycode), numeric look-alikes, `*`, empty labels.
-  package init(parsing text: String) throws(OriginError) { fatalError() }
-  /// As in a URL: IPv6 in brackets.
-  package var description: String { fatalError() }
-  /// `localhost`, `*.localhost`, or a loopback address.
-  package var isLocal: Bool { fatalError() }
-}
-
 /// Scheme, host and port: what a grant names (RFC 6454). The port is always explicit in the value.
 package struct Origin: Hashable, Sendable, CustomStringConvertible {
   package enum Scheme: String, Sendable { case http, https }
   package let scheme: Scheme
   package let host: HostName
+  /// 1-65535.
   package let port: UInt16
 
   package init(scheme: Scheme, host: HostName, port: UInt16) {
@@ -24,14 +12,36 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     self.port = port
   }
 
-  /// `https://api.example.com` or `https://api.example.com:8443`; a path other than `/`, a query, a fragment, userinfo or `*` is an error.
-  package init(parsing text: String) throws(OriginError) { fatalError() }
+  /// `https://api.example.com` or `https://api.example.com:8443`; a path other than `/`, a query, a fragment, userinfo
+  /// or `*` is an error.
+  package init(parsing text: String) throws(OriginError) {
+    let parts = try URLParts(text, example: "https://api.example.com")
+    guard parts.path.isEmpty || parts.path == [UInt8(ascii: "/")] else {
+      throw OriginError(
+        "an origin is scheme, host and port without a path: wanted \(parts.origin), got \(quoted(text))")
+    }
+    self = parts.origin
+  }
 
   /// What goes into the Host field: the port only when it is not the scheme's own.
-  package var authority: String { fatalError() }
-  package var description: String { fatalError() }
+  package var authority: String {
+    port == scheme.defaultPort ? host.description : "\(host):\(port)"
+  }
+
+  package var description: String { "\(scheme.rawValue)://\(authority)" }
 }
 
+extension Origin.Scheme {
+  /// 80 or 443 (RFC 9110 §4.2).
+  package var defaultPort: UInt16 {
+    switch self {
+    case .http: 80
+    case .https: 443
+    }
+  }
+}
+
+/// Why a text of the configuration is refused.
 package struct OriginError: Error, Equatable, Sendable {
   /// One sentence for a person: what was wanted, what came.
   package let message: String

@@ -6,12 +6,14 @@ package struct Route: Sendable, Equatable {
   /// nil: the service has no rules.
   package let rule: Int?
   package let credential: CredentialChoice
-  /// Where in the canonical path the part below the service's base begins: the slash that ends the mount.
+  /// Where in the canonical path the part below the service's base begins: the slash that ends the mount. 0 for `*`, whose
+  /// path is empty.
   package let pathStart: Int
 }
 
 /// Why a rule was or was not taken, for `explain`.
 package struct RuleVerdict: Sendable, Equatable {
+  /// `pathDiffers` also where the method differs, too.
   package enum Outcome: Sendable, Equatable { case won, methodDiffers, pathDiffers, notReached }
   package let rule: Int
   package let outcome: Outcome
@@ -21,27 +23,110 @@ package struct RuleVerdict: Sendable, Equatable {
 package struct RuleSet: Sendable, Equatable {
   package let services: [Service]
   package let grants: [Grant]
+  private let mounts: MountIndex
+  private let table: RuleTable
 
   /// Checks nothing: `Configuration` has. Builds the index from listener and mount to service.
-  package init(services: [Service], grants: [Grant]) { fatalError() }
+  package init(services: [Service], grants: [Grant]) {
+    self.services = services
+    self.grants = grants
+    mounts = MountIndex(services)
+    table = RuleTable(services)
+  }
 
-  /// Judged under every reading: a difference between readings is `ambiguousPath`. `trace`, when not nil, gets every rule of the service with its outcome; the same code runs without.
+  /// The service by the request's host name or else by the longest mount; then its callers; then the first rule that
+  /// matches. `/github` without the closing slash is not below `/github/`: `noService`.
+  ///
+  /// Judged under every reading: if the readings name different services, or are not all refused and would not all be
+  /// forwarded in the same way (credential and header policy; the rule's number may differ), the path is `ambiguousPath`.
+  /// OPTIONS gets a credential only from a rule that names the method. `*` is no path: no rule can match it, only a
+  /// service that has no rules and the whole path space takes it.
+  ///
+  /// `trace`, when not nil, gets every rule of the service with its outcome for the canonical path; the same code runs
+  /// without. Without it nothing is allocated.
   package func decide(
     _ request: AdmittedRequest, method: Method, methodName: Span<UInt8>, target: CanonicalTarget,
     trace: inout [RuleVerdict]?
-  ) throws(PolicyRefusal) -> Route { fatalError() }
+  ) throws(PolicyRefusal) -> Route {
+    if target.path.isEmpty, method != .options { throw .badPath }
+    let found = service(for: request, path: target.path)
+    for reading in target.readings where service(for: request, path: reading) != found { throw .ambiguousPath }
+    guard let found else { throw .noService }
+    if let callers = services[found].callers, !callers.admits(request.caller) {
+      throw .callerNotAllowedHere(service: found, uid: request.caller.uid)
+    }
 
-  /// Rules that can never win, because earlier rules of their service together cover them (methods included), with a request that shows it: replayed through `decide`, an earlier rule wins.
-  package func shadowedRules() -> [ShadowedRule] { fatalError() }
+    let verdict = table.verdict(
+      of: found, rules: services[found].rules, path: target.path.span, method: method, name: methodName, trace: &trace)
+    for reading in target.readings {
+      var untraced: [RuleVerdict]?
+      let other = table.verdict(
+        of: found, rules: services[found].rules, path: reading.span, method: method, name: methodName, trace: &untraced)
+      if !haveSameEffect(verdict, other, service: found, method: method, name: methodName) { throw .ambiguousPath }
+    }
+
+    switch verdict {
+    case .noMatch: throw .noRule(service: found)
+    case .rule(let rule):
+      guard let choice = credential(of: rule, service: found, method: method, name: methodName) else {
+        throw .denied(service: found, rule: rule)
+      }
+      return Route(service: found, rule: rule, credential: choice, pathStart: pathStart(of: found, target))
+    case .unruled:
+      let choice = method == .options ? services[found].credential.withoutInjection : services[found].credential
+      return Route(service: found, rule: nil, credential: choice, pathStart: pathStart(of: found, target))
+    }
+  }
+
+  private func service(for request: AdmittedRequest, path: [UInt8]) -> Int? {
+    if let host = request.host, let service = mounts.service(host: host, listener: request.listener) { return service }
+    if path.isEmpty { return mounts.service(path: [UInt8(ascii: "/")].span, listener: request.listener) }
+    return mounts.service(path: path.span, listener: request.listener)
+  }
+
+  private func pathStart(of service: Int, _ target: CanonicalTarget) -> Int {
+    target.path.isEmpty ? 0 : table.pathStart(of: service)
+  }
+
+  /// nil: denied.
+  private func credential(of rule: Int, service: Int, method: Method, name: Span<UInt8>) -> CredentialChoice? {
+    guard let rules = services[service].rules, rules.indices.contains(rule) else { return nil }
+    switch rules[rule].action {
+    case .deny: return nil
+    case .forward(let choice):
+      let names = rules[rule].methods
+      let isNamed = !names.names.isEmpty && names.contains(method, name: name)
+      return method == .options && !isNamed ? choice.withoutInjection : choice
+    }
+  }
+
+  private func haveSameEffect(
+    _ one: RuleTable.Verdict, _ other: RuleTable.Verdict, service: Int, method: Method, name: Span<UInt8>
+  ) -> Bool {
+    if one == other { return true }
+    let first = effect(one, service: service, method: method, name: name)
+    let second = effect(other, service: service, method: method, name: name)
+    guard let first, let second else { return first == nil && second == nil }
+    return first.credential == second.credential && first.headers == second.headers
+  }
+
+  /// What is done with the request; nil: refused.
+  private func effect(
+    _ verdict: RuleTable.Verdict, service: Int, method: Method, name: Span<UInt8>
+  ) -> (credential: CredentialChoice, headers: HeaderPolicy)? {
+    guard case .rule(let rule) = verdict, let rules = services[service].rules,
+      let choice = credential(of: rule, service: service, method: method, name: name)
+    else { return nil }
+    return (choice, rules[rule].headers)
+  }
 }
 
-package struct ShadowedRule: Sendable, Equatable {
-  package let service: Int
-  package let rule: Int
-  /// The earlier rules that cover it.
-  package let by: [Int]
-  /// `GET`
-  package let witnessMethod: String
-  /// Path below the service's base, begins with `/`.
-  package let witnessPath: String
+extension CredentialChoice {
+  /// The same, but nothing is added.
+  fileprivate var withoutInjection: CredentialChoice {
+    switch self {
+    case .inject, .none: .none
+    case .pass: .pass
+    }
+  }
 }

@@ -5,49 +5,40 @@ package struct Upstream: Sendable, Equatable {
   package let basePath: [UInt8]
   package var allowedAddresses: [AddressBlock] = []
 
-  /// `https://api.example.com/v1/`. A query, fragment, userinfo or dot segment is an error; a missing closing slash is added.
-  package init(parsing text: String) throws(OriginError) { fatalError() }
+  /// `https://api.example.com/v1/`. A query, fragment, userinfo or dot segment is an error; a missing closing slash is
+  /// added, so that `/v1` can never become `/v1evil`.
+  package init(parsing text: String) throws(OriginError) {
+    let parts = try URLParts(text, example: "https://api.example.com/v1/")
+    origin = parts.origin
+    var path = parts.path
+    if path.last != UInt8(ascii: "/") { path.append(UInt8(ascii: "/")) }
+    var target = CanonicalTarget()
+    do throws(PolicyRefusal) {
+      try target.read(path.span)
+    } catch {
+      switch error {
+      case .dotSegment: throw OriginError("an upstream's path has no . or .. segments, got \(quoted(text))")
+      case .badEscape: throw OriginError("a % in a path is followed by two hexadecimal digits, got \(quoted(text))")
+      default: throw OriginError("an upstream's path has only characters of RFC 3986, got \(quoted(text))")
+      }
+    }
+    if zip(path, path.dropFirst()).contains(where: { $0 == 0x2f && $1 == 0x2f }) {
+      throw OriginError("an upstream's path has no empty segments, got \(quoted(text))")
+    }
+    basePath = target.path
+  }
 
-  /// May a connection for this upstream go to this address? A literal IP or `localhost` in the upstream's URL is its own permission.
-  package func permits(_ address: IPAddress) -> Bool { fatalError() }
-}
-
-/// SHA-256 of a SubjectPublicKeyInfo.
-package struct Pin: Hashable, Sendable, CustomStringConvertible {
-  /// 32 bytes.
-  package let digest: [UInt8]
-  package init?(digest: [UInt8]) { fatalError() }
-  /// `sha256/BASE64`, `sha256//BASE64` or `BASE64`; the error says the corrected form where there is one (vectors: hex, base64url, lengths, trailing bits).
-  package init(parsing text: String) throws(OriginError) { fatalError() }
-  /// `sha256/BASE64`
-  package var description: String { fatalError() }
-}
-
-/// What a service asks of the certificate beyond chain and name.
-package struct PinPolicy: Sendable, Hashable {
-  package enum Mode: String, Sendable { case enforce, report }
-  /// Sorted, distinct. Empty: no pinning.
-  package var pins: [Pin] = []
-  package var mode = Mode.enforce
-  /// Seconds since 1970; afterwards nothing is sent.
-  package var expires: Int64?
-  package init() {}
-}
-
-/// What TLS has to prove for a service: together with the origin, the credential and the generation, the identity of a session.
-package struct TrustPolicy: Sendable, Hashable {
-  package var pinning = PinPolicy()
-  /// A PEM file that replaces the system's store; absolute.
-  package var caFile: String?
-  package init() {}
-}
-
-/// All in milliseconds; nil: none.
-package struct Timeouts: Sendable, Equatable {
-  package var connect: UInt64 = 10_000
-  package var handshake: UInt64 = 10_000
-  package var responseHead: UInt64? = 600_000
-  package var bodySilence: UInt64? = 600_000
-  package var total: UInt64?
-  package init() {}
+  /// May a connection for this upstream go to this address? Asked for the address that is dialled, never for an earlier
+  /// answer of the resolver. A literal IP or `localhost` in the upstream's URL is its own permission, and the only one.
+  package func permits(_ address: IPAddress) -> Bool {
+    switch origin.host {
+    case .address(let literal): return address == literal
+    case .name:
+      if origin.host.isLocal, address.isLoopback { return true }
+      // Plain http never leaves the machine.
+      if origin.scheme == .http { return false }
+      if allowedAddresses.contains(where: { $0.contains(address) }) { return true }
+      return !origin.host.isLocal && !address.isForbiddenByDefault
+    }
+  }
 }

@@ -1,0 +1,55 @@
+/// The authorities that a listener answers to, ready to be compared with a request's bytes.
+struct Authorities: Sendable, Equatable {
+  struct Name: Sendable, Equatable {
+    /// In `bytes`, lower-case, with port.
+    let authority: Range<Int>
+    /// The same without `:80`, which a request may leave out; else nil.
+    let portless: Range<Int>?
+    /// The host when it may select a service: not `localhost` and not an address.
+    let host: String?
+  }
+
+  private var bytes: [UInt8] = []
+  private(set) var names: [Name] = []
+
+  init(_ texts: [String]) {
+    for text in texts {
+      let start = bytes.count
+      bytes += text.utf8.map(ByteClass.lowercased)
+      let colon = bytes[start...].lastIndex(of: UInt8(ascii: ":")) ?? bytes.count
+      let isDefaultPort = bytes[colon...].elementsEqual(":80".utf8)
+      names.append(
+        Name(
+          authority: start..<bytes.count, portless: isDefaultPort ? start..<colon : nil,
+          host: Self.selector(bytes[start..<colon])))
+    }
+  }
+
+  /// The name that `text` is, without regard to the letters' case (RFC 9110 §4.2.3).
+  func named(_ text: Span<UInt8>) -> Name? {
+    for name in names {
+      if matches(text, name.authority) { return name }
+      if let portless = name.portless, matches(text, portless) { return name }
+    }
+    return nil
+  }
+
+  /// The host without port, lower-case, when it may select a service. For authorities that nobody listed: only of a
+  /// text that is a plausible name.
+  static func selector(_ host: ArraySlice<UInt8>) -> String? {
+    if host.isEmpty || host.count > 253 || host.elementsEqual("localhost".utf8) { return nil }
+    for byte in host where !ByteClass.isLetter(byte) && !ByteClass.isDigit(byte) && byte != 0x2d && byte != 0x2e {
+      return nil
+    }
+    let text = String(decoding: host, as: UTF8.self)
+    return IPAddress(parsing: text) == nil ? text : nil
+  }
+
+  private func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    guard text.count == range.count else { return false }
+    for offset in 0..<text.count where ByteClass.lowercased(text[offset]) != bytes[range.lowerBound + offset] {
+      return false
+    }
+    return true
+  }
+}

@@ -1,0 +1,73 @@
+/// Classes of bytes of a URL (RFC 3986 §2). Bit masks, because a table would be a lazily made global.
+enum ByteClass {
+  /// ALPHA, DIGIT, `-._~`: may be written plain or escaped without a change of meaning.
+  static func isUnreserved(_ byte: UInt8) -> Bool {
+    isIn(byte, low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
+  }
+
+  /// What may stand unescaped in a path segment: unreserved, sub-delims, `:`, `@` (RFC 3986 §3.3).
+  static func isPathCharacter(_ byte: UInt8) -> Bool {
+    isIn(byte, low: 0x2fff_7fd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
+  }
+
+  /// sub-delims, `:` and `@`: may be written plain in a path, but the escaped form is another path (RFC 3986 §2.2).
+  static func isReservedPathCharacter(_ byte: UInt8) -> Bool {
+    isIn(byte, low: 0x2c00_1fd2_0000_0000, high: 0x1)
+  }
+
+  /// 0x00-0x1F and 0x7F.
+  static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
+
+  /// 0x21-0x7E.
+  static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7f }
+
+  static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
+
+  static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
+
+  /// `tchar` (RFC 9110 §5.6.2).
+  static func isTokenCharacter(_ byte: UInt8) -> Bool {
+    if isLetter(byte) || isDigit(byte) { return true }
+    switch byte {
+    case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
+      UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+      UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+      return true
+    default: return false
+    }
+  }
+
+  /// 0-15, or nil when the byte is no hexadecimal digit.
+  static func hexValue(_ byte: UInt8) -> UInt8? {
+    if isDigit(byte) { return byte &- 0x30 }
+    let letter = (byte | 0x20) &- 0x61
+    return letter < 6 ? letter &+ 10 : nil
+  }
+
+  /// The digit for 0-15, upper-case.
+  static func hexDigit(_ value: UInt8) -> UInt8 {
+    let value = value & 15
+    return value < 10 ? value &+ 0x30 : value &+ 0x37
+  }
+
+  static func lowercased(_ byte: UInt8) -> UInt8 {
+    byte &- 0x41 < 26 ? byte | 0x20 : byte
+  }
+
+  private static func isIn(_ byte: UInt8, low: UInt64, high: UInt64) -> Bool {
+    if byte < 64 { return (low >> UInt64(byte)) & 1 == 1 }
+    return byte < 128 && (high >> UInt64(byte &- 64)) & 1 == 1
+  }
+}
+
+/// A text of the configuration as it stands in a message: quoted, cut, nothing that a terminal would obey.
+func quoted(_ text: some StringProtocol) -> String {
+  var shown = "\""
+  for scalar in text.unicodeScalars.prefix(100) {
+    switch scalar.value {
+    case 0..<0x20, 0x7f..<0xa0: shown += "\\u{\(String(scalar.value, radix: 16))}"
+    default: shown.unicodeScalars.append(scalar)
+    }
+  }
+  return shown + (text.unicodeScalars.count > 100 ? "…\"" : "\"")
+}

@@ -1,0 +1,123 @@
+/// Whether patterns together cover another: the subset construction over all of them at once, on the few characters
+/// that any of them tells apart.
+enum Coverage {
+  /// States of the product, after which the question is left open.
+  private static let maximumNodes = 20_000
+  /// Steps of single patterns, the same for time.
+  private static let maximumSteps = 1_000_000
+
+  private struct Node: Hashable {
+    let rule: PatternAutomaton.States
+    let earlier: [PatternAutomaton.States]
+  }
+
+  /// Cheap and never wrong about no: whether the literal beginnings of two patterns agree.
+  static func mayMeet(_ one: URLPattern, _ other: URLPattern) -> Bool {
+    let length = min(one.literals, other.literals)
+    return one.symbols[..<length] == other.symbols[..<length]
+  }
+
+  /// The patterns (by index in `earlier`) that match first, one or another, whatever `pattern` matches; nil when a path is
+  /// left, or when it was not found out.
+  static func find(of pattern: URLPattern, by earlier: [URLPattern]) -> Set<Int>? {
+    let rule = PatternAutomaton(symbols: pattern.symbols)
+    let others = earlier.map { PatternAutomaton(symbols: $0.symbols) }
+    let alphabet = alphabet(of: [pattern] + earlier)
+    var used: Set<Int> = []
+    var steps = 0
+    let start = Node(rule: rule.start, earlier: others.map(\.start))
+    var seen: Set<Node> = [start]
+    var queue = [start]
+    var position = 0
+    while position < queue.count {
+      let node = queue[position]
+      position += 1
+      let decided = others.indices.first { others[$0].acceptsEverything(node.earlier[$0]) }
+      if rule.accepts(node.rule) {
+        guard let first = others.indices.first(where: { others[$0].accepts(node.earlier[$0]) }) else { return nil }
+        used.insert(first)
+      }
+      if let decided {
+        used.insert(decided)
+        continue
+      }
+      for symbol in rule.expected(node.rule)?.sorted() ?? alphabet {
+        let next = rule.step(node.rule, on: symbol)
+        if next.isEmpty { continue }
+        steps += others.count + 1
+        let child = Node(
+          rule: next,
+          earlier: others.indices.map { node.earlier[$0].isEmpty ? [] : others[$0].step(node.earlier[$0], on: symbol) })
+        if seen.insert(child).inserted { queue.append(child) }
+      }
+      if seen.count > maximumNodes || steps > maximumSteps { return nil }
+    }
+    return used
+  }
+
+  /// A shortest path that the pattern matches and that a request may have; one that every upstream reads in the same way
+  /// where there is one.
+  static func witness(_ pattern: URLPattern) -> String? {
+    witness(pattern) { (try? PathReading.others(of: $0).isEmpty) ?? false } ?? witness(pattern) { _ in true }
+  }
+
+  private static func witness(_ pattern: URLPattern, where isWanted: ([UInt8]) -> Bool) -> String? {
+    struct Step {
+      let states: PatternAutomaton.States
+      let path: [Glob.Symbol]
+    }
+    let automaton = PatternAutomaton(symbols: pattern.symbols)
+    let letter = Glob.Symbol(UInt8(ascii: "a"))
+    let alphabet = literals(of: pattern) + [Glob.slash, letter]
+    var queue = [Step(states: automaton.start, path: [])]
+    // States alone would lose `/.a` behind `/.`, which is no path: what the open segment is counts, too.
+    var seen: Set<[Int]> = []
+    var position = 0
+    while position < queue.count, position < maximumNodes {
+      let step = queue[position]
+      position += 1
+      let path = text(step.path)
+      let isFit = !path.isEmpty && isWanted(path)
+      if automaton.accepts(step.states), isFit, !PathReading.hasDotSegment(path) {
+        return String(decoding: path, as: UTF8.self)
+      }
+      for symbol in automaton.expected(step.states)?.sorted() ?? alphabet {
+        // A closed segment cannot be mended any more.
+        if symbol == Glob.slash, !path.isEmpty, PathReading.hasDotSegment(path) || !isWanted(path + [0x2f]) { continue }
+        let states = automaton.step(step.states, on: symbol)
+        let longer = step.path + [symbol]
+        let segment = longer.split(separator: Glob.slash, omittingEmptySubsequences: false).last ?? []
+        if !states.isEmpty, seen.insert(states + [-1] + segment.prefix(3).map(Int.init)).inserted {
+          queue.append(Step(states: states, path: longer))
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Every literal, the slash, and one character that stands for all others.
+  private static func alphabet(of patterns: [URLPattern]) -> [Glob.Symbol] {
+    var symbols = Set(patterns.flatMap(literals))
+    symbols.insert(Glob.slash)
+    let plain = (UInt8.min...UInt8.max).filter(ByteClass.isPathCharacter).map(Glob.Symbol.init)
+    let escaped = (UInt8(0x80)...UInt8.max).map(Glob.escaped)
+    if let other = (plain + escaped).first(where: { !symbols.contains($0) }) { symbols.insert(other) }
+    return symbols.sorted()
+  }
+
+  private static func literals(of pattern: URLPattern) -> [Glob.Symbol] {
+    Set(pattern.symbols.filter { !Glob.isWildcard($0) }).sorted()
+  }
+
+  private static func text(_ symbols: [Glob.Symbol]) -> [UInt8] {
+    var path: [UInt8] = []
+    for symbol in symbols {
+      if symbol < 256 {
+        path.append(UInt8(symbol))
+      } else {
+        EscapedByte.write(UInt8(truncatingIfNeeded: symbol), to: &path)
+      }
+    }
+    return path
+  }
+}

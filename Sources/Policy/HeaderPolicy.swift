@@ -1,0 +1,22 @@
+/// What happens to the head of a forwarded request and of its response; a service's and a rule's own, merged when read.
+package struct HeaderPolicy: Sendable, Equatable {
+  package enum OnClientHeader: String, Sendable { case replace, keep, reject }
+  package enum Cookies: String, Sendable { case strip, pass }
+  package struct Setting: Sendable, Equatable {
+    package let name: String
+    package let value: [UInt8]
+    package init(name: String, value: [UInt8]) {
+      self.name = name
+      self.value = value
+    }
+  }
+  package var onClientHeader = OnClientHeader.replace
+  /// Lower-case, `_` written `-`.
+  package var allowClientHeaders: [String] = []
+  package var set: [Setting] = []
+  /// Lower-case.
+  package var remove: [String] = []
+  package var cookies = Cookies.strip
+  package var via = false
+  package init() {}
+}

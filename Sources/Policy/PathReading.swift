@@ -1,0 +1,117 @@
+/// The ways in which an upstream might read a canonical path. Servers differ in what they decode, in whether they cut
+/// `;params` before or after that, and in whether `//` is `/`; every combination is a reading. What only a second
+/// decoding of the result would bring (`%252F` as a separator, a `?` out of `%3F`) is not: no server reads twice.
+enum PathReading {
+  /// All readings of a canonical path that differ from it and from each other: at most 19, for most paths none.
+  static func others(of path: [UInt8]) throws(PolicyRefusal) -> [[UInt8]] {
+    var readings = [path]
+    if path.contains(UInt8(ascii: ";")) { extend(&readings, by: cutParameters) }
+    if path.contains(UInt8(ascii: "%")) {
+      extend(&readings, by: decodeSlashes, decodeEverything)
+      extend(&readings, by: cutParameters)
+    }
+    extend(&readings, by: collapseSlashes)
+    readings.removeFirst()
+    for reading in readings where hasDotSegment(reading) { throw .dotSegment }
+    return readings
+  }
+
+  /// Whether a segment is `.` or `..` in any way to find segments: `%2F` counts as a separator and `;` or `%3B` as an end.
+  static func hasDotSegment(_ path: [UInt8]) -> Bool {
+    let path = path.span
+    var dots = 0
+    let isNoDots = 3
+    var index = 0
+    while index < path.count {
+      let escaped = EscapedByte.at(index, in: path)
+      switch escaped ?? path[index] {
+      case UInt8(ascii: "/"):
+        if dots == 1 || dots == 2 { return true }
+        dots = 0
+      case UInt8(ascii: ";"):
+        if dots == 1 || dots == 2 { return true }
+        dots = isNoDots
+      case UInt8(ascii: "."): dots += 1
+      default: dots = isNoDots
+      }
+      index += escaped == nil ? 1 : 3
+    }
+    return dots == 1 || dots == 2
+  }
+
+  private static func extend(_ readings: inout [[UInt8]], by steps: (([UInt8]) -> [UInt8])...) {
+    for reading in readings {
+      for step in steps {
+        let other = step(reading)
+        if !readings.contains(other) { readings.append(other) }
+      }
+    }
+  }
+
+  /// `%2F` is a separator.
+  private static func decodeSlashes(_ text: [UInt8]) -> [UInt8] {
+    decode(text) { byte, _, path in
+      if byte == UInt8(ascii: "/") { path.append(byte) } else { EscapedByte.write(byte, to: &path) }
+      return 0
+    }
+  }
+
+  /// Every escape decoded once. Bytes that cannot stand plain in a path stay escaped: that is how they are written here,
+  /// so that `%20` is the same character in every reading. `%25` before two digits makes an escape, which is canonicalised
+  /// in its turn.
+  private static func decodeEverything(_ text: [UInt8]) -> [UInt8] {
+    decode(text) { byte, rest, path in
+      if byte == UInt8(ascii: "/") || ByteClass.isReservedPathCharacter(byte) {
+        path.append(byte)
+        return 0
+      }
+      guard byte == UInt8(ascii: "%"), rest.count >= 2, let high = ByteClass.hexValue(rest[0]),
+        let low = ByteClass.hexValue(rest[1])
+      else {
+        EscapedByte.write(byte, to: &path)
+        return 0
+      }
+      let inner = high << 4 | low
+      if ByteClass.isUnreserved(inner) { path.append(inner) } else { EscapedByte.write(inner, to: &path) }
+      return 2
+    }
+  }
+
+  /// Copies `text`; `escape` gets each escaped byte with what follows it, and says how much of that it took.
+  private static func decode(
+    _ text: [UInt8], escape: (UInt8, _ rest: Span<UInt8>, _ path: inout [UInt8]) -> Int
+  ) -> [UInt8] {
+    var path: [UInt8] = []
+    path.reserveCapacity(text.count)
+    let text = text.span
+    var index = 0
+    while index < text.count {
+      if let byte = EscapedByte.at(index, in: text) {
+        index += 3
+        index += escape(byte, text.extracting(index...), &path)
+      } else {
+        path.append(text[index])
+        index += 1
+      }
+    }
+    return path
+  }
+
+  /// `/a;x=1/b;y` → `/a/b` (RFC 3986 §3.3).
+  private static func cutParameters(_ path: [UInt8]) -> [UInt8] {
+    var isParameter = false
+    return path.filter { byte in
+      if byte == UInt8(ascii: "/") { isParameter = false }
+      if byte == UInt8(ascii: ";") { isParameter = true }
+      return !isParameter
+    }
+  }
+
+  private static func collapseSlashes(_ path: [UInt8]) -> [UInt8] {
+    var previous: UInt8 = 0
+    return path.filter { byte in
+      defer { previous = byte }
+      return byte != UInt8(ascii: "/") || previous != UInt8(ascii: "/")
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/// SHA-256 of a SubjectPublicKeyInfo (the format of RFC 7469 §2.4).
+package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
+  /// 32 bytes.
+  package let digest: [UInt8]
+
+  /// nil unless 32 bytes.
+  package init?(digest: [UInt8]) {
+    guard digest.count == 32 else { return nil }
+    self.digest = digest
+  }
+
+  /// `sha256/BASE64`, `sha256//BASE64` or `BASE64`; the error says the corrected form where there is one. A pin that
+  /// would silently never match is worse than none.
+  package init(parsing text: String) throws(OriginError) {
+    var encoded = text
+    for prefix in ["sha256//", "sha256/"] where encoded.hasPrefix(prefix) {
+      encoded.removeFirst(prefix.count)
+      break
+    }
+    guard let digest = Base64.decode(Array(encoded.utf8)) else {
+      throw OriginError(Self.complaint(encoded, given: text))
+    }
+    guard digest.count == 32 else {
+      let kind = digest.count == 20 ? "20, which is a SHA-1" : "\(digest.count)"
+      throw OriginError("a pin is the base64 of 32 bytes, got \(kind), in \(quoted(text))")
+    }
+    guard digest.contains(where: { $0 != 0 }) else {
+      throw OriginError("a pin of zeros is a placeholder that no key has, got \(quoted(text))")
+    }
+    self.digest = digest
+  }
+
+  /// `sha256/BASE64`
+  package var description: String { "sha256/" + Base64.encode(digest) }
+
+  package static func < (one: Pin, other: Pin) -> Bool { one.digest.lexicographicallyPrecedes(other.digest) }
+
+  private static func complaint(_ encoded: String, given text: String) -> String {
+    if let corrected = Pin(digest: hex(encoded)) {
+      return "a pin is written in base64, not hexadecimal: wanted \(corrected), got \(quoted(text))"
+    }
+    if let corrected = Pin(digest: lenient(encoded)) {
+      return "a pin is written in base64 with padding (RFC 4648 §4): wanted \(corrected), got \(quoted(text))"
+    }
+    return "wanted a pin such as sha256/ and 44 characters of base64, got \(quoted(text))"
+  }
+
+  private static func hex(_ text: String) -> [UInt8] {
+    let digits = text.utf8.filter { $0 != UInt8(ascii: ":") }.map { ByteClass.hexValue($0) }
+    guard digits.count == 64, !digits.contains(nil) else { return [] }
+    let values = digits.compactMap { $0 }
+    return stride(from: 0, to: 64, by: 2).map { values[$0] << 4 | values[$0 + 1] }
+  }
+
+  /// What a mistaken text probably meant: the other alphabet, missing padding, blanks, stray bits in the last character.
+  private static func lenient(_ text: String) -> [UInt8] {
+    var characters: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "-"): characters.append(UInt8(ascii: "+"))
+      case UInt8(ascii: "_"): characters.append(UInt8(ascii: "/"))
+      case UInt8(ascii: "="), 0x09, 0x0a, 0x0d, 0x20: continue
+      default: characters.append(byte)
+      }
+    }
+    // 43 characters carry 258 bits: the last two must be zero.
+    guard characters.count == 43, let value = characters.popLast().flatMap(Base64.value) else { return [] }
+    return Base64.decode(characters + [Base64.character(value & ~3), UInt8(ascii: "=")]) ?? []
+  }
+}

@@ -1,0 +1,37 @@
+/// Where a service is found on its listener.
+package enum Mount: Sendable, Equatable {
+  /// Canonical path, begins and ends with `/`.
+  case path([UInt8])
+  /// A host name of its own on the listener's port, e.g. `github.localhost`: the whole path space.
+  case host(String)
+  /// A listener of its own: the whole path space.
+  case whole
+}
+
+/// A service: an upstream with its policy.
+package struct Service: Sendable, Equatable {
+  package var name: String
+  /// Index of the listener in the settings.
+  package var listener: Int
+  package var mount: Mount
+  package var upstream: Upstream
+  package var trust = TrustPolicy()
+  /// nil: no rules stand here, everything below the base goes out with `credential`. Empty rules: nothing goes out.
+  package var rules: [Rule]?
+  package var credential: CredentialChoice
+  package var callers: Callers?
+  package var headers = HeaderPolicy()
+  package var timeouts = Timeouts()
+  package var rejected = OnRejected.pass
+
+  /// What the app gets when the upstream rejects our credential.
+  package enum OnRejected: String, Sendable { case pass, badGateway = "502" }
+
+  package init(name: String, listener: Int, mount: Mount, upstream: Upstream, credential: CredentialChoice) {
+    self.name = name
+    self.listener = listener
+    self.mount = mount
+    self.upstream = upstream
+    self.credential = credential
+  }
+}

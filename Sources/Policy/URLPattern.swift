@@ -1,0 +1,121 @@
+/// A glob over the canonical path below a service's base: `*` within a segment, `**` across, `**/` may be empty, `?` one
+/// character (an escape is one); anchored.
+package struct URLPattern: Sendable, Equatable {
+  /// As configured, with one leading slash.
+  package let text: String
+  /// See `Glob`.
+  let symbols: [Glob.Symbol]
+  /// How many symbols come before the first wildcard.
+  let literals: Int
+
+  /// Refuses empty text, a scheme or authority, `..` and `.` segments, a query, a fragment, backslash, control bytes, bad
+  /// escapes, and characters that cannot stand in a path; canonicalises escapes. The escape of a character that may stand
+  /// plain in a path (`%2A`) is that character: a literal star, say.
+  package init(parsing text: String) throws(OriginError) {
+    if let reason = Self.complaint(text) { throw OriginError(reason) }
+    let rooted = text.utf8.first == UInt8(ascii: "/") ? text : "/" + text
+    let symbols = try Self.compile(Array(rooted.utf8), shown: text)
+    self.text = rooted
+    self.symbols = symbols
+    literals = symbols.firstIndex(where: Glob.isWildcard) ?? symbols.count
+    guard symbols.count - literals <= Glob.maximumStates else {
+      throw OriginError(
+        "a pattern has at most \(Glob.maximumStates) characters from its first wildcard on, got \(symbols.count - literals)"
+      )
+    }
+    if Self.hasDotSegment(symbols) {
+      throw OriginError("no request with a . or .. segment gets as far as the rules, got \(quoted(text))")
+    }
+  }
+
+  /// `path` begins with the slash that ends the base. Linear in its length (no backtracking explosion).
+  package func matches(_ path: Span<UInt8>) -> Bool {
+    Glob.matches(path, pattern: symbols.span, literals: literals)
+  }
+
+  private static func complaint(_ text: String) -> String? {
+    let bytes = Array(text.utf8)
+    if bytes.isEmpty { return "wanted a pattern such as /repos/**, got nothing" }
+    if text.contains("://") || bytes.starts(with: [0x2f, 0x2f]) {
+      return "a pattern is a path below the service's base, without scheme and host, got \(quoted(text))"
+    }
+    if bytes.first != UInt8(ascii: "/"), let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+      !bytes[..<colon].contains(UInt8(ascii: "/"))
+    {
+      return "a pattern with a colon in its first segment begins with a slash: wanted \(quoted("/" + text))"
+    }
+    if bytes.contains(UInt8(ascii: "#")) { return "a fragment never reaches a server, got \(quoted(text))" }
+    if bytes.contains(UInt8(ascii: "\\")) {
+      return "no request with a backslash gets as far as the rules, got \(quoted(text))"
+    }
+    if bytes.contains(where: ByteClass.isControl) { return "a path has no control characters, got \(quoted(text))" }
+    if looksLikeQuery(bytes) {
+      return "a pattern is matched against the path alone and ? is one character of it, got \(quoted(text))"
+    }
+    if let corrected = escapingWhatCannotStand(text) {
+      let reason = "a pattern knows *, ** and ?, and other characters as they stand in a URL's path"
+      return "\(reason): wanted \(quoted(corrected)), got \(quoted(text))"
+    }
+    return nil
+  }
+
+  /// `?name=`: somebody means a query.
+  private static func looksLikeQuery(_ bytes: [UInt8]) -> Bool {
+    guard let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else { return false }
+    let name = bytes[(mark + 1)...].prefix { ByteClass.isUnreserved($0) }
+    return !name.isEmpty && bytes[(mark + 1)...].dropFirst(name.count).first == UInt8(ascii: "=")
+  }
+
+  /// nil when every character may stand.
+  private static func escapingWhatCannotStand(_ text: String) -> String? {
+    var corrected: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "/"), UInt8(ascii: "%"), UInt8(ascii: "?"): corrected.append(byte)
+      case _ where ByteClass.isPathCharacter(byte): corrected.append(byte)
+      default: EscapedByte.write(byte, to: &corrected)
+      }
+    }
+    return corrected.count == text.utf8.count ? nil : String(decoding: corrected, as: UTF8.self)
+  }
+
+  private static func compile(_ text: [UInt8], shown: String) throws(OriginError) -> [Glob.Symbol] {
+    var symbols: [Glob.Symbol] = []
+    var index = 0
+    while index < text.count {
+      let rest = text[index...]
+      if rest.starts(with: Array("**/".utf8)) {
+        symbols.append(Glob.starsSlash)
+        index += 3
+      } else if rest.starts(with: Array("**".utf8)) {
+        symbols.append(Glob.stars)
+        index += 2
+      } else if text[index] == UInt8(ascii: "*") {
+        symbols.append(Glob.star)
+        index += 1
+      } else if text[index] == UInt8(ascii: "?") {
+        symbols.append(Glob.one)
+        index += 1
+      } else if text[index] == UInt8(ascii: "%") {
+        guard let byte = EscapedByte.at(index, in: text.span) else {
+          throw OriginError("a % in a pattern is followed by two hexadecimal digits, got \(quoted(shown))")
+        }
+        if ByteClass.isControl(byte) || byte == UInt8(ascii: "\\") {
+          throw OriginError(
+            "no request with an escaped control character or backslash gets as far as the rules, got \(quoted(shown))")
+        }
+        symbols.append(ByteClass.isPathCharacter(byte) ? Glob.Symbol(byte) : Glob.escaped(byte))
+        index += 3
+      } else {
+        symbols.append(Glob.Symbol(text[index]))
+        index += 1
+      }
+    }
+    return symbols
+  }
+
+  private static func hasDotSegment(_ symbols: [Glob.Symbol]) -> Bool {
+    let dot = Glob.Symbol(UInt8(ascii: "."))
+    return symbols.split { $0 == Glob.slash || $0 == Glob.starsSlash }.contains { $0 == [dot] || $0 == [dot, dot] }
+  }
+}
