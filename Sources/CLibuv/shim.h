@@ -1,2 +1,18 @@
 #pragma once
+#include <sys/socket.h>
 #include <uv.h>
+
+#if UV_VERSION_HEX < 0x012c00
+#error "bearerd needs libuv 1.44 or newer"
+#endif
+
+// Declared by glibc for _GNU_SOURCE only.
+int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
+
+// SOCK_NONBLOCK and SOCK_CLOEXEC are members of an enum that Swift sees as another type than Int32.
+static inline int bearerd_accept(int descriptor) {
+  return accept4(descriptor, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+static inline int bearerd_stream_socket(int family) {
+  return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}

@@ -1,35 +1,94 @@
+internal import CLibuv
+internal import Glibc
+
+/// One libuv loop, confined to the thread that runs it. It and everything on it is deliberately not `Sendable`.
+///
+/// Whatever was opened on a loop must be closed before the loop's last reference goes.
 package final class Loop {
-  package init() throws(UVError) { fatalError() }
-  /// Runs until `stop()` or until nothing is left to wait for.
-  package func run() { fatalError() }
-  package func stop() { fatalError() }
-  /// Milliseconds of the loop's monotonic clock, updated once per turn.
-  package var now: UInt64 { fatalError() }
-  /// Called once per turn, before the loop waits for events: the place to write what the turn gathered.
-  package var onTurnEnd: (() -> Void)?
-}
+  let raw: UnsafeMutablePointer<uv_loop_t>
 
-package struct UVError: Error, Equatable, Sendable, CustomStringConvertible {
-  package let operation: String
-  /// Negative libuv status.
-  package let status: Int32
-  /// `uv_tcp_connect: ECONNREFUSED (connection refused)`
-  package var description: String { fatalError() }
-  package var isConnectionRefused: Bool { fatalError() }
-  package var isAddressInUse: Bool { fatalError() }
-  package var isAddressNotAvailable: Bool { fatalError() }
-  package var isTooManyFiles: Bool { fatalError() }
-}
+  private let readBuffer: UnsafeMutableRawPointer
+  private let turnEnd = HandleMemory<uv_prepare_t>()
+  private let turnStart = HandleMemory<uv_idle_t>()
+  private var deferred: [() -> Void] = []
 
-/// An IPv4 or IPv6 socket address.
-package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {
-  /// 4 or 16 bytes, network order.
-  package let ip: [UInt8]
-  package let port: UInt16
-  package init(ip: [UInt8], port: UInt16) {
-    self.ip = ip
-    self.port = port
+  package init() throws(UVError) {
+    // libuv writes with writev(2), which takes no MSG_NOSIGNAL.
+    signal(SIGPIPE, SIG_IGN)
+    raw = .allocate(capacity: 1)
+    readBuffer = .allocate(byteCount: readBufferSize, alignment: 4096)
+    let status = uv_loop_init(raw)
+    guard status == 0 else {
+      raw.deallocate()
+      readBuffer.deallocate()
+      turnEnd.discard()
+      turnStart.discard()
+      throw UVError(operation: "uv_loop_init", status: status)
+    }
+    raw.pointee.data = readBuffer
+    uv_prepare_init(raw, turnEnd.raw)
+    uv_idle_init(raw, turnStart.raw)
+    uv_unref(turnEnd.base)
+    turnEnd.lend(self)
+    turnStart.lend(self)
   }
-  /// `127.0.0.1:7070`, `[::1]:7070`
-  package var description: String { fatalError() }
+
+  deinit {
+    turnEnd.closeLent()
+    turnStart.closeLent()
+    // Close callbacks that are still due. Handles that somebody forgot would wait here for ever, so: no waiting.
+    uv_run(raw, UV_RUN_NOWAIT)
+    precondition(uv_loop_close(raw) == 0, "a handle was still open when its loop went away")
+    raw.deallocate()
+    readBuffer.deallocate()
+  }
+
+  /// Runs until `stop()` or until nothing is left to wait for.
+  package func run() {
+    uv_run(raw, UV_RUN_DEFAULT)
+  }
+
+  /// One turn, for tests. `waiting`: until there is something to do. True while something is left to wait for.
+  @discardableResult
+  package func runOnce(waiting: Bool) -> Bool {
+    uv_run(raw, waiting ? UV_RUN_ONCE : UV_RUN_NOWAIT) != 0
+  }
+
+  /// Makes `run()` return at the end of this turn; if it does not run, the next one returns at once.
+  package func stop() {
+    uv_stop(raw)
+  }
+
+  /// Milliseconds of the loop's monotonic clock, updated once per turn.
+  package var now: UInt64 { uv_now(raw) }
+
+  /// Called once per turn, before the loop waits for events: the place to write what the turn gathered.
+  package var onTurnEnd: (() -> Void)? {
+    didSet {
+      guard onTurnEnd != nil else {
+        uv_prepare_stop(turnEnd.raw)
+        return
+      }
+      uv_prepare_start(turnEnd.raw) { withOwner($0?.pointee.data, as: Loop.self) { $0.onTurnEnd?() } }
+    }
+  }
+
+  /// Calls `action` once, soon, and never from within this call: what must not be heard re-entrantly goes through here.
+  package func onNextTurn(_ action: @escaping () -> Void) {
+    if deferred.isEmpty {
+      uv_idle_start(turnStart.raw) { withOwner($0?.pointee.data, as: Loop.self) { $0.runDeferred() } }
+    }
+    deferred.append(action)
+  }
+
+  private func runDeferred() {
+    uv_idle_stop(turnStart.raw)
+    let actions = deferred
+    deferred = []  // before the calls: what they defer belongs to the next turn
+    for action in actions { action() }
+  }
 }
+
+/// One buffer serves all reads of a loop, because asking for memory, reading and reporting run back to back. The size
+/// is measured: 256 KiB needs a quarter of the system calls of 64 KiB for large bodies and costs small ones nothing.
+let readBufferSize = 256 * 1024

@@ -1,41 +1,195 @@
-/// What a stream tells its owner. Never called re-entrantly from within a call on the stream.
-package protocol StreamDelegate: AnyObject {
-  func streamDidConnect(_ stream: Stream)
-  /// `bytes` are borrowed from the loop's one read buffer (256 KiB) and are gone after the call.
-  func stream(_ stream: Stream, didRead bytes: Span<UInt8>)
-  /// The peer will send nothing more.
-  func streamDidEnd(_ stream: Stream)
-  /// Everything queued has gone to the kernel.
-  func streamDidDrain(_ stream: Stream)
-  /// Connecting, reading or writing failed. The stream is of no further use; close it.
-  func stream(_ stream: Stream, didFail error: UVError)
+internal import CLibuv
+internal import Glibc
+
+/// A connected TCP or unix stream. To be closed.
+///
+/// `Stream+Writing.swift` holds its output, `Stream+Reading.swift` its input.
+package final class Stream {
+  /// Kept alive until the stream is closed: the stream's handle keeps the stream, and the stream its owner, so that
+  /// a callback finds both without asking a weak reference.
+  package var delegate: (any StreamDelegate)?
+  package let isUnix: Bool
+
+  let memory: HandleMemory<uv_stream_t>
+  unowned let loop: Loop
+  private(set) var isConnecting = false
+  private(set) var isClosed = false
+  private(set) var hasFailed = false
+
+  // Stream+Reading
+  var isReading = false
+  var hasEnded = false
+
+  // Stream+Writing
+  var pending = WriteBuffer()
+  var inFlight = WriteBuffer()
+  var writeRequest: UnsafeMutablePointer<uv_write_t>?
+  var isWriting = false
+  var wantsShutdown = false
+  private(set) var closesWhenDrained = false
+
+  /// Begins to connect; the delegate hears of it. What fails at once (no route, no descriptor left) is heard of too,
+  /// on a later turn of the loop.
+  package init(loop: Loop, connectingTo address: SocketAddress, delegate: any StreamDelegate) throws(UVError) {
+    self.loop = loop
+    self.delegate = delegate
+    isUnix = false
+    memory = try Self.handle(on: loop, isUnix: false)
+    memory.retain(self)
+    isConnecting = true
+    uv_tcp_nodelay(tcp, 1)  // noted by libuv, set as soon as there is a socket
+    connect(to: address)
+  }
+
+  /// Takes over a connected socket. If this throws, the descriptor is still the caller's.
+  package init(loop: Loop, adopting descriptor: Int32, isUnix: Bool) throws(UVError) {
+    self.loop = loop
+    self.isUnix = isUnix
+    memory = try Self.handle(on: loop, isUnix: isUnix)
+    memory.retain(self)
+    let status = isUnix ? uv_pipe_open(pipe, descriptor) : uv_tcp_open(tcp, descriptor)
+    guard status == 0 else {
+      close()
+      throw UVError(operation: isUnix ? "uv_pipe_open" : "uv_tcp_open", status: status)
+    }
+  }
+
+  deinit { writeRequest?.deallocate() }
+
+  /// Drops what is queued. Idempotent. No delegate call follows.
+  package func close() {
+    guard !isClosed else { return }
+    end()
+    memory.close()
+  }
+
+  /// Closes with RST. Idempotent. No delegate call follows.
+  package func reset() {
+    guard !isClosed else { return }
+    end()
+    if isUnix { memory.close() } else { memory.closeWithReset() }
+  }
+
+  /// Closes once everything queued is out, or failed. Reading stops and no delegate call follows. A peer that takes
+  /// nothing delays this for ever, so whoever calls it keeps the stream, and a deadline for `close()`.
+  ///
+  /// Bytes of the peer's that nobody has read turn the end of a TCP connection into a reset, which may overtake what was
+  /// just written (RFC 9112 section 9.6). Where that can be, `shutdown()`, read on for a while and close then.
+  package func closeAfterFlush() {
+    guard !isClosed else { return }
+    guard hasQueue, !hasFailed else { return close() }
+    stopReading()
+    delegate = nil
+    closesWhenDrained = true
+  }
+
+  /// True from `close()`, `reset()`, or the end of `closeAfterFlush()`.
+  package var isOver: Bool { isClosed }
+
+  /// TCP only.
+  package var localAddress: SocketAddress? {
+    guard !isUnix, !isClosed else { return nil }
+    return SocketAddress { uv_tcp_getsockname(tcp, $0, $1) }
+  }
+
+  /// TCP only; nil once the peer has reset the connection.
+  package var peerAddress: SocketAddress? {
+    guard !isUnix, !isClosed else { return nil }
+    return SocketAddress { uv_tcp_getpeername(tcp, $0, $1) }
+  }
+
+  /// For `SO_PEERCRED` and the like; not to be closed. -1 while there is none.
+  package var descriptor: Int32 {
+    var descriptor: CInt = -1
+    guard !isClosed, uv_fileno(memory.base, &descriptor) == 0 else { return -1 }
+    return descriptor
+  }
 }
 
-/// A connected TCP or unix stream.
-package final class Stream {
-  package weak var delegate: (any StreamDelegate)?  // unowned(unsafe) if the measurements say so
-  package let isUnix: Bool
-  /// Begins to connect; the delegate hears of it.
-  package init(loop: Loop, connectingTo address: SocketAddress, delegate: any StreamDelegate) throws(UVError) { fatalError() }
-  package func startReading() { fatalError() }
-  package func stopReading() { fatalError() }
-  /// Tries to write at once, copies and queues the rest (in order). Errors come to the delegate on a later turn of the loop.
-  package func write(_ bytes: Span<UInt8>) { fatalError() }
-  /// Two pieces in one system call.
-  package func write(_ first: Span<UInt8>, _ second: Span<UInt8>) { fatalError() }
-  /// Bytes that the kernel has not taken yet.
-  package var queuedBytes: Int { fatalError() }
-  /// Half-closes once everything queued is out.
-  package func shutdown() { fatalError() }
-  /// Drops what is queued. Idempotent. No delegate call follows.
-  package func close() { fatalError() }
-  /// Closes once everything queued is out, or failed.
-  package func closeAfterFlush() { fatalError() }
-  /// Closes with RST.
-  package func reset() { fatalError() }
-  /// TCP only.
-  package var localAddress: SocketAddress? { fatalError() }
-  package var peerAddress: SocketAddress? { fatalError() }
-  /// For `SO_PEERCRED` and `SO_INCOMING…`; not to be closed.
-  package var descriptor: Int32 { fatalError() }
+// MARK: - Failing
+
+extension Stream {
+  /// For calls of the owner's: the delegate hears of it when they are over.
+  func failLater(_ error: UVError) {
+    guard markFailed() else { return }
+    loop.onNextTurn { self.report(error) }
+  }
+
+  /// For callbacks of libuv's.
+  func failNow(_ error: UVError) {
+    guard markFailed() else { return }
+    report(error)
+  }
+
+  private func markFailed() -> Bool {
+    guard !isClosed, !hasFailed else { return false }
+    stopReading()
+    hasFailed = true
+    pending.removeAll()
+    return true
+  }
+
+  private func report(_ error: UVError) {
+    guard !isClosed else { return }
+    if closesWhenDrained { return close() }
+    delegate?.stream(self, didFail: error)
+  }
+}
+
+// MARK: - The handle
+
+extension Stream {
+  private static func handle(on loop: Loop, isUnix: Bool) throws(UVError) -> HandleMemory<uv_stream_t> {
+    let memory = HandleMemory<uv_stream_t>(
+      byteCount: isUnix ? MemoryLayout<uv_pipe_t>.size : MemoryLayout<uv_tcp_t>.size)
+    let raw = UnsafeMutableRawPointer(memory.raw)
+    let status =
+      isUnix
+      ? uv_pipe_init(loop.raw, raw.assumingMemoryBound(to: uv_pipe_t.self), 0)
+      : uv_tcp_init(loop.raw, raw.assumingMemoryBound(to: uv_tcp_t.self))
+    guard status == 0 else {
+      memory.discard()
+      throw UVError(operation: isUnix ? "uv_pipe_init" : "uv_tcp_init", status: status)
+    }
+    return memory
+  }
+
+  private var tcp: UnsafeMutablePointer<uv_tcp_t> {
+    UnsafeMutableRawPointer(memory.raw).assumingMemoryBound(to: uv_tcp_t.self)
+  }
+
+  private var pipe: UnsafeMutablePointer<uv_pipe_t> {
+    UnsafeMutableRawPointer(memory.raw).assumingMemoryBound(to: uv_pipe_t.self)
+  }
+
+  private func connect(to address: SocketAddress) {
+    let request = UnsafeMutablePointer<uv_connect_t>.allocate(capacity: 1)
+    request.pointee.data = Unmanaged.passUnretained(self).toOpaque()
+    let status = address.withSockaddr { sockaddr, _ in
+      uv_tcp_connect(request, tcp, sockaddr) { request, status in
+        let stream = request?.pointee.data
+        request?.deallocate()
+        withOwner(stream, as: Stream.self) { $0.didConnect(status) }
+      }
+    }
+    if status != 0 {
+      request.deallocate()
+      failLater(UVError(operation: "uv_tcp_connect", status: status))
+    }
+  }
+
+  private func didConnect(_ status: CInt) {
+    guard !isClosed else { return }  // ECANCELED: closed while connecting
+    isConnecting = false
+    guard status == 0 else { return failNow(UVError(operation: "uv_tcp_connect", status: status)) }
+    writePending()
+    delegate?.streamDidConnect(self)
+  }
+
+  private func end() {
+    isClosed = true
+    isReading = false
+    delegate = nil
+    pending.removeAll()
+  }
 }

@@ -1,0 +1,34 @@
+internal import CLibuv
+
+/// A signal as an event of the loop. To be closed.
+package final class SignalSource {
+  private let memory = HandleMemory<uv_signal_t>()
+  private var onSignal: (() -> Void)?
+
+  package init(loop: Loop, signal: Int32, onSignal: @escaping () -> Void) throws(UVError) {
+    self.onSignal = onSignal
+    let status = uv_signal_init(loop.raw, memory.raw)
+    guard status == 0 else {
+      memory.discard()
+      throw UVError(operation: "uv_signal_init", status: status)
+    }
+    memory.retain(self)
+    do throws(UVError) {
+      try check(
+        uv_signal_start(
+          memory.raw, { handle, _ in withOwner(handle?.pointee.data, as: SignalSource.self) { $0.onSignal?() } }, signal
+        ),
+        "uv_signal_start")
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  /// Idempotent. `onSignal` is not called again; the signal's old disposition (not necessarily yours) is back.
+  package func close() {
+    guard onSignal != nil else { return }
+    onSignal = nil
+    memory.close()
+  }
+}

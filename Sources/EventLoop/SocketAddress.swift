@@ -1,0 +1,87 @@
+internal import CLibuv
+internal import Glibc
+
+/// An IPv4 or IPv6 socket address.
+package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {
+  /// 4 or 16 bytes, network order.
+  package let ip: [UInt8]
+  package let port: UInt16
+
+  package init(ip: [UInt8], port: UInt16) {
+    self.ip = ip
+    self.port = port
+  }
+
+  package var isIPv6: Bool { ip.count == 16 }
+
+  /// `127.0.0.1:7070`, `[::1]:7070`
+  package var description: String {
+    let family = isIPv6 ? AF_INET6 : AF_INET
+    let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
+      guard ip.count == 4 || ip.count == 16, let start = buffer.baseAddress,
+        ip.withUnsafeBytes({ uv_inet_ntop(family, $0.baseAddress, start, buffer.count) }) == 0
+      else { return "?" }
+      return String(cString: start)
+    }
+    return isIPv6 ? "[\(text)]:\(port)" : "\(text):\(port)"
+  }
+}
+
+extension SocketAddress {
+  /// Calls `body` with the C form; its answer is a libuv status. EINVAL if `ip` has neither 4 nor 16 bytes.
+  func withSockaddr(_ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
+    var storage = sockaddr_storage()
+    return withUnsafeMutableBytes(of: &storage) { bytes in
+      guard let start = bytes.baseAddress else { return UV_EINVAL.rawValue }
+      let length: Int
+      switch ip.count {
+      case 4:
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        withUnsafeMutableBytes(of: &address.sin_addr) { $0.copyBytes(from: ip) }
+        bytes.storeBytes(of: address, as: sockaddr_in.self)
+        length = MemoryLayout<sockaddr_in>.size
+      case 16:
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_port = port.bigEndian
+        withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: ip) }
+        bytes.storeBytes(of: address, as: sockaddr_in6.self)
+        length = MemoryLayout<sockaddr_in6>.size
+      default:
+        return UV_EINVAL.rawValue
+      }
+      return body(UnsafeRawPointer(start).assumingMemoryBound(to: sockaddr.self), socklen_t(length))
+    }
+  }
+
+  /// Asks a getsockname-like function. nil if it fails or the address is of another family.
+  init?(from ask: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<CInt>) -> CInt) {
+    var storage = sockaddr_storage()
+    var length = CInt(MemoryLayout<sockaddr_storage>.size)
+    let address = withUnsafeMutableBytes(of: &storage) { bytes -> SocketAddress? in
+      guard let start = bytes.baseAddress else { return nil }
+      let pointer = start.assumingMemoryBound(to: sockaddr.self)
+      return ask(pointer, &length) == 0 ? SocketAddress(pointer) : nil
+    }
+    guard let address else { return nil }
+    self = address
+  }
+
+  /// `raw` must point to as many bytes as its family says.
+  init?(_ raw: UnsafePointer<sockaddr>) {
+    switch CInt(raw.pointee.sa_family) {
+    case AF_INET:
+      let address = UnsafeRawPointer(raw).loadUnaligned(as: sockaddr_in.self)
+      self.init(
+        ip: withUnsafeBytes(of: address.sin_addr) { Array($0) }, port: UInt16(bigEndian: address.sin_port))
+    case AF_INET6:
+      let address = UnsafeRawPointer(raw).loadUnaligned(as: sockaddr_in6.self)
+      self.init(
+        ip: withUnsafeBytes(of: address.sin6_addr) { Array($0) }, port: UInt16(bigEndian: address.sin6_port))
+    default:
+      return nil
+    }
+  }
+}

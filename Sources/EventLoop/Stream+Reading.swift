@@ -1,0 +1,49 @@
+internal import CLibuv
+
+extension Stream {
+  /// Idempotent.
+  package func startReading() {
+    guard !isReading, !isClosed, !hasFailed, !hasEnded else { return }
+    let status = uv_read_start(
+      memory.raw,
+      { handle, _, buffer in
+        // The loop's one buffer, see `readBufferSize`.
+        guard let loop = handle?.pointee.loop else { return }
+        buffer?.pointee = uv_buf_t(
+          base: loop.pointee.data?.assumingMemoryBound(to: CChar.self), len: readBufferSize)
+      },
+      { handle, count, buffer in
+        withOwner(handle?.pointee.data, as: Stream.self) { $0.didRead(count, buffer?.pointee.base) }
+      })
+    if status == 0 {
+      isReading = true
+    } else {
+      failLater(UVError(operation: "uv_read_start", status: status))
+    }
+  }
+
+  /// Idempotent. What the peer sends waits in the kernel, and so does its end.
+  package func stopReading() {
+    guard isReading else { return }
+    isReading = false
+    uv_read_stop(memory.raw)
+  }
+
+  @inline(__always)
+  private func didRead(_ count: Int, _ base: UnsafeMutablePointer<CChar>?) {
+    if count > 0, let base {
+      let bytes = UnsafeBufferPointer(
+        start: UnsafeRawPointer(base).assumingMemoryBound(to: UInt8.self), count: count)
+      delegate?.stream(self, didRead: bytes.span)
+    } else if count < 0 {
+      didStopReading(CInt(truncatingIfNeeded: count))
+    }  // 0 is EAGAIN
+  }
+
+  private func didStopReading(_ status: CInt) {
+    guard status == UV_EOF.rawValue else { return failNow(UVError(operation: "read", status: status)) }
+    stopReading()
+    hasEnded = true
+    delegate?.streamDidEnd(self)
+  }
+}

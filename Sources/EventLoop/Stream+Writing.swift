@@ -1,0 +1,116 @@
+internal import CLibuv
+internal import Glibc
+
+extension Stream {
+  /// Tries to write at once, copies and queues the rest (in order). Errors come to the delegate on a later turn of the
+  /// loop. Does nothing once the stream has failed, is shut down or is closed.
+  package func write(_ bytes: Span<UInt8>) {
+    bytes.withUnsafeBytes { write($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
+  }
+
+  /// Two pieces in one system call.
+  package func write(_ first: Span<UInt8>, _ second: Span<UInt8>) {
+    first.withUnsafeBytes { first in
+      second.withUnsafeBytes { second in
+        if first.isEmpty { write(second, first) } else { write(first, second) }
+      }
+    }
+  }
+
+  /// Bytes that the kernel has not taken yet.
+  package var queuedBytes: Int {
+    guard !isClosed else { return 0 }
+    return pending.count + (isWriting ? uv_stream_get_write_queue_size(memory.raw) : 0)
+  }
+
+  /// Half-closes once everything queued is out. Idempotent.
+  package func shutdown() {
+    guard isWritable else { return }
+    wantsShutdown = true
+    if !hasQueue { halfClose() }
+  }
+
+  /// While connecting, everything waits.
+  var hasQueue: Bool { isWriting || !pending.isEmpty || (isConnecting && wantsShutdown) }
+
+  private var isWritable: Bool { !isClosed && !hasFailed && !wantsShutdown && !closesWhenDrained }
+
+  private func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) {
+    guard isWritable, !first.isEmpty else { return }
+    var sent = 0
+    if !hasQueue, !isConnecting {
+      let status = tryWrite(first, second)
+      if status >= 0 {
+        sent = Int(status)
+      } else if status != UV_EAGAIN.rawValue {
+        return failLater(UVError(operation: "write", status: status))
+      }
+      if sent == first.count + second.count { return }
+    }
+    pending.append(UnsafeRawBufferPointer(rebasing: first.dropFirst(sent)))
+    pending.append(UnsafeRawBufferPointer(rebasing: second.dropFirst(max(0, sent - first.count))))
+    writePending()
+  }
+
+  /// A uv_write costs an allocation and two epoll_ctl more, so it is for what the kernel does not take at once.
+  private func tryWrite(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> CInt {
+    var pieces = (uv_buf_t(first), uv_buf_t(second))
+    return withUnsafePointer(to: &pieces) { pieces in
+      uv_try_write(
+        memory.raw, UnsafeRawPointer(pieces).assumingMemoryBound(to: uv_buf_t.self), second.isEmpty ? 1 : 2)
+    }
+  }
+
+  /// At most one write is in flight; what comes meanwhile is gathered for the next.
+  func writePending() {
+    guard !isWriting, !isConnecting, !isClosed, !hasFailed else { return }
+    guard !pending.isEmpty else { return didDrain(tells: false) }
+    let request = writeRequest ?? .allocate(capacity: 1)
+    writeRequest = request
+    request.pointee.data = Unmanaged.passUnretained(self).toOpaque()
+    swap(&pending, &inFlight)
+    isWriting = true
+    var piece = uv_buf_t(inFlight.bytes)
+    let status = uv_write(request, memory.raw, &piece, 1) { request, status in
+      withOwner(request?.pointee.data, as: Stream.self) { $0.didWrite(status) }
+    }
+    if status != 0 {
+      didFinishWriting()
+      failLater(UVError(operation: "uv_write", status: status))
+    }
+  }
+
+  private func didWrite(_ status: CInt) {
+    didFinishWriting()
+    guard !isClosed else { return }  // ECANCELED
+    if status != 0 { return failNow(UVError(operation: "write", status: status)) }
+    if pending.isEmpty { didDrain(tells: true) } else { writePending() }
+  }
+
+  private func didFinishWriting() {
+    isWriting = false
+    inFlight.removeAll()
+  }
+
+  private func didDrain(tells: Bool) {
+    if wantsShutdown { halfClose() }
+    if closesWhenDrained { return close() }
+    if tells, !hasFailed { delegate?.streamDidDrain(self) }
+  }
+
+  /// Without uv_shutdown, which would wait for a turn of the loop and the socket's writability to do the same.
+  private func halfClose() {
+    if Glibc.shutdown(descriptor, CInt(SHUT_WR)) != 0 {
+      failLater(UVError(operation: "shutdown", status: -errno))
+    }
+  }
+}
+
+extension uv_buf_t {
+  /// For writing: libuv only reads what it points to.
+  fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+    self.init(
+      base: UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.assumingMemoryBound(to: CChar.self),
+      len: bytes.count)
+  }
+}

@@ -1,0 +1,214 @@
+import EventLoop
+import Glibc
+import Testing
+
+@Suite struct ListenerTests {
+  let loop: Loop
+
+  init() throws { loop = try Loop() }
+
+  @Test func `a paused listener leaves the backlog to the kernel`() throws {
+    let acceptor = Acceptor()
+    let listener = try Listener(loop: loop, address: .loopback(), backlog: 16, reusePort: false)
+    listener.delegate = acceptor
+    var clients = try (0..<3).map { _ in try plainClient(listener.port) }
+    loop.settle()
+    #expect(acceptor.streams.isEmpty)  // not started yet
+    try listener.start()
+    try listener.start()
+    loop.run { acceptor.streams.count == 3 }
+    listener.pause()
+    clients.append(try plainClient(listener.port))  // connects: the kernel answers
+    loop.settle()
+    #expect(acceptor.streams.count == 3)
+    listener.resume()
+    loop.run { acceptor.streams.count == 4 }
+    acceptor.streams.forEach { $0.close() }
+    clients.forEach { Glibc.close($0) }
+    listener.close()
+  }
+
+  @Test(arguments: ["pause", "close"])
+  func `a listener may stop while it tells of a connection`(_ way: String) throws {
+    let acceptor = Acceptor()
+    let listener = try Listener(loop: loop, address: .loopback(), backlog: 16, reusePort: false)
+    listener.delegate = acceptor
+    let clients = try (0..<3).map { _ in try plainClient(listener.port) }
+    acceptor.onAccept = { _ in if way == "pause" { listener.pause() } else { listener.close() } }
+    try listener.start()
+    loop.run { !acceptor.streams.isEmpty }
+    loop.settle()
+    #expect(acceptor.streams.count == 1)
+    acceptor.streams.forEach { $0.close() }
+    clients.forEach { Glibc.close($0) }
+    listener.close()
+    listener.close()
+    #expect(listener.port == 0)
+  }
+
+  @Test func `nobody there to take a connection: it is closed`() throws {
+    let listener = try Listener(loop: loop, address: .loopback(), backlog: 16, reusePort: false)
+    try listener.start()
+    let recorder = Recorder()
+    recorder.onConnect = { $0.startReading() }
+    let client = try Stream(loop: loop, connectingTo: .loopback(listener.port), delegate: recorder)
+    loop.run { recorder.events.last == "end" }
+    client.close()
+    listener.close()
+  }
+
+  @Test func `an occupied address is refused, and shared only by consent`() throws {
+    let first = try Listener(loop: loop, address: .loopback(), backlog: 1, reusePort: true)
+    do throws(UVError) {
+      _ = try Listener(loop: loop, address: .loopback(first.port), backlog: 1, reusePort: false)
+      Issue.record("bound twice")
+    } catch {
+      #expect(error.isAddressInUse)
+      #expect(error.description == "bind: EADDRINUSE (address already in use)")
+    }
+    let second = try Listener(loop: loop, address: .loopback(first.port), backlog: 1, reusePort: true)
+    #expect(second.port == first.port)
+    first.close()
+    second.close()
+  }
+
+  @Test func `an address of somebody else's machine is refused`() throws {
+    do throws(UVError) {
+      _ = try Listener(loop: loop, address: SocketAddress(ip: [203, 0, 113, 1], port: 0), backlog: 1, reusePort: false)
+      Issue.record("bound")
+    } catch {
+      #expect(error.isAddressNotAvailable)
+    }
+  }
+
+  /// T5: both halves of localhost can be held at the same port, each by its own socket.
+  @Test(.enabled(if: hasIPv6)) func `IPv6 listeners do not take IPv4`() throws {
+    let any = SocketAddress(ip: [UInt8](repeating: 0, count: 16), port: 0)
+    let six = try Listener(loop: loop, address: any, backlog: 1, reusePort: false)
+    let four = try Listener(loop: loop, address: .loopback(six.port), backlog: 1, reusePort: false)
+    let acceptor = Acceptor()
+    six.delegate = acceptor
+    try six.start()
+    let recorder = Recorder()
+    let address = SocketAddress(ip: [UInt8](repeating: 0, count: 15) + [1], port: six.port)
+    let client = try Stream(loop: loop, connectingTo: address, delegate: recorder)
+    loop.run { acceptor.streams.count == 1 && recorder.events == ["connect"] }
+    #expect(client.peerAddress?.description == "[::1]:\(six.port)")
+    #expect(acceptor.streams[0].localAddress == address)
+    #expect(acceptor.streams[0].peerAddress == client.localAddress)
+    client.close()
+    acceptor.streams.forEach { $0.close() }
+    six.close()
+    four.close()
+  }
+
+  @Test func `a socket from elsewhere is adopted only if it is what we were told`() throws {
+    let tcp = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    let datagrams = socket(AF_INET, CInt(SOCK_DGRAM.rawValue), 0)
+    defer { [tcp, datagrams].forEach { Glibc.close($0) } }
+    for descriptor in [tcp, datagrams, -1, 9999] {  // none of them listens
+      #expect(throws: UVError.self) { try Listener(loop: loop, adopting: descriptor, isUnix: false) }
+    }
+    let listening = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    #expect(listen(listening, 4) == 0)
+    #expect(throws: UVError.self) { try Listener(loop: loop, adopting: listening, isUnix: true) }
+    let acceptor = Acceptor()
+    let listener = try Listener(loop: loop, adopting: listening, isUnix: false)
+    #expect(fcntl(listening, F_GETFD) & FD_CLOEXEC != 0)
+    listener.delegate = acceptor
+    try listener.start()
+    let client = try plainClient(listener.port)
+    loop.run { acceptor.streams.count == 1 }
+    acceptor.streams.forEach { $0.close() }
+    Glibc.close(client)
+    listener.close()
+    #expect(fcntl(listening, F_GETFD) == -1)
+  }
+
+  @Test func `a unix listener accepts unix streams`() throws {
+    let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+    // Autobind: an abstract name chosen by the kernel, so that the test leaves no file.
+    var (name, size) = (sockaddr_un(), socklen_t(MemoryLayout<sockaddr_un>.size))
+    name.sun_family = sa_family_t(AF_UNIX)
+    let client = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+    withUnsafeMutableBytes(of: &name) { bytes in
+      let address = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+      #expect(bind(descriptor, address, 2) == 0 && listen(descriptor, 4) == 0)
+      #expect(getsockname(descriptor, address, &size) == 0)
+      #expect(connect(client, address, size) == 0)
+    }
+    let (acceptor, recorder) = (Acceptor(), Recorder())
+    let listener = try Listener(loop: loop, adopting: descriptor, isUnix: true)
+    listener.delegate = acceptor
+    acceptor.onAccept = {
+      $0.delegate = recorder
+      $0.startReading()
+    }
+    try listener.start()
+    #expect(Glibc.write(client, "hi", 2) == 2)
+    Glibc.close(client)
+    loop.run { recorder.events == ["read", "end"] }
+    #expect(recorder.bytes == Array("hi".utf8))
+    #expect(acceptor.streams[0].isUnix && listener.port == 0)
+    acceptor.streams[0].close()
+    listener.close()
+  }
+
+  /// T56. In a process of its own, because it takes every descriptor there is.
+  @Test func `without descriptors the listener pauses, tells it once, and recovers`() async {
+    await #expect(processExitsWith: .success) {
+      let loop = try Loop()
+      let acceptor = Acceptor()
+      let listener = try Listener(loop: loop, address: .loopback(), backlog: 16, reusePort: false)
+      listener.delegate = acceptor
+      try listener.start()
+      let clients = [try plainClient(listener.port), try plainClient(listener.port)]
+      var hoard: [Int32] = []
+      var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      while case let taken = dup(0), taken >= 0 { hoard.append(taken) }
+      loop.run { !acceptor.errors.isEmpty }
+      loop.settle()
+      try expect(acceptor.errors.count == 1 && acceptor.errors[0].isTooManyFiles && acceptor.streams.isEmpty)
+      listener.resume()  // too early: told again, once
+      loop.run { acceptor.errors.count == 2 }
+      Glibc.close(hoard.removeLast())
+      listener.resume()  // one descriptor: one connection, then it pauses again
+      loop.run { acceptor.errors.count == 3 }
+      try expect(acceptor.streams.count == 1)
+      try expect(listener.turnAwayWaiting() == 1)
+      var byte: UInt8 = 0
+      try expect(read(clients[1], &byte, 1) == 0)  // closed, although there was no descriptor for it
+      acceptor.streams[0].close()
+      listener.close()
+    }
+  }
+}
+
+struct Unexpected: Error {}
+
+/// For child processes, whose recorded issues would not be seen.
+func expect(_ condition: Bool) throws {
+  if !condition { throw Unexpected() }
+}
+
+/// A blocking client that nobody's loop serves.
+func plainClient(_ port: UInt16) throws -> Int32 {
+  let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_port = port.bigEndian
+  address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+  let status = withUnsafeBytes(of: &address) {
+    connect(descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
+  }
+  return try #require(status == 0 ? descriptor : nil)
+}
+
+let hasIPv6: Bool = {
+  guard let loop = try? Loop() else { return false }
+  let loopback = SocketAddress(ip: [UInt8](repeating: 0, count: 15) + [1], port: 0)
+  guard let listener = try? Listener(loop: loop, address: loopback, backlog: 1, reusePort: false) else { return false }
+  listener.close()
+  return true
+}()

@@ -1,0 +1,125 @@
+import EventLoop
+import Glibc
+import Testing
+
+extension SocketAddress {
+  static func loopback(_ port: UInt16 = 0) -> SocketAddress { SocketAddress(ip: [127, 0, 0, 1], port: port) }
+}
+
+/// Notes what a stream tells, and calls what the test has set.
+final class Recorder: StreamDelegate {
+  var events: [String] = []
+  var bytes: [UInt8] = []
+  var error: UVError?
+  var onConnect: ((Stream) -> Void)?
+  var onRead: ((Stream, Span<UInt8>) -> Void)?
+  var onEnd: ((Stream) -> Void)?
+  var onDrain: ((Stream) -> Void)?
+  var onFail: ((Stream) -> Void)?
+  /// True while the test is inside a call on the stream: nothing may be told then.
+  var isCalling = false
+
+  func streamDidConnect(_ stream: Stream) {
+    note("connect")
+    onConnect?(stream)
+  }
+
+  func stream(_ stream: Stream, didRead bytes: Span<UInt8>) {
+    if events.last != "read" { note("read") }
+    if let onRead { return onRead(stream, bytes) }
+    for index in bytes.indices { self.bytes.append(bytes[index]) }
+  }
+
+  func streamDidEnd(_ stream: Stream) {
+    note("end")
+    onEnd?(stream)
+  }
+
+  func streamDidDrain(_ stream: Stream) {
+    note("drain")
+    onDrain?(stream)
+  }
+
+  func stream(_ stream: Stream, didFail error: UVError) {
+    note("fail")
+    self.error = error
+    onFail?(stream)
+  }
+
+  private func note(_ event: String) {
+    #expect(!isCalling, "told \(event) re-entrantly")
+    events.append(event)
+  }
+}
+
+final class Acceptor: ListenerDelegate {
+  var streams: [Stream] = []
+  var errors: [UVError] = []
+  var onAccept: ((Stream) -> Void)?
+  var onFail: ((Listener) -> Void)?
+
+  func listener(_ listener: Listener, didAccept stream: Stream) {
+    streams.append(stream)
+    onAccept?(stream)
+  }
+
+  func listener(_ listener: Listener, didFail error: UVError) {
+    errors.append(error)
+    onFail?(listener)
+  }
+}
+
+extension Loop {
+  /// Runs until `condition` holds; a test that waits in vain fails after ten seconds.
+  func run(until condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) {
+    var isLate = false
+    let deadline = Timer(loop: self) { isLate = true }
+    deadline.start(after: 10_000)
+    while !condition(), !isLate { runOnce(waiting: true) }
+    deadline.close()
+    #expect(!isLate, "waited in vain", sourceLocation: sourceLocation)
+  }
+
+  /// Some turns in which nothing should happen any more.
+  func settle() {
+    for _ in 0..<20 { runOnce(waiting: false) }
+  }
+
+  func write(_ bytes: [UInt8], to stream: Stream) {
+    stream.write(bytes.span)
+  }
+}
+
+/// Both ends of one loopback connection on one loop.
+final class Connection {
+  let loop: Loop
+  let client: Stream
+  let server: Stream
+  let clientSide = Recorder()
+  let serverSide = Recorder()
+
+  init(_ loop: Loop) throws {
+    self.loop = loop
+    let acceptor = Acceptor()
+    let listener = try Listener(loop: loop, address: .loopback(), backlog: 16, reusePort: false)
+    listener.delegate = acceptor
+    try listener.start()
+    let side = clientSide
+    client = try Stream(loop: loop, connectingTo: .loopback(listener.port), delegate: side)
+    loop.run { !acceptor.streams.isEmpty && side.events == ["connect"] }
+    side.events = []
+    server = try #require(acceptor.streams.first)
+    server.delegate = serverSide
+    listener.close()
+  }
+
+  func close() {
+    client.close()
+    server.close()
+  }
+}
+
+/// A long text in which every position can be told from its neighbours.
+func pattern(_ count: Int) -> [UInt8] {
+  (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ ($0 >> 8) &* 7) }
+}
