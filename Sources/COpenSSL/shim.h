@@ -27,15 +27,13 @@ static inline uint64_t bearerd_SSL_OP_NO_RENEGOTIATION(void) { return SSL_OP_NO_
 static inline uint64_t bearerd_SSL_OP_NO_COMPRESSION(void) { return SSL_OP_NO_COMPRESSION; }
 static inline uint64_t bearerd_SSL_OP_NO_TICKET(void) { return SSL_OP_NO_TICKET; }
 
-static inline int bearerd_SSL_SESSION_new_ex_index(CRYPTO_EX_dup *dup, CRYPTO_EX_free *free) { return SSL_SESSION_get_ex_new_index(0, NULL, NULL, dup, free); }
-static inline int bearerd_SSL_new_ex_index(void) { return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
-
 static inline long bearerd_BIO_get_mem_data(BIO *bio, char **data) { return BIO_get_mem_data(bio, data); }
 static inline void bearerd_BIO_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
 static inline void bearerd_BIO_clear_retry_flags(BIO *bio) { BIO_clear_retry_flags(bio); }
 
 static inline int bearerd_sk_X509_num(const STACK_OF(X509) *stack) { return sk_X509_num(stack); }
 static inline X509 *bearerd_sk_X509_value(const STACK_OF(X509) *stack, int index) { return sk_X509_value(stack, index); }
+static inline unsigned long bearerd_XN_FLAG_RFC2253(void) { return XN_FLAG_RFC2253; }
 static inline void bearerd_OPENSSL_free(void *pointer) { OPENSSL_free(pointer); }
 
 static inline EVP_PKEY *bearerd_generate_ec_key(const char *curve) { return EVP_PKEY_Q_keygen(NULL, NULL, "EC", curve); }
