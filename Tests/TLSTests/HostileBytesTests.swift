@@ -58,7 +58,8 @@ import Testing
     defer { server.stop() }
     let context = try context(authority.store())
     let length = try flightLength(server, context)
-    for target in stride(from: 0, to: length - 1, by: 23) {
+    // Signatures and tickets differ in length by a few bytes
+    for target in stride(from: 0, to: length - 48, by: 23) {
       var seen = 0
       let error = #expect(throws: TLSError.self) {
         _ = try Client.connect(context, port: server.port) { input in
