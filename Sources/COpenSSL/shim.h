@@ -4,8 +4,38 @@
 #error "bearerd needs OpenSSL 3.0 or later (Debian: libssl-dev)"
 #endif
 #include <openssl/bio.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+
+// Macros and variadic functions, which Swift cannot see. One line each; nothing else belongs here.
+
+static inline int bearerd_SSL_CTX_set_min_proto_version(SSL_CTX *ctx, int version) { return (int)SSL_CTX_set_min_proto_version(ctx, version); }
+static inline int bearerd_SSL_CTX_set_max_proto_version(SSL_CTX *ctx, int version) { return (int)SSL_CTX_set_max_proto_version(ctx, version); }
+static inline long bearerd_SSL_CTX_set_mode(SSL_CTX *ctx, long mode) { return SSL_CTX_set_mode(ctx, mode); }
+static inline long bearerd_SSL_CTX_set_session_cache_mode(SSL_CTX *ctx, long mode) { return SSL_CTX_set_session_cache_mode(ctx, mode); }
+static inline int bearerd_SSL_CTX_add1_chain_cert(SSL_CTX *ctx, X509 *certificate) { return (int)SSL_CTX_add1_chain_cert(ctx, certificate); }
+static inline int bearerd_SSL_CTX_set_ticket_keys(SSL_CTX *ctx, void *keys, long length) { return (int)SSL_CTX_set_tlsext_ticket_keys(ctx, keys, length); }
+static inline int bearerd_SSL_set_server_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }
+static inline uint64_t bearerd_SSL_OP_NO_RENEGOTIATION(void) { return SSL_OP_NO_RENEGOTIATION; }
+static inline uint64_t bearerd_SSL_OP_NO_COMPRESSION(void) { return SSL_OP_NO_COMPRESSION; }
+static inline uint64_t bearerd_SSL_OP_NO_TICKET(void) { return SSL_OP_NO_TICKET; }
+
+static inline long bearerd_BIO_get_mem_data(BIO *bio, char **data) { return BIO_get_mem_data(bio, data); }
+static inline void bearerd_BIO_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
+static inline void bearerd_BIO_clear_retry_flags(BIO *bio) { BIO_clear_retry_flags(bio); }
+
+static inline int bearerd_sk_X509_num(const STACK_OF(X509) *stack) { return sk_X509_num(stack); }
+static inline X509 *bearerd_sk_X509_value(const STACK_OF(X509) *stack, int index) { return sk_X509_value(stack, index); }
+static inline unsigned long bearerd_XN_FLAG_RFC2253(void) { return XN_FLAG_RFC2253; }
+static inline void bearerd_OPENSSL_free(void *pointer) { OPENSSL_free(pointer); }
+
+static inline EVP_PKEY *bearerd_generate_ec_key(const char *curve) { return EVP_PKEY_Q_keygen(NULL, NULL, "EC", curve); }
+static inline EVP_PKEY *bearerd_generate_rsa_key(size_t bits) { return EVP_PKEY_Q_keygen(NULL, NULL, "RSA", bits); }
+static inline EVP_PKEY *bearerd_generate_ed25519_key(void) { return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); }

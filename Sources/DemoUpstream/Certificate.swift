@@ -1,0 +1,95 @@
+internal import COpenSSL
+
+/// A certificate with its key, made at run time.
+package final class Certificate: @unchecked Sendable {
+  // Immutable after `init`; OpenSSL counts references to both atomically.
+
+  package enum Key: Sendable {
+    case ec256
+    case rsa2048
+    case ed25519
+    /// Too weak for security level 2: for refusals.
+    case rsa1024
+  }
+
+  package struct Options: Sendable {
+    package var commonName = "demo"
+    package var dnsNames: [String] = []
+    package var ipAddresses: [String] = []
+    package var isCA = false
+    /// Relative to now, seconds.
+    package var notBefore = -3600
+    package var notAfter = 86_400
+    package var key = Key.ec256
+    /// Extended key usage serverAuth unless false (then clientAuth).
+    package var serverAuth = true
+    /// As in openssl's x509v3_config(5), e.g. `permitted;DNS:example.com`.
+    package var nameConstraints: String?
+    package init() {}
+  }
+
+  let certificate: OpaquePointer  // X509
+  let key: OpaquePointer  // EVP_PKEY
+
+  /// nil issuer: self-signed. `reusingKeyOf`: a renewed certificate.
+  package init(_ options: Options, issuer: Certificate? = nil, reusingKeyOf: Certificate? = nil) throws {
+    OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil)
+    if let old = reusingKeyOf {
+      EVP_PKEY_up_ref(old.key)
+      key = old.key
+    } else {
+      key = try generateKey(options.key)
+    }
+    do {
+      certificate = try makeCertificate(options, key: key, issuer: issuer)
+    } catch {
+      EVP_PKEY_free(key)
+      throw error
+    }
+  }
+
+  deinit {
+    X509_free(certificate)
+    EVP_PKEY_free(key)
+  }
+
+  package var pem: String {
+    text { PEM_write_bio_X509($0, certificate) }
+  }
+
+  package var keyPEM: String {
+    text { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }
+  }
+
+  /// `sha256/BASE64` of the SPKI.
+  package var pin: String {
+    var der: UnsafeMutablePointer<UInt8>?
+    let length = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der)
+    defer { bearerd_OPENSSL_free(der) }
+    return "sha256/" + base64OfSHA256(UnsafeRawBufferPointer(start: der, count: Int(max(length, 0))))
+  }
+
+  /// `sha256/BASE64` of the whole certificate: what people take for a pin by mistake.
+  package var fingerprint: String {
+    var der: UnsafeMutablePointer<UInt8>?
+    let length = i2d_X509(certificate, &der)
+    defer { bearerd_OPENSSL_free(der) }
+    return "sha256/" + base64OfSHA256(UnsafeRawBufferPointer(start: der, count: Int(max(length, 0))))
+  }
+
+  private func text(_ write: (OpaquePointer) -> Int32) -> String {
+    guard let bio = BIO_new(BIO_s_mem()) else { return "" }
+    defer { BIO_free(bio) }
+    var data: UnsafeMutablePointer<CChar>?
+    guard write(bio) == 1, case let length = bearerd_BIO_get_mem_data(bio, &data), let data else { return "" }
+    return String(decoding: UnsafeRawBufferPointer(start: data, count: length), as: UTF8.self)
+  }
+}
+
+private func base64OfSHA256(_ bytes: UnsafeRawBufferPointer) -> String {
+  var digest = [UInt8](repeating: 0, count: 32)
+  var text = [UInt8](repeating: 0, count: 45)
+  EVP_Digest(bytes.baseAddress, bytes.count, &digest, nil, EVP_sha256(), nil)
+  let length = EVP_EncodeBlock(&text, digest, 32)
+  return String(decoding: text.prefix(Int(length)), as: UTF8.self)
+}

@@ -1,0 +1,91 @@
+internal import COpenSSL
+
+/// A new key; the caller owns it.
+func generateKey(_ kind: Certificate.Key) throws -> OpaquePointer {  // EVP_PKEY
+  let key =
+    switch kind {
+    case .ec256: bearerd_generate_ec_key("P-256")
+    case .rsa2048: bearerd_generate_rsa_key(2048)
+    case .rsa1024: bearerd_generate_rsa_key(1024)
+    case .ed25519: bearerd_generate_ed25519_key()
+    }
+  guard let key else { throw DemoUpstreamError.openSSL("generating a key") }
+  return key
+}
+
+/// A signed certificate (RFC 5280); the caller owns it.
+func makeCertificate(
+  _ options: Certificate.Options, key: OpaquePointer, issuer: Certificate?
+) throws -> OpaquePointer {  // X509
+  guard let certificate = X509_new() else { throw DemoUpstreamError.openSSL("X509_new") }
+  do {
+    try fill(certificate, options, key: key, issuer: issuer)
+    return certificate
+  } catch {
+    X509_free(certificate)
+    throw error
+  }
+}
+
+private func fill(
+  _ certificate: OpaquePointer, _ options: Certificate.Options, key: OpaquePointer, issuer: Certificate?
+) throws {
+  var serial: UInt64 = 0
+  withUnsafeMutableBytes(of: &serial) {
+    _ = RAND_bytes($0.baseAddress, 7)  // 7 of 8 bytes: positive
+  }
+  let name = X509_get_subject_name(certificate)
+  guard
+    X509_set_version(certificate, 2) == 1,
+    ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), serial) == 1,
+    X509_gmtime_adj(X509_getm_notBefore(certificate), options.notBefore) != nil,
+    X509_gmtime_adj(X509_getm_notAfter(certificate), options.notAfter) != nil,
+    X509_set_pubkey(certificate, key) == 1,
+    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, options.commonName, -1, -1, 0) == 1,
+    X509_set_issuer_name(certificate, issuer.map { X509_get_subject_name($0.certificate) } ?? name) == 1
+  else { throw DemoUpstreamError.openSSL("filling a certificate") }
+
+  for (identifier, value) in extensions(options, isSelfSigned: issuer == nil) {
+    try add(identifier, value, to: certificate, issuer: issuer?.certificate ?? certificate)
+  }
+
+  let signer = issuer?.key ?? key
+  // Ed25519 brings its own digest
+  let digest = EVP_PKEY_get_id(signer) == EVP_PKEY_ED25519 ? nil : EVP_sha256()
+  guard X509_sign(certificate, signer, digest) > 0 else { throw DemoUpstreamError.openSSL("X509_sign") }
+}
+
+private func extensions(_ options: Certificate.Options, isSelfSigned: Bool) -> [(Int32, String)] {
+  var list: [(Int32, String)] = [(NID_subject_key_identifier, "hash")]
+  if !isSelfSigned {
+    list.append((NID_authority_key_identifier, "keyid:always"))
+  }
+  if options.isCA {
+    list.append((NID_basic_constraints, "critical,CA:TRUE"))
+    list.append((NID_key_usage, "critical,keyCertSign,cRLSign"))
+  } else {
+    list.append((NID_basic_constraints, "critical,CA:FALSE"))
+    list.append((NID_key_usage, "critical,digitalSignature"))
+    list.append((NID_ext_key_usage, options.serverAuth ? "serverAuth" : "clientAuth"))
+  }
+  let names = options.dnsNames.map { "DNS:\($0)" } + options.ipAddresses.map { "IP:\($0)" }
+  if !names.isEmpty {
+    list.append((NID_subject_alt_name, names.joined(separator: ",")))
+  }
+  if let constraints = options.nameConstraints {
+    list.append((NID_name_constraints, "critical,\(constraints)"))
+  }
+  return list
+}
+
+private func add(
+  _ identifier: Int32, _ value: String, to certificate: OpaquePointer, issuer: OpaquePointer
+) throws {
+  var context = X509V3_CTX()
+  X509V3_set_ctx(&context, issuer, certificate, nil, nil, 0)
+  guard let field = X509V3_EXT_nconf_nid(nil, &context, identifier, value) else {
+    throw DemoUpstreamError.openSSL("extension \(value)")
+  }
+  defer { X509_EXTENSION_free(field) }
+  guard X509_add_ext(certificate, field, -1) == 1 else { throw DemoUpstreamError.openSSL("X509_add_ext") }
+}

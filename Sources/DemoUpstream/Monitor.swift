@@ -1,0 +1,44 @@
+internal import Glibc
+
+/// State behind a mutex, with a condition that is signalled on each change.
+final class Monitor<State>: @unchecked Sendable {
+  // Heap memory of their own, because a pthread object must not move.
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private var state: State
+
+  init(_ state: State) {
+    self.state = state
+    pthread_mutex_init(mutex, nil)
+    pthread_cond_init(changed, nil)
+  }
+
+  deinit {
+    pthread_cond_destroy(changed)
+    pthread_mutex_destroy(mutex)
+    changed.deallocate()
+    mutex.deallocate()
+  }
+
+  func withLock<Result, Failure: Error>(_ body: (inout State) throws(Failure) -> Result) throws(Failure) -> Result {
+    pthread_mutex_lock(mutex)
+    defer {
+      pthread_cond_broadcast(changed)
+      pthread_mutex_unlock(mutex)
+    }
+    return try body(&state)
+  }
+
+  /// True as soon as the condition holds; false when it did not within `seconds`.
+  func wait(seconds: Int, until condition: (State) -> Bool) -> Bool {
+    var deadline = timespec()
+    clock_gettime(CLOCK_REALTIME, &deadline)
+    deadline.tv_sec += seconds
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while !condition(state) {
+      guard pthread_cond_timedwait(changed, mutex, &deadline) == 0 else { return condition(state) }
+    }
+    return true
+  }
+}

@@ -1,0 +1,58 @@
+internal import COpenSSL
+
+/// An SSL_CTX of a server: its certificates and what it offers.
+final class ServerContext: @unchecked Sendable {
+  // Immutable after `init`, and an SSL_CTX may be used by many threads.
+  let pointer: OpaquePointer  // SSL_CTX
+
+  /// `ticketKeys` outlive the certificates, as they do in the servers of the world: a renewed certificate does not end sessions.
+  init(chain: [Certificate], options: UpstreamServer.Options, ticketKeys: [UInt8]) throws {
+    OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil)
+    guard let context = SSL_CTX_new(TLS_server_method()) else { throw DemoUpstreamError.openSSL("SSL_CTX_new") }
+    do {
+      try Self.configure(context, chain: chain, options: options, ticketKeys: ticketKeys)
+    } catch {
+      SSL_CTX_free(context)
+      throw error
+    }
+    pointer = context
+  }
+
+  deinit { SSL_CTX_free(pointer) }
+
+  static let ticketKeyCount = 80
+
+  private static func configure(
+    _ context: OpaquePointer, chain: [Certificate], options: UpstreamServer.Options, ticketKeys: [UInt8]
+  ) throws {
+    // Whatever a test wants to present (weak keys, old versions): refusing is the client's part
+    SSL_CTX_set_security_level(context, 0)
+    bearerd_SSL_CTX_set_mode(context, Int(SSL_MODE_NO_AUTO_CHAIN | SSL_MODE_AUTO_RETRY))
+    bearerd_SSL_CTX_set_min_proto_version(context, options.tlsVersion ?? TLS1_2_VERSION)
+    bearerd_SSL_CTX_set_max_proto_version(context, options.tlsVersion ?? TLS1_3_VERSION)
+
+    guard let leaf = chain.first else { throw DemoUpstreamError("a TLS server needs a certificate") }
+    guard
+      SSL_CTX_use_certificate(context, leaf.certificate) == 1,
+      SSL_CTX_use_PrivateKey(context, leaf.key) == 1
+    else { throw DemoUpstreamError.openSSL("loading the certificate") }
+    for certificate in chain.dropFirst() {
+      guard bearerd_SSL_CTX_add1_chain_cert(context, certificate.certificate) == 1 else {
+        throw DemoUpstreamError.openSSL("loading the chain")
+      }
+    }
+
+    if options.allowResumption {
+      var keys = ticketKeys
+      let name = Array("demo".utf8)
+      guard
+        SSL_CTX_set_session_id_context(context, name, UInt32(name.count)) == 1,
+        bearerd_SSL_CTX_set_ticket_keys(context, &keys, keys.count) == 1
+      else { throw DemoUpstreamError.openSSL("ticket keys") }
+    } else {
+      SSL_CTX_set_options(context, bearerd_SSL_OP_NO_TICKET())
+      SSL_CTX_set_num_tickets(context, 0)
+      bearerd_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
+    }
+  }
+}

@@ -1,0 +1,38 @@
+internal import Glibc
+
+/// A joinable thread.
+struct Thread: Sendable {
+  private let handle: pthread_t
+
+  /// SIGPIPE is blocked in it: a peer that went away is an error of `write`, not the end of the process.
+  init(_ body: @escaping @Sendable () -> Void) throws {
+    let box = Unmanaged.passRetained(Body(body))
+    var handle = pthread_t()
+    let status = pthread_create(&handle, nil, { run(box: $0) }, box.toOpaque())
+    guard status == 0 else {
+      box.release()
+      throw DemoUpstreamError("pthread_create: \(String(cString: strerror(status)))")
+    }
+    self.handle = handle
+  }
+
+  /// Waits for its end. Once only.
+  func join() {
+    pthread_join(handle, nil)
+  }
+}
+
+private final class Body {
+  let body: @Sendable () -> Void
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
+private func run(box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  var signals = sigset_t()
+  sigemptyset(&signals)
+  sigaddset(&signals, SIGPIPE)
+  pthread_sigmask(SIG_BLOCK, &signals, nil)
+  guard let box else { return nil }
+  Unmanaged<Body>.fromOpaque(box).takeRetainedValue().body()
+  return nil
+}

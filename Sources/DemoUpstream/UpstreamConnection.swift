@@ -1,0 +1,122 @@
+internal import COpenSSL
+internal import Glibc
+
+/// One accepted connection, for the handler's thread alone. All calls block, and throw after 10 seconds without progress.
+package final class UpstreamConnection {
+  package let number: Int
+  private let descriptor: Int32
+  private let ssl: OpaquePointer?  // SSL; nil: plain
+  private let record: ((inout UpstreamServer.Record) -> Void) -> Void
+  private var isClosed = false
+  private var isReset = false
+  /// What `readRequest` has read beyond its request.
+  var pending: [UInt8] = []
+
+  init(
+    number: Int, descriptor: Int32, context: ServerContext?,
+    record: @escaping ((inout UpstreamServer.Record) -> Void) -> Void
+  ) {
+    self.number = number
+    self.descriptor = descriptor
+    self.record = record
+    ssl = context.flatMap { SSL_new($0.pointer) }
+    if let ssl { SSL_set_fd(ssl, descriptor) }
+  }
+
+  deinit {
+    if let ssl { SSL_free(ssl) }
+  }
+
+  /// False: the peer and we did not come together. True at once on a plain connection.
+  func handshake() -> Bool {
+    guard let ssl else { return true }
+    ERR_clear_error()
+    let isDone = SSL_accept(ssl) == 1
+    record { record in
+      record.serverName = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) }
+      record.handshakeCompleted = isDone
+      guard isDone else { return }
+      record.isResumed = SSL_session_reused(ssl) == 1
+      record.version = String(cString: SSL_get_version(ssl))
+    }
+    return isDone
+  }
+
+  /// What came, at least one byte. Empty: the peer closed.
+  package func read(maximum: Int = 65_536) throws -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: max(1, maximum))
+    let count: Int
+    if let ssl {
+      ERR_clear_error()
+      let status = SSL_read(ssl, &bytes, Int32(clamping: bytes.count))
+      let error = SSL_get_error(ssl, status)
+      guard status > 0 || error == SSL_ERROR_ZERO_RETURN else { throw DemoUpstreamError.openSSL("SSL_read: \(error)") }
+      count = Int(max(status, 0))
+    } else {
+      count = Glibc.recv(descriptor, &bytes, bytes.count, 0)
+      guard count >= 0 else { throw DemoUpstreamError.system("recv") }
+    }
+    bytes.removeLast(bytes.count - count)
+    record { $0.bytes += bytes }
+    return bytes
+  }
+
+  /// All of it.
+  package func write(_ bytes: [UInt8]) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { rest in
+        guard let ssl else { return Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL)) }
+        ERR_clear_error()
+        return Int(SSL_write(ssl, rest.baseAddress, Int32(clamping: rest.count)))
+      }
+      guard count > 0 else { throw ssl == nil ? DemoUpstreamError.system("send") : .openSSL("SSL_write") }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// close_notify and FIN. Reading goes on.
+  package func close() {
+    guard !isClosed else { return }
+    if let ssl {
+      ERR_clear_error()
+      SSL_shutdown(ssl)
+    }
+    closeWithoutNotify()
+  }
+
+  /// FIN alone, as an attacker who cuts a response short would send it. Reading goes on.
+  package func closeWithoutNotify() {
+    guard !isClosed else { return }
+    isClosed = true
+    shutdown(descriptor, Int32(SHUT_WR))
+  }
+
+  /// RST without close_notify.
+  package func reset() {
+    guard !isClosed else { return }
+    isClosed = true
+    isReset = true
+    var now = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+    // The server closes the descriptor when the handler returns, and that sends it
+  }
+
+  /// Bytes past TLS, straight into the socket: for hostile servers.
+  package func writeRaw(_ bytes: [UInt8]) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { throw DemoUpstreamError.system("send") }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Records what the peer still sends, until it closes.
+  func drain() {
+    guard !isReset else { return }
+    while let bytes = try? read(), !bytes.isEmpty {}
+  }
+}

@@ -1,0 +1,41 @@
+internal import COpenSSL
+package import Policy
+
+/// Pins and subject of a certificate, for `bearerctl pin`.
+package struct CertificateDescription: Sendable, Equatable {
+  package enum Role: String, Sendable { case leaf, intermediate, root }
+  package let subject: String
+  package let issuer: String
+  package let role: Role
+  package let pin: Pin
+  /// Seconds since 1970.
+  package let notAfter: Int64
+  /// e.g. `RSA 2048`, `EC prime256v1`, `ED25519`
+  package let key: String
+
+  /// nil when its key cannot be read.
+  init?(_ certificate: CertificateView, role: Role? = nil) {
+    guard let pin = Pin(digest: certificate.keyDigest) else { return nil }
+    self.pin = pin
+    subject = certificate.subject
+    issuer = certificate.issuer
+    notAfter = certificate.notAfter
+    key = certificate.keyName
+    let ownRole: Role = !certificate.isCA ? .leaf : certificate.isSelfSigned ? .root : .intermediate
+    self.role = role ?? ownRole
+  }
+}
+
+package enum Certificates {
+  /// Certificates of a PEM (or one DER) file, in file order.
+  package static func describe(file bytes: [UInt8]) throws(TLSError) -> [CertificateDescription] {
+    OpenSSLLibrary.start()
+    let certificates = try CertificateFile(bytes, name: "certificate file")
+    return certificates.views.compactMap { CertificateDescription($0) }
+  }
+}
+
+extension VerifiedSession {
+  /// The verified chain, leaf first; empty on a resumed session.
+  package var verifiedChain: [CertificateDescription] { connection.describeVerifiedChain() }
+}

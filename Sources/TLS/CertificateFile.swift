@@ -1,0 +1,103 @@
+internal import COpenSSL
+
+/// The certificates of a file: all of them, or an error.
+struct CertificateFile: ~Copyable {
+  private var certificates: [OpaquePointer] = []  // X509, owned
+  private let name: String
+
+  /// PEM, or one certificate in DER. Text between PEM blocks is allowed, as in the distributions' bundles; a block that is
+  /// no certificate is not, least of all a private key.
+  init(_ bytes: [UInt8], name: String) throws(TLSError) {
+    self.name = name
+    ERR_clear_error()
+    if bytes.count > 1, bytes[0] == 0x30, bytes[1] >= 0x80 {  // a long SEQUENCE
+      let span = bytes.span
+      try span.withUnsafeBytes { (bytes) throws(TLSError) in try append(der: bytes) }
+    } else {
+      try readPEM(bytes)
+    }
+  }
+
+  deinit {
+    for certificate in certificates { X509_free(certificate) }
+  }
+
+  var views: [CertificateView] { certificates.map { CertificateView(pointer: $0) } }
+
+  private mutating func readPEM(_ bytes: [UInt8]) throws(TLSError) {
+    guard let bio = BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else {
+      throw .internalError("BIO_new_mem_buf")
+    }
+    defer { BIO_free(bio) }
+    while try readBlock(bio) {}
+    guard !certificates.isEmpty else { throw invalid("there is no certificate in it") }
+    guard certificates.count == count(of: "-----BEGIN ", in: bytes) else {
+      throw invalid("a block after certificate \(certificates.count) cannot be read")
+    }
+  }
+
+  /// False at the end.
+  private mutating func readBlock(_ bio: OpaquePointer) throws(TLSError) -> Bool {
+    var kind: UnsafeMutablePointer<CChar>?
+    var header: UnsafeMutablePointer<CChar>?
+    var data: UnsafeMutablePointer<UInt8>?
+    var length = 0
+    let status = PEM_read_bio(bio, &kind, &header, &data, &length)
+    defer {
+      bearerd_OPENSSL_free(kind)
+      bearerd_OPENSSL_free(header)
+      // It may have been a private key
+      if let data { CRYPTO_clear_free(data, max(length, 0), #fileID, #line) }
+    }
+    guard status == 1, let kind else {
+      let isEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
+      guard isEnd else { throw invalid("block \(certificates.count + 1) cannot be read") }
+      ERR_clear_error()
+      return false
+    }
+    switch String(cString: kind) {
+    case "CERTIFICATE", "X509 CERTIFICATE":
+      try append(der: UnsafeRawBufferPointer(start: data, count: max(length, 0)))
+      return true
+    case let kind where kind.hasSuffix("PRIVATE KEY"):
+      throw invalid("there is a private key in it; only certificates belong here")
+    case let kind:
+      throw invalid(
+        "there is a \(String(kind.prefix(40).filter { $0.isASCII && !$0.isNewline })) in it; only certificates belong here"
+      )
+    }
+  }
+
+  private mutating func append(der: UnsafeRawBufferPointer) throws(TLSError) {
+    var position = der.bindMemory(to: UInt8.self).baseAddress
+    guard let certificate = d2i_X509(nil, &position, der.count) else {
+      throw invalid("certificate \(certificates.count + 1) cannot be read")
+    }
+    certificates.append(certificate)
+    guard let position, UnsafeRawPointer(position) == der.baseAddress.map({ $0 + der.count }) else {
+      throw invalid("certificate \(certificates.count) has bytes after its end")
+    }
+  }
+
+  private func invalid(_ problem: String) -> TLSError {
+    ERR_clear_error()
+    return TLSError(kind: .certificateInvalid, detail: "\(name): \(problem)")
+  }
+
+  /// Non-overlapping.
+  private func count(of text: StaticString, in bytes: [UInt8]) -> Int {
+    text.withUTF8Buffer { text in
+      var count = 0
+      var index = 0
+      while index + text.count <= bytes.count {
+        if bytes[index] == text[0], bytes[index..<(index + text.count)].elementsEqual(text) {
+          count += 1
+          index += text.count
+        } else {
+          index += 1
+        }
+      }
+      return count
+    }
+  }
+}

@@ -1,0 +1,100 @@
+internal import COpenSSL
+internal import Policy
+
+/// A borrowed X509 and what we ask of it. Valid as long as the SSL or the store that owns it.
+struct CertificateView {
+  let pointer: OpaquePointer  // X509
+
+  /// SHA-256 of the SubjectPublicKeyInfo: the pin (RFC 7469 section 2.4). Empty if it cannot be encoded.
+  var keyDigest: [UInt8] {
+    digest { i2d_X509_PUBKEY(X509_get_X509_PUBKEY(pointer), $0) }
+  }
+
+  /// SHA-256 of the whole certificate.
+  var fingerprint: [UInt8] {
+    digest { i2d_X509(pointer, $0) }
+  }
+
+  /// Seconds since 1970; 0 when it says nothing readable.
+  var notAfter: Int64 {
+    var parts = tm()
+    guard ASN1_TIME_to_tm(X509_get0_notAfter(pointer), &parts) == 1 else { return 0 }
+    return Int64(timegm(&parts))
+  }
+
+  func isValid(at now: Int64) -> Bool {
+    var now = time_t(now)
+    // X509_cmp_time: below zero when the certificate's time is not later, 0 on error
+    return X509_cmp_time(X509_get0_notBefore(pointer), &now) < 0 && X509_cmp_time(X509_get0_notAfter(pointer), &now) > 0
+  }
+
+  /// RFC 6125, by subjectAltName alone.
+  func isFor(_ host: HostName) -> Bool {
+    switch host {
+    case .name(let name):
+      // Length given: a NUL would not end the name
+      return name.utf8.count > 0 && X509_check_host(pointer, name, name.utf8.count, hostFlags, nil) == 1
+    case .address(let address):
+      return X509_check_ip(pointer, address.bytes, address.bytes.count, 0) == 1
+    }
+  }
+
+  var subject: String { text(of: X509_get_subject_name(pointer)) }
+  var issuer: String { text(of: X509_get_issuer_name(pointer)) }
+
+  /// `DNS:a.example, DNS:b.example`, shortened; empty without.
+  var alternativeNames: String {
+    let index = X509_get_ext_by_NID(pointer, NID_subject_alt_name, -1)
+    guard index >= 0, let field = X509_get_ext(pointer, index) else { return "" }
+    return printed { X509V3_EXT_print($0, field, 0, 0) }
+  }
+
+  var isCA: Bool { X509_check_ca(pointer) > 0 }
+  var isSelfSigned: Bool { X509_self_signed(pointer, 0) == 1 }
+
+  /// e.g. `RSA 2048`, `EC prime256v1`, `ED25519`.
+  var keyName: String {
+    guard let key = X509_get0_pubkey(pointer), let name = EVP_PKEY_get0_type_name(key) else { return "unknown" }
+    let type = String(cString: name)
+    if type == "RSA" { return "RSA \(EVP_PKEY_get_bits(key))" }
+    let group = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
+      var length = 0
+      guard EVP_PKEY_get_group_name(key, buffer.baseAddress, buffer.count, &length) == 1 else { return "" }
+      return String(decoding: UnsafeRawBufferPointer(buffer).prefix(length), as: UTF8.self)
+    }
+    return group.isEmpty ? type : "\(type) \(group)"
+  }
+}
+
+/// No common name, no `w*.example.com`.
+let hostFlags = UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS) | UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT)
+
+private func digest(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> [UInt8] {
+  var der: UnsafeMutablePointer<UInt8>?
+  let length = encode(&der)
+  defer { bearerd_OPENSSL_free(der) }
+  guard length > 0, let der else { return [] }
+  return sha256(UnsafeRawBufferPointer(start: der, count: Int(length)))
+}
+
+func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+  [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
+    count = EVP_Digest(bytes.baseAddress, bytes.count, digest.baseAddress, nil, EVP_sha256(), nil) == 1 ? 32 : 0
+  }
+}
+
+private func text(of name: OpaquePointer?) -> String {  // X509_NAME
+  printed { X509_NAME_print_ex($0, name, 0, bearerd_XN_FLAG_RFC2253()) }
+}
+
+/// What `print` writes, as plain ASCII of bounded length: these are a peer's bytes on their way to a log (T48).
+private func printed(_ print: (OpaquePointer) -> Int32) -> String {
+  guard let bio = BIO_new(BIO_s_mem()) else { return "" }
+  defer { BIO_free(bio) }
+  var data: UnsafeMutablePointer<CChar>?
+  guard print(bio) >= 0, case let length = bearerd_BIO_get_mem_data(bio, &data), let data, length > 0 else { return "" }
+  let bytes = UnsafeRawBufferPointer(start: data, count: length)
+  let limit = 300
+  let safe = bytes.prefix(limit).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }
+  return String(decoding: safe, as: UTF8.self) + (length > limit ? "..." : "")
+}

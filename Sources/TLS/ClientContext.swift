@@ -1,0 +1,115 @@
+internal import COpenSSL
+internal import Policy
+
+/// One SSL_CTX for one identity, with that identity's resumable sessions (never serialised, never shared).
+package final class ClientContext {
+  package let identity: SessionIdentity
+  private let context: OpaquePointer  // SSL_CTX
+  private let sessions = SessionCache()
+  private var fullHandshakes: UInt64 = 0
+  private var resumedHandshakes: UInt64 = 0
+
+  package init(identity: SessionIdentity, store: TrustStore) throws(TLSError) {
+    OpenSSLLibrary.start()
+    guard identity.origin.scheme == .https, identity.trustFingerprint == store.fingerprint else {
+      throw TLSError(kind: .internalError, detail: "\(identity.origin): not https, or another trust store")
+    }
+    ERR_clear_error()
+    guard let context = SSL_CTX_new(TLS_client_method()) else { throw .internalError("SSL_CTX_new") }
+    self.identity = identity
+    self.context = context
+    store.install(in: context)
+    try setProtocol()
+    try setVerification()
+    setSessions()
+  }
+
+  deinit { SSL_CTX_free(context) }
+
+  /// Starts a handshake: the ClientHello goes to the sink at the first `advance`. Offers a session of this identity if
+  /// there is one. `now`: seconds since 1970, for the age of sessions.
+  package func handshake(sink: CiphertextSink, now: Int64 = OpenSSLLibrary.now) throws(TLSError) -> Handshake {
+    let offered = sessions.offer(now: now)
+    let state = ConnectionState(origin: identity.origin, sink: sink, sessions: sessions)
+    let connection = try TLSConnection(context: context, offering: offered, state: state)
+    return Handshake(connection: connection, context: self, offered: offered)
+  }
+
+  /// For a new generation or a revoked grant. Connections that exist bring no new ones.
+  package func forgetSessions() {
+    sessions.forget()
+  }
+
+  /// Full and resumed handshakes so far; sessions kept.
+  package var statistics: (full: UInt64, resumed: UInt64, kept: Int) {
+    (fullHandshakes, resumedHandshakes, sessions.count)
+  }
+
+  func count(isResumed: Bool) {
+    if isResumed { resumedHandshakes &+= 1 } else { fullHandshakes &+= 1 }
+  }
+
+  private func setProtocol() throws(TLSError) {
+    SSL_CTX_set_security_level(context, 2)
+    let options = bearerd_SSL_OP_NO_RENEGOTIATION() | bearerd_SSL_OP_NO_COMPRESSION()
+    SSL_CTX_set_options(context, options)
+    let mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
+    bearerd_SSL_CTX_set_mode(context, Int(mode))
+    // Says what we speak, so that no server takes our bytes for another protocol's
+    let protocols = [UInt8(alpn.utf8.count)] + Array(alpn.utf8)
+    guard
+      bearerd_SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1,
+      SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0
+    else { throw .internalError("configuring TLS") }
+  }
+
+  private func setVerification() throws(TLSError) {
+    let parameters = SSL_CTX_get0_param(context)
+    // PARTIAL_CHAIN: whatever a ca_file lists is an anchor, intermediates and self-signed server certificates too.
+    // Not X509_STRICT: it refuses many private authorities for the form of their certificates (no key identifiers), and
+    // adds nothing about who holds a key.
+    X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST))
+    X509_VERIFY_PARAM_set_hostflags(parameters, hostFlags)
+    let isSet =
+      switch identity.origin.host {
+      case .name(let name): name.isEmpty ? 0 : X509_VERIFY_PARAM_set1_host(parameters, name, name.utf8.count)
+      case .address(let address): X509_VERIFY_PARAM_set1_ip(parameters, address.bytes, address.bytes.count)
+      }
+    guard isSet == 1, X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_SSL_SERVER) == 1 else {
+      throw .internalError("setting the name to verify")
+    }
+    SSL_CTX_set_verify_depth(context, 10)
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER) { isGood, storeContext in
+      if isGood != 1, let storeContext { noteRejection(storeContext) }
+      return isGood
+    }
+  }
+
+  private func setSessions() {
+    // What comes is offered to us and to nobody else
+    bearerd_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
+    SSL_CTX_sess_set_new_cb(context) { ssl, session in
+      guard let ssl, let session, let state = TLSConnection.state(of: ssl) else { return 0 }
+      // TLS 1.2 calls within the handshake: nothing is proved yet, `Handshake.verified` will ask for the session
+      guard let verdict = state.verdict else { return 0 }
+      state.sessions.keep(KeptSession(owning: session, verdict: verdict), epoch: state.epoch)
+      return 1
+    }
+  }
+}
+
+/// The one protocol that we speak.
+let alpn = "http/1.1"
+
+private func noteRejection(_ storeContext: OpaquePointer) {  // X509_STORE_CTX
+  guard
+    let ssl = X509_STORE_CTX_get_ex_data(storeContext, SSL_get_ex_data_X509_STORE_CTX_idx()),
+    let state = TLSConnection.state(of: OpaquePointer(ssl)), state.rejected == nil,
+    let pointer = X509_STORE_CTX_get_current_cert(storeContext)
+  else { return }
+  let certificate = CertificateView(pointer: pointer)
+  let names = certificate.alternativeNames
+  state.rejected =
+    "certificate \(X509_STORE_CTX_get_error_depth(storeContext)) of the chain, \(certificate.subject)"
+    + (names.isEmpty ? "" : " (\(names))") + ", issued by \(certificate.issuer)"
+}

@@ -1,0 +1,108 @@
+internal import COpenSSL
+internal import Policy
+
+/// A handshake under way. No bytes of an application can be written through it.
+package struct Handshake: ~Copyable {
+  package enum Progress: Sendable, Equatable { case wantsPeer, finished }
+
+  private var connection: TLSConnection
+  private let context: ClientContext
+  /// The session that was offered, with what was proved when it began.
+  private let offered: KeptSession?
+
+  init(connection: consuming TLSConnection, context: ClientContext, offered: KeptSession?) {
+    self.connection = connection
+    self.context = context
+    self.offered = offered
+  }
+
+  /// Feeds what came (empty at the start). Errors are final.
+  package mutating func advance(_ input: Span<UInt8>) throws(TLSError) -> Progress {
+    try connection.handshake(input) ? .finished : .wantsPeer
+  }
+
+  /// The peer closed the transport.
+  package mutating func inputEnded() -> TLSError {
+    TLSError(kind: .closed, detail: "\(context.identity.origin.host) closed the connection during the TLS handshake")
+  }
+
+  /// The only maker of a VerifiedSession: chain, name, purpose, pins (unix time `now` for their expiry) — of a full
+  /// handshake over the verified chain, of a resumed one by the verdict kept with the session and the leaf again.
+  /// Otherwise an alert goes out and the error says what was seen.
+  ///
+  /// What came with the end of the handshake waits in the session: decrypt once with empty input.
+  package consuming func verified(now: Int64) throws(TLSError) -> VerifiedSession {
+    let verdict: SessionVerdict
+    do throws(TLSError) {
+      verdict = try judge(now: now)
+    } catch {
+      connection.close()
+      throw error
+    }
+    let isResumed = connection.isResumed
+    connection.state.verdict = verdict
+    keepSession(verdict, isResumed: isResumed)
+    context.count(isResumed: isResumed)
+    let proof = SessionProof(
+      identity: context.identity, pins: verdict.pins, isResumed: isResumed, remark: verdict.remark)
+    return VerifiedSession(proof: proof, connection: connection)
+  }
+
+  /// Everything that has to hold, whatever OpenSSL checked itself and whether the session is new or resumed.
+  private borrowing func judge(now: Int64) throws(TLSError) -> SessionVerdict {
+    let host = context.identity.origin.host
+    guard connection.isFinished else {
+      throw TLSError(kind: .internalError, detail: "the handshake with \(host) is not finished")
+    }
+    guard connection.isProtocolOurs else {
+      throw TLSError(kind: .handshakeFailed, detail: "\(host) chose another protocol than \(alpn)")
+    }
+    guard let leaf = connection.leaf else {
+      throw TLSError(kind: .certificateInvalid, detail: "\(host) sent no certificate")
+    }
+    guard connection.chainVerdict == Int(X509_V_OK) else {
+      throw .verification(connection.chainVerdict, wanted: host.description, seen: connection.state.rejected)
+    }
+    guard leaf.isFor(host) else {
+      throw TLSError(
+        kind: .hostnameMismatch, detail: "wanted: \(host); seen: \(leaf.subject) (\(leaf.alternativeNames))")
+    }
+    guard leaf.isValid(at: now) else {
+      throw TLSError(kind: .certificateExpired, detail: "the certificate of \(host), \(leaf.subject), is not valid now")
+    }
+    let pinning = context.identity.trust.pinning
+    if let expires = pinning.expires, !pinning.pins.isEmpty, now >= expires {
+      throw TLSError(kind: .pinsExpired, detail: "the pins of \(host) have expired: renew them and `pins_expire`")
+    }
+    guard connection.isResumed else { return try judgeChain(leaf: leaf, pinning: pinning, now: now) }
+    // Only what this context offered can be resumed, and it offers nothing without a verdict
+    guard let verdict = offered?.verdict, verdict.holds(at: now), verdict.leafKey == leaf.keyDigest else {
+      throw TLSError(kind: .certificateInvalid, detail: "\(host) resumed a session that proves nothing any more")
+    }
+    return verdict
+  }
+
+  private borrowing func judgeChain(
+    leaf: CertificateView, pinning: PinPolicy, now: Int64
+  ) throws(TLSError) -> SessionVerdict {
+    let chain = connection.verifiedChain
+    // A chain that is not there is never "ok"
+    guard let first = chain.first, case let key = leaf.keyDigest, !key.isEmpty, first.fingerprint == leaf.fingerprint
+    else {
+      throw TLSError(kind: .certificateInvalid, detail: "\(context.identity.origin.host): there is no verified chain")
+    }
+    let (pins, remark) = try judgePins(pinning, chain: chain, host: context.identity.origin.host)
+    return SessionVerdict(
+      pins: pins, remark: remark, leafKey: key, verifiedAt: now, chainExpires: chain.map(\.notAfter).min() ?? 0)
+  }
+
+  private borrowing func keepSession(_ verdict: SessionVerdict, isResumed: Bool) {
+    let sessions = connection.state.sessions
+    // TLS 1.3 brings its tickets later, in `decrypt`
+    let isKeptNow = !connection.isSingleUseProtocol
+    if let offered, isKeptNow || !isResumed { sessions.drop(offered) }
+    if isKeptNow, let session = connection.session(with: verdict) {
+      sessions.keep(session, epoch: connection.state.epoch)
+    }
+  }
+}

@@ -1,0 +1,34 @@
+internal import Policy
+
+/// Pins against a chain that was verified for the right name already: they are asked in addition, never instead (T22).
+/// Any certificate of the chain may bear a pin (RFC 7469 section 2.6).
+func judgePins(
+  _ policy: PinPolicy, chain: [CertificateView], host: HostName
+) throws(TLSError) -> (SessionProof.PinVerdict, remark: String?) {
+  guard !policy.pins.isEmpty else { return (.none, nil) }
+  let keys = chain.map(\.keyDigest)
+  let live = policy.pins.filter { keys.contains($0.digest) }
+  guard live.isEmpty else {
+    let hasBackup = live.count < policy.pins.count || policy.pins.count == 1
+    return (.matched, hasBackup ? nil : "all pins of \(host) are in its live chain: none of them is a backup")
+  }
+  let remark = mismatch(policy, chain: chain, host: host)
+  switch policy.mode {
+  case .enforce: throw TLSError(kind: .pinMismatch, detail: remark)
+  case .report: return (.reported, remark)
+  }
+}
+
+/// What was seen, so that a person can put it right.
+private func mismatch(_ policy: PinPolicy, chain: [CertificateView], host: HostName) -> String {
+  let seen = chain.compactMap { certificate in
+    Pin(digest: certificate.keyDigest).map { "\($0) (\(certificate.subject))" }
+  }
+  var text =
+    "none of the \(policy.pins.count) pins of \(host) is in its verified chain: \(seen.joined(separator: ", "))"
+  for certificate in chain {
+    guard let mistaken = policy.pins.first(where: { $0.digest == certificate.fingerprint }) else { continue }
+    text += "; \(mistaken) is the hash of a certificate, not of its key"
+  }
+  return text
+}

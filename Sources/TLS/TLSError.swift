@@ -1,0 +1,75 @@
+internal import COpenSSL
+
+/// What failed, in words that name who is to blame; `kind` is what a client may learn.
+package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Kind: String, Sendable {
+    /// Chain not trusted, no certificate, wrong purpose, weak key.
+    case certificateInvalid
+    case certificateExpired
+    case hostnameMismatch
+    case pinMismatch
+    case pinsExpired
+    /// The peer broke or refused the TLS protocol (alert, wrong version, not TLS at all).
+    case handshakeFailed
+    case closed
+    case internalError
+  }
+
+  package let kind: Kind
+  /// For the log: OpenSSL's reasons, the name that was wanted, the SPKI pins of the verified chain on a mismatch. No
+  /// secrets occur in it, and no control characters.
+  package let detail: String
+
+  package init(kind: Kind, detail: String) {
+    self.kind = kind
+    self.detail = detail
+  }
+
+  package var description: String { "\(kind.rawValue): \(detail)" }
+}
+
+extension TLSError {
+  /// An error of ours with what OpenSSL's queue says; empties the queue.
+  static func internalError(_ operation: String) -> Self {
+    let reasons = takeReasons()
+    return Self(kind: .internalError, detail: reasons.isEmpty ? operation : "\(operation): \(reasons)")
+  }
+
+  /// An error of the protocol with what OpenSSL's queue says; empties the queue.
+  static func protocolError(_ operation: String) -> Self {
+    let isNotTLS = ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER
+    let reasons = takeReasons()
+    let hint = isNotTLS ? " (does this port speak TLS?)" : ""
+    return Self(kind: .handshakeFailed, detail: "\(operation): \(reasons.isEmpty ? "failed" : reasons)\(hint)")
+  }
+
+  /// A verdict of X509_verify_cert (X509_V_ERR_…).
+  static func verification(_ code: Int, wanted: String, seen: String?) -> Self {
+    let reason = String(cString: X509_verify_cert_error_string(code))
+    let suffix = seen.map { "; seen: \($0)" } ?? ""
+    return Self(
+      kind: kind(ofVerification: Int32(truncatingIfNeeded: code)), detail: "\(reason); wanted: \(wanted)\(suffix)")
+  }
+
+  private static func kind(ofVerification code: Int32) -> Kind {
+    switch code {
+    case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD,
+      X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD:
+      .certificateExpired
+    case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
+      .hostnameMismatch
+    default:
+      .certificateInvalid
+    }
+  }
+}
+
+/// Empties OpenSSL's error queue of this thread. Its reasons are fixed texts, never a peer's bytes.
+private func takeReasons() -> String {
+  var reasons: [String] = []
+  while case let code = ERR_get_error(), code != 0 {
+    let reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(String(code, radix: 16))"
+    if !reasons.contains(reason) { reasons.append(reason) }
+  }
+  return reasons.joined(separator: ", ")
+}

@@ -1,0 +1,50 @@
+/// What was proved for this connection.
+package struct SessionProof: Sendable, Equatable {
+  package enum PinVerdict: Sendable, Equatable { case none, matched, reported }
+  package let identity: SessionIdentity
+  package let pins: PinVerdict
+  package let isResumed: Bool
+  /// With `reported`: what was seen, for the event. With pins in the live chain only (no backup left): a warning.
+  package let remark: String?
+}
+
+/// A connection whose peer is who it should be. The door for credentials (Keyring.authorize) opens only for one of these.
+package struct VerifiedSession: ~Copyable {
+  package let proof: SessionProof
+  var connection: TLSConnection
+
+  /// Only `Handshake.verified` calls this.
+  init(proof: SessionProof, connection: consuming TLSConnection) {
+    self.proof = proof
+    self.connection = connection
+  }
+
+  package enum Received: Sendable, Equatable {
+    case open
+    /// close_notify: nothing more will come.
+    case closed
+  }
+
+  /// Decrypts everything that came, and appends it to `plaintext` (any size; 256 KiB of input give at most 272 KiB).
+  /// What was decrypted before an error stays in `plaintext`. A transport that ends without `.closed` before was cut.
+  package mutating func decrypt(
+    _ ciphertext: Span<UInt8>, into plaintext: inout [UInt8]
+  ) throws(TLSError) -> Received {
+    try connection.read(ciphertext, into: &plaintext) ? .closed : .open
+  }
+
+  /// Encrypts and sends; all of it is taken.
+  package mutating func write(_ bytes: Span<UInt8>) throws(TLSError) {
+    try bytes.withUnsafeBytes { (bytes) throws(TLSError) in try connection.write(bytes) }
+  }
+
+  /// The same from memory that is not a Swift array (the keyring's locked page).
+  package mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
+    try connection.write(bytes)
+  }
+
+  /// close_notify goes out; the session stays resumable.
+  package mutating func close() {
+    connection.close()
+  }
+}

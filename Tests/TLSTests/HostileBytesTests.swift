@@ -1,0 +1,150 @@
+import DemoUpstream
+import Glibc
+import Policy
+import TLS
+import Testing
+
+/// Nothing that a peer sends traps, and nothing that was changed on the way is taken for verified (T59, T23).
+@Suite struct HostileBytesTests {
+  let authority: Authority
+  let chain: [Certificate]
+
+  init() throws {
+    authority = try Authority()
+    chain = [try authority.leaf(), authority.intermediate]
+  }
+
+  private func server(_ version: Int32) throws -> UpstreamServer {
+    var options = UpstreamServer.Options()
+    options.tlsVersion = version
+    return try UpstreamServer(chain: chain, options: options, handler: echo)
+  }
+
+  /// Length of what the server sends until the handshake is finished.
+  private func flightLength(_ server: UpstreamServer, _ context: ClientContext) throws -> Int {
+    var length = 0
+    let client = try Client.connect(context, port: server.port) { length += $0.count }
+    _ = consume client
+    return length
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `A flipped bit anywhere in the server's flight is no verdict`(
+    version: Int32
+  ) throws {
+    let server = try server(version)
+    defer { server.stop() }
+    let context = try context(authority.store())
+    let length = try flightLength(server, context)
+    var verified = 0
+    for target in stride(from: 0, to: length, by: 11) {
+      var seen = 0
+      do {
+        var client = try Client.connect(context, port: server.port) { input in
+          if target >= seen, target < seen + input.count { input[target - seen] ^= 0x10 }
+          seen += input.count
+        }
+        verified += 1
+        client.closeNotify()
+      } catch is TLSError {}
+      context.forgetSessions()
+    }
+    // The version in a record's header is not protected, and a ticket may stand at the end of the flight
+    #expect(verified <= 3)
+    #expect(server.finish().allSatisfy { $0.bytes.isEmpty })
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `A flight cut anywhere ends in an error`(version: Int32) throws {
+    let server = try server(version)
+    defer { server.stop() }
+    let context = try context(authority.store())
+    let length = try flightLength(server, context)
+    // Signatures and tickets differ in length by a few bytes
+    for target in stride(from: 0, to: length - 48, by: 23) {
+      var seen = 0
+      let error = #expect(throws: TLSError.self) {
+        _ = try Client.connect(context, port: server.port) { input in
+          let rest = max(0, target - seen)
+          seen += input.count
+          if rest < input.count { input.removeLast(input.count - rest) }
+        }
+      }
+      #expect(error?.kind == .closed)
+      context.forgetSessions()
+    }
+    #expect(server.finish().allSatisfy { $0.bytes.isEmpty })
+  }
+
+  @Test(
+    arguments: [
+      [], [0x16], [0x16, 3, 3, 0xFF, 0xFF], [0x15, 3, 3, 0, 2, 2, 40], [0x15, 3, 3, 0, 2, 1, 0], [0x17, 3, 3, 0, 1, 0],
+      [0x16, 3, 3, 0, 0], [0x14, 3, 3, 0, 1, 1], [0x16, 3, 3, 0, 4, 0, 0, 0, 0],
+      [0x16, 3, 3, 0, 4, 2, 0xFF, 0xFF, 0xFF],
+      Array(repeating: 0, count: 20_000), Array(repeating: 0x16, count: 20_000), Array("HTTP/1.1 200 OK\r\n\r\n".utf8),
+    ] as [[UInt8]]) func `Garbage instead of a ServerHello is an error`(garbage: [UInt8]) throws
+  {
+    var options = UpstreamServer.Options()
+    options.isPlain = true
+    let server = try UpstreamServer(chain: [], options: options) { connection in
+      _ = try? connection.read()
+      try? connection.write(garbage)
+    }
+    defer { server.stop() }
+    let context = try context(authority.store())
+    let error = try #require(throws: TLSError.self) { _ = try Client.connect(context, port: server.port) }
+    #expect([.closed, .handshakeFailed].contains(error.kind))
+  }
+
+  @Test func `Random garbage is an error`() throws {
+    var random = SystemRandomNumberGenerator()
+    let context = try context(authority.store())
+    for _ in 0..<2000 {
+      var handshake = try context.handshake(sink: NullSink())
+      _ = try handshake.advance([UInt8]().span)
+      var garbage = (0..<Int.random(in: 1...400)).map { _ in UInt8.random(in: 0...255, using: &random) }
+      if Bool.random() { garbage.replaceSubrange(0..<min(3, garbage.count), with: [0x16, 3, 3]) }
+      let progress = try? handshake.advance(garbage.span)
+      #expect(progress != .finished)
+    }
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32])
+  func `Garbage on a verified session is an error, and earlier bytes stay`(
+    version: Int32
+  ) throws {
+    var options = UpstreamServer.Options()
+    options.tlsVersion = version
+    let server = try UpstreamServer(chain: chain, options: options) { connection in
+      _ = try? connection.read()
+      try? connection.write(Array("good".utf8))
+      try? connection.writeRaw([0x17, 3, 3, 0, 20] + Array(repeating: 7, count: 20))
+    }
+    defer { server.stop() }
+    var client = try Client.connect(try context(authority.store()), port: server.port)
+    try client.write("x")
+    var plaintext: [UInt8] = []
+    #expect(throws: TLSError.self) {
+      while true {
+        let (bytes, isClosed) = try client.read(5)
+        plaintext += bytes
+        if isClosed { break }
+      }
+    }
+  }
+
+  @Test func `A handshake that is not finished proves nothing`() throws {
+    let context = try context(authority.store())
+    for hasBegun in [false, true] {
+      let error = #expect(throws: TLSError.self) {
+        var handshake = try context.handshake(sink: NullSink())
+        if hasBegun { #expect(try handshake.advance([UInt8]().span) == .wantsPeer) }
+        _ = try handshake.verified(now: unixTime())
+      }
+      #expect(error?.kind == .internalError)
+    }
+  }
+}
+
+final class NullSink: CiphertextSink {
+  override init() { super.init() }
+  override func send(_ ciphertext: Span<UInt8>) {}
+}

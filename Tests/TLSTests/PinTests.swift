@@ -1,0 +1,146 @@
+import DemoUpstream
+import Policy
+import TLS
+import Testing
+
+/// Pins against the verified chain, in addition to everything else (T22, T23).
+@Suite struct PinTests {
+  let authority: Authority
+  let leaf: Certificate
+  let backup: Certificate
+  let store: TrustStore
+
+  init() throws {
+    authority = try Authority()
+    leaf = try authority.leaf()
+    backup = try selfSigned()
+    store = try authority.store()
+  }
+
+  /// What the handshake said, and what the server got of the request that followed a yes.
+  private func connect(
+    _ chain: [Certificate], _ pinning: PinPolicy, store: TrustStore? = nil, host: String = "upstream.test",
+    now: Int64 = unixTime(), version: Int32? = nil
+  ) throws -> Result<SessionProof, TLSError> {
+    var options = UpstreamServer.Options()
+    options.tlsVersion = version
+    let server = try UpstreamServer(chain: chain, options: options, handler: echo)
+    defer { server.stop() }
+    let context = try context(store ?? self.store, host: host, pinning: pinning)
+    do {
+      var client = try Client.connect(context, port: server.port, now: now)
+      let answer = try client.exchange("secret")
+      #expect(answer == "secret")
+      let proof = client.session.proof
+      client.closeNotify()
+      #expect(server.finish().map(\.bytes) == [Array("secret".utf8)])
+      return .success(proof)
+    } catch let error as TLSError {
+      #expect(server.finish().map(\.bytes) == [[]])
+      return .failure(error)
+    }
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `Any certificate of the verified chain may bear a pin`(
+    version: Int32
+  ) throws {
+    for pinned in [leaf, authority.intermediate, authority.root] {
+      let proof = try connect([leaf, authority.intermediate], pinning(pinned, backup), version: version).get()
+      #expect(proof.pins == .matched)
+      #expect(proof.remark == nil)
+      #expect(!proof.isResumed)
+    }
+  }
+
+  @Test func `Without pins the verdict says so`() throws {
+    #expect(try connect([leaf, authority.intermediate], PinPolicy()).get().pins == .none)
+  }
+
+  @Test(arguments: [Certificate.Key.ec256, .rsa2048, .ed25519]) func `Pins of every kind of key match`(
+    key: Certificate.Key
+  ) throws {
+    let leaf = try authority.leaf { $0.key = key }
+    #expect(try connect([leaf, authority.intermediate], pinning(leaf, backup)).get().pins == .matched)
+  }
+
+  @Test func `A renewed certificate with the same key passes, one with a new key needs the backup`() throws {
+    let renewed = try authority.leaf(reusingKeyOf: leaf)
+    #expect(try connect([renewed, authority.intermediate], pinning(leaf, backup)).get().pins == .matched)
+
+    let rotated = try authority.leaf()
+    #expect(try connect([rotated, authority.intermediate], pinning(leaf, rotated)).get().pins == .matched)
+    let refused = try connect([rotated, authority.intermediate], pinning(leaf, backup))
+    #expect(throws: TLSError.self) { try refused.get() }
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `A mismatch blocks and says which pins were seen`(
+    version: Int32
+  ) throws {
+    let result = try connect(
+      [leaf, authority.intermediate], pinning(backup, try selfSigned()), version: version)
+    let error = try #require(throws: TLSError.self) { try result.get() }
+    #expect(error.kind == .pinMismatch)
+    for certificate in [leaf, authority.intermediate, authority.root] {
+      #expect(error.detail.contains(certificate.pin))
+    }
+  }
+
+  @Test func `A pinned authority that is only appended does not count`() throws {
+    // The attacker's certificate is good, and the pinned certificate comes along: as sent, not as verified
+    let pinned = try Authority("Pinned")
+    let chain = [leaf, authority.intermediate, pinned.root, pinned.intermediate]
+    let result = try connect(chain, pinning(pinned.root, pinned.intermediate))
+    let error = try #require(throws: TLSError.self) { try result.get() }
+    #expect(error.kind == .pinMismatch)
+    #expect(!error.detail.contains(pinned.root.pin))
+  }
+
+  @Test func `The hash of a certificate instead of its key is named as the mistake`() throws {
+    let result = try connect([leaf, authority.intermediate], pinning([leaf.fingerprint, backup.pin]))
+    let error = try #require(throws: TLSError.self) { try result.get() }
+    #expect(error.kind == .pinMismatch)
+    #expect(error.detail.contains("\(leaf.fingerprint) is the hash of a certificate, not of its key"))
+  }
+
+  @Test func `A pin never stands for chain, name or time`() throws {
+    for mode in [PinPolicy.Mode.enforce, .report] {
+      let expired = try authority.leaf { $0.notAfter = -60 }
+      let other = try authority.leaf(["other.test"])
+      let alone = try selfSigned()
+      let rows: [([Certificate], Certificate, TLSError.Kind)] = [
+        ([expired, authority.intermediate], expired, .certificateExpired),
+        ([other, authority.intermediate], other, .hostnameMismatch),
+        ([alone], alone, .certificateInvalid),
+      ]
+      for (chain, pinned, kind) in rows {
+        let result = try connect(chain, pinning(pinned, backup, mode: mode))
+        let error = try #require(throws: TLSError.self) { try result.get() }
+        #expect(error.kind == kind)
+      }
+    }
+  }
+
+  @Test func `Report mode goes on, with another verdict and a remark`() throws {
+    let proof = try connect([leaf, authority.intermediate], pinning(backup, try selfSigned(), mode: .report)).get()
+    #expect(proof.pins == .reported)
+    #expect(proof.remark?.contains(leaf.pin) == true)
+    let matched = try connect([leaf, authority.intermediate], pinning(leaf, backup, mode: .report)).get()
+    #expect(matched.pins == .matched)
+  }
+
+  @Test func `All pins in the live chain: a warning, since none is a backup`() throws {
+    let proof = try connect([leaf, authority.intermediate], pinning(leaf, authority.root)).get()
+    #expect(proof.pins == .matched)
+    #expect(proof.remark?.contains("backup") == true)
+  }
+
+  @Test func `Expired pins block in both modes`() throws {
+    let now = unixTime()
+    for mode in [PinPolicy.Mode.enforce, .report] {
+      let policy = try pinning(leaf, backup, mode: mode, expires: now)
+      let result = try connect([leaf, authority.intermediate], policy, now: now)
+      #expect(try #require(throws: TLSError.self) { try result.get() }.kind == .pinsExpired)
+      #expect(try connect([leaf, authority.intermediate], policy, now: now - 1).get().pins == .matched)
+    }
+  }
+}

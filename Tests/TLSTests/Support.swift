@@ -1,0 +1,197 @@
+import DemoUpstream
+import Glibc
+import Policy
+import TLS
+import Testing
+
+/// A root, an intermediate and what they sign.
+struct Authority {
+  let root: Certificate
+  let intermediate: Certificate
+
+  init(_ name: String = "Test") throws {
+    root = try Certificate(Self.options("\(name) Root"))
+    intermediate = try Certificate(Self.options("\(name) Intermediate"), issuer: root)
+  }
+
+  private static func options(_ name: String) -> Certificate.Options {
+    var options = Certificate.Options()
+    options.commonName = name
+    options.isCA = true
+    return options
+  }
+
+  func leaf(
+    _ dnsNames: [String] = ["upstream.test"], reusingKeyOf old: Certificate? = nil,
+    change: (inout Certificate.Options) -> Void = { _ in }
+  ) throws -> Certificate {
+    var options = Certificate.Options()
+    options.commonName = "leaf"
+    options.dnsNames = dnsNames
+    change(&options)
+    return try Certificate(options, issuer: intermediate, reusingKeyOf: old)
+  }
+
+  func store() throws -> TrustStore { try TrustStore(pem: Array(root.pem.utf8), name: "test root") }
+}
+
+func selfSigned(change: (inout Certificate.Options) -> Void = { _ in }) throws -> Certificate {
+  var options = Certificate.Options()
+  options.dnsNames = ["upstream.test"]
+  change(&options)
+  return try Certificate(options)
+}
+
+func pinning(_ certificates: Certificate..., mode: PinPolicy.Mode = .enforce, expires: Int64? = nil) throws -> PinPolicy
+{
+  try pinning(certificates.map(\.pin), mode: mode, expires: expires)
+}
+
+func pinning(_ pins: [String], mode: PinPolicy.Mode = .enforce, expires: Int64? = nil) throws -> PinPolicy {
+  var policy = PinPolicy()
+  policy.pins = try pins.map { try Pin(parsing: $0) }
+  policy.mode = mode
+  policy.expires = expires
+  return policy
+}
+
+func context(
+  _ store: TrustStore, host: String = "upstream.test", pinning: PinPolicy = PinPolicy(), grant: String? = nil,
+  generation: UInt64 = 1
+) throws -> ClientContext {
+  var trust = TrustPolicy()
+  trust.pinning = pinning
+  let origin = Origin(scheme: .https, host: try HostName(parsing: host), port: 443)
+  let identity = SessionIdentity(
+    origin: origin, trust: trust, trustFingerprint: store.fingerprint, grant: grant, generation: generation)
+  return try ClientContext(identity: identity, store: store)
+}
+
+func unixTime() -> Int64 { Int64(time(nil)) }
+
+/// Sends to a blocking socket.
+final class SocketSink: CiphertextSink {
+  let descriptor: Int32
+
+  init(descriptor: Int32) {
+    self.descriptor = descriptor
+    super.init()
+  }
+
+  override func send(_ ciphertext: Span<UInt8>) {
+    ciphertext.withUnsafeBytes { bytes in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = Glibc.send(
+          descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+        guard count > 0 else { return }
+        rest = rest.dropFirst(count)
+      }
+    }
+  }
+}
+
+/// A blocking client over the module under test.
+struct Client: ~Copyable {
+  var session: VerifiedSession
+  private let descriptor: Int32
+
+  /// Connects and shakes hands. `meddle` sees and may change what the server sent.
+  static func connect(
+    _ context: ClientContext, port: UInt16, now: Int64 = unixTime(), startingAt start: Int64 = unixTime(),
+    meddle: ((inout [UInt8]) -> Void)? = nil
+  ) throws -> Client {
+    let descriptor = try connectedSocket(port: port)
+    do {
+      var handshake = try context.handshake(sink: SocketSink(descriptor: descriptor), now: start)
+      var progress = try handshake.advance([UInt8]().span)
+      while progress == .wantsPeer {
+        var input = receive(descriptor)
+        if input.isEmpty { throw handshake.inputEnded() }
+        if let meddle {
+          meddle(&input)
+          progress = try handshake.advance(input.span)
+          // The server shall not wait for an answer that will not come
+          if progress == .wantsPeer { shutdown(descriptor, Int32(SHUT_WR)) }
+        } else {
+          progress = try handshake.advance(input.span)
+        }
+      }
+      return Client(session: try handshake.verified(now: now), descriptor: descriptor)
+    } catch {
+      Glibc.close(descriptor)
+      throw error
+    }
+  }
+
+  private init(session: consuming VerifiedSession, descriptor: Int32) {
+    self.session = session
+    self.descriptor = descriptor
+  }
+
+  deinit { Glibc.close(descriptor) }
+
+  mutating func write(_ text: String) throws {
+    let bytes = Array(text.utf8)
+    try session.write(bytes.span)
+  }
+
+  /// Reads until `count` bytes have come or the end, `step` bytes of ciphertext at a time.
+  mutating func read(_ count: Int, step: Int = .max) throws -> (bytes: [UInt8], isClosed: Bool) {
+    var plaintext: [UInt8] = []
+    if try session.decrypt([UInt8]().span, into: &plaintext) == .closed { return (plaintext, true) }
+    while plaintext.count < count {
+      let input = receive(descriptor)
+      if input.isEmpty { break }
+      var start = 0
+      while start < input.count {
+        let end = step < input.count - start ? start + step : input.count
+        let piece = Array(input[start..<end])
+        if try session.decrypt(piece.span, into: &plaintext) == .closed { return (plaintext, true) }
+        start = end
+      }
+    }
+    return (plaintext, false)
+  }
+
+  /// A request to `echo` and its answer: on TLS 1.3 its tickets come with it.
+  mutating func exchange(_ text: String) throws -> String {
+    try write(text)
+    return String(decoding: try read(text.utf8.count).bytes, as: UTF8.self)
+  }
+
+  mutating func closeNotify() {
+    session.close()
+    shutdown(descriptor, Int32(SHUT_WR))
+  }
+}
+
+/// Sends back what comes.
+let echo: @Sendable (UpstreamConnection) -> Void = { connection in
+  while let bytes = try? connection.read(), !bytes.isEmpty {
+    do { try connection.write(bytes) } catch { return }
+  }
+}
+
+func connectedSocket(port: UInt16) throws -> Int32 {
+  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_port = port.bigEndian
+  inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+  let status = withUnsafePointer(to: &address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+    }
+  }
+  try #require(status == 0)
+  var limit = timeval(tv_sec: 10, tv_usec: 0)
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  return descriptor
+}
+
+func receive(_ descriptor: Int32) -> [UInt8] {
+  var bytes = [UInt8](repeating: 0, count: 65_536)
+  let count = recv(descriptor, &bytes, bytes.count, 0)
+  return Array(bytes.prefix(max(0, count)))
+}
