@@ -1,0 +1,86 @@
+internal import Policy
+
+/// Where to listen. Only this machine can reach a loopback address or a unix socket; anything wider needs client tokens.
+extension SettingsReader {
+  /// `localhost:PORT`, `127.0.0.1:PORT`, `[::1]:PORT` or `unix:/PATH`.
+  func address(_ text: String, at place: Place, mode: UInt32) -> ListenerSettings.Address? {
+    if text.hasPrefix("unix:") { return unix(String(text.dropFirst("unix:".utf8.count)), at: place, mode: mode) }
+    if text.hasPrefix("systemd:") {
+      report.error(place, "sockets of systemd are not supported by this version", help: "write localhost:7070 or unix:/PATH")
+      return nil
+    }
+    guard let (host, port) = splitPort(text) else {
+      let help = decimal(text).map { "write localhost:\($0)" } ?? "write localhost:PORT, 127.0.0.1:PORT, [::1]:PORT or unix:/PATH"
+      report.error(place, "not an address: \(quoted(text))", help: help)
+      return nil
+    }
+    if ASCII.lowercased(host) == "localhost" { return .localhost(port: port) }
+    let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+    let literal = isBracketed ? String(host.dropFirst().dropLast()) : host
+    guard let address = IPAddress(parsing: literal), address.isLoopback, (address.bytes.count == 16) == isBracketed else {
+      report.error(
+        place, "\(quoted(host)) is not a loopback address: who listens to other machines needs client tokens, which this version does not have",
+        help: "write localhost:\(port), or unix:/PATH for containers")
+      return nil
+    }
+    if address.bytes.count == 16, !environment.hasIPv6 {
+      report.warning(place, "this machine has no IPv6")
+    }
+    return .tcp(address, port: port)
+  }
+
+  private func unix(_ path: String, at place: Place, mode: UInt32) -> ListenerSettings.Address? {
+    guard path.hasPrefix("/"), !path.hasSuffix("/") else {
+      report.error(place, "the path of a socket begins with a slash and names a file", help: "write unix:/run/bearerd/bearerd.sock")
+      return nil
+    }
+    guard path.utf8.count <= Self.longestSocketPath else {
+      report.error(place, "the path of a socket has at most \(Self.longestSocketPath) bytes")
+      return nil
+    }
+    return .unix(path: path, mode: mode)
+  }
+
+  /// `host:port` at the last colon; nil without a port of 0 to 65535.
+  func splitPort(_ text: String) -> (host: String, port: UInt16)? {
+    guard let colon = text.lastIndex(of: ":") else { return nil }
+    let digits = String(text[text.index(after: colon)...])
+    guard digits.utf8.count <= 5, let port = decimal(digits).flatMap({ UInt16(exactly: $0) }) else { return nil }
+    return (String(text[..<colon]), port)
+  }
+}
+
+extension ListenerSettings.Address {
+  /// Whether one of them would keep the other from binding. Port 0 is whatever is free.
+  func collides(with other: ListenerSettings.Address) -> Bool {
+    switch (self, other) {
+    case (.unix(let one, _), .unix(let other, _)): one == other
+    case (.unix, .localhost), (.unix, .tcp), (.localhost, .unix), (.tcp, .unix): false
+    case (.localhost(let one), .localhost(let other)): one == other && one != 0
+    case (.tcp(let one, let port), .tcp(let other, let otherPort)): one == other && port == otherPort && port != 0
+    case (.localhost(let port), .tcp(let address, let other)), (.tcp(let address, let other), .localhost(let port)):
+      port == other && port != 0 && Self.localhost.contains(address.description)
+    }
+  }
+
+  /// Whether a connection to `host` and `port` may end here.
+  func answers(_ host: HostName, port: UInt16) -> Bool {
+    guard port != 0, host.isLocal else { return false }
+    switch (self, host) {
+    case (.unix, _): return false
+    case (.localhost(let own), .name), (.tcp(_, let own), .name): return own == port
+    case (.localhost(let own), .address(let address)): return own == port && Self.localhost.contains(address.description)
+    case (.tcp(let own, let ownPort), .address(let address)): return own == address && ownPort == port
+    }
+  }
+
+  /// nil for unix sockets.
+  var port: UInt16? {
+    switch self {
+    case .localhost(let port), .tcp(_, let port): port
+    case .unix: nil
+    }
+  }
+
+  private static let localhost = ["127.0.0.1", "::1"]
+}

@@ -1,0 +1,69 @@
+internal import Policy
+
+/// What would make a valid file stronger, each with the line to add; and what in it has no effect.
+extension SettingsReader {
+  /// Rules that never decide.
+  func check(_ rules: RuleSet, of services: [ServiceDraft]) {
+    for shadowed in rules.shadowedRules() {
+      guard services.indices.contains(shadowed.service) else { continue }
+      let draft = services[shadowed.service]
+      let places = draft.rules
+      guard places.indices.contains(shadowed.rule) else { continue }
+      let lines = shadowed.by.compactMap { index in
+        draft.service.rules.flatMap { $0.indices.contains(index) ? "\($0[index].line)" : nil }
+      }
+      let which = lines.count == 1 ? "the rule on line" : "the rules on lines"
+      report.warning(
+        places[shadowed.rule].match,
+        "this rule never decides: \(shadowed.witnessMethod) \(shadowed.witnessPath) is decided by \(which) \(listed(lines))",
+        help: "move it up, or delete it: the first match decides")
+    }
+  }
+
+  func advise(listeners: [ListenerDraft], credentials: [CredentialDraft], services: [ServiceDraft]) {
+    for listener in listeners where !listener.namesCallers { advise(listener) }
+    for credential in credentials {
+      if let place = credential.environmentPlace {
+        report.advice(
+          place, "every program of the same user can read the environment of the daemon",
+          help: "use a file or systemd instead, for example { file: \(credential.name).secret }")
+      }
+    }
+    for service in services { advise(service) }
+  }
+
+  private func advise(_ listener: ListenerDraft) {
+    let uids = listener.callers.uids.sorted().map(String.init).joined(separator: ", ")
+    let message = "listener \"\(listener.name)\" does not say who may ask; it is uid \(uids), who runs the daemon"
+    if listener.place.line > 0 {
+      report.advice(listener.place, message, help: "add to it: allow_users: [\(uids)]")
+    } else {
+      report.advice(.wholeFile, message, help: "add:\nlisteners:\n  main: { address: localhost:7070, allow_users: [\(uids)] }")
+    }
+  }
+
+  private func advise(_ draft: ServiceDraft) {
+    guard draft.credentialPlace != nil else {
+      let named = draft.rules.contains { $0.credential != nil }
+      if !named {
+        report.advice(
+          draft.place, "service \"\(draft.service.name)\" names no credential: nothing is added, and what the app sends is removed",
+          help: "add to it: credential: none (or pass, or a name)")
+      }
+      return
+    }
+    guard case .inject = draft.service.credential else { return }
+    if draft.service.trust.pinning.pins.isEmpty {
+      let origin = draft.service.upstream.origin
+      let host = origin.port == 443 ? "\(origin.host)" : "\(origin.host):\(origin.port)"
+      report.advice(
+        draft.place, "service \"\(draft.service.name)\" sends a credential to any key that a public authority vouches for",
+        help: "if you can follow its changes of keys, run \"bearerctl pin \(host)\" and add the line that it prints: pins: [sha256/…, sha256/…]")
+    }
+    if draft.service.rules == nil {
+      report.advice(
+        draft.place, "service \"\(draft.service.name)\" has no rules: every method and path goes out with the credential",
+        help: "to allow reading only, add to it: rules: [{ match: \"/**\", methods: [GET, HEAD] }]")
+    }
+  }
+}

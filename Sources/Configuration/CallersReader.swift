@@ -1,0 +1,61 @@
+internal import Policy
+
+/// `allow_users` and `allow_groups`: names and numbers to uids.
+extension SettingsReader {
+  static let root: UInt32 = 0
+  /// What the kernel shows for uids of another user namespace: anybody's.
+  static let overflow: UInt32 = 65_534
+  /// Debian policy 9.2.2: lower ones belong to the system.
+  static let firstPerson: UInt32 = 1000
+
+  /// nil: neither key stands here.
+  func callers(users: YAMLNode?, groups: YAMLNode?) -> Callers? {
+    guard users != nil || groups != nil else { return nil }
+    var uids: Set<UInt32> = []
+    for node in users.flatMap({ filledList($0, of: "users (names or numbers)") }) ?? [] {
+      if let uid = uid(node) { uids.insert(uid) }
+    }
+    for node in groups.flatMap({ filledList($0, of: "groups (names or numbers)") }) ?? [] {
+      uids.formUnion(members(node))
+    }
+    return Callers(uids: uids)
+  }
+
+  /// Who may ask when a listener does not say: the person who runs the daemon. nil: it is a system's daemon.
+  var ownCallers: Callers? {
+    let uid = environment.uid
+    return uid >= Self.firstPerson && uid != Self.overflow ? Callers(uids: [uid]) : nil
+  }
+
+  private func uid(_ node: YAMLNode) -> UInt32? {
+    guard let text = text(node, "a user's name or number") else { return nil }
+    if text.utf8.allSatisfy(ASCII.isDigit) {
+      // -1 means "nobody in particular" to setuid(2) and its like.
+      guard let number = decimal(text).flatMap({ UInt32(exactly: $0) }), number != UInt32.max else {
+        report.error(node.place, "not a uid: \(quoted(text))")
+        return nil
+      }
+      return number
+    }
+    guard let uid = environment.userID(text) else {
+      report.error(node.place, "no user \(quoted(text)) on this machine")
+      return nil
+    }
+    return uid
+  }
+
+  /// Root and the overflow uid are never let in by way of a group.
+  private func members(_ node: YAMLNode) -> Set<UInt32> {
+    guard let text = text(node, "a group's name or number") else { return [] }
+    guard let members = environment.groupMembers(text) else {
+      report.error(node.place, "no group \(quoted(text)) on this machine")
+      return []
+    }
+    let people = members.subtracting([Self.root, Self.overflow])
+    if people.isEmpty {
+      let isSpecial = members.isEmpty ? "has no members" : "has no members but root, which only allow_users lets in"
+      report.warning(node.place, "group \(quoted(text)) \(isSpecial)")
+    }
+    return people
+  }
+}

@@ -1,0 +1,128 @@
+/// The keys of one kind of mapping. The file `config/bearerd.schema.json` has the same lists; a test compares them.
+package protocol ConfigurationKey: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
+  /// What such a mapping is called in a message.
+  static var kind: String { get }
+}
+
+package enum TopKey: String, ConfigurationKey {
+  package static let kind = "the file"
+  case listeners, credentials, services, limits, timeouts
+  case requireLockedMemory = "require_locked_memory"
+  case control
+}
+
+package enum ListenerKey: String, ConfigurationKey {
+  package static let kind = "a listener"
+  case address
+  case allowUsers = "allow_users"
+  case allowGroups = "allow_groups"
+  case hosts, mode
+}
+
+package enum CredentialKey: String, ConfigurationKey {
+  package static let kind = "a credential"
+  case origins, bearer, basic, headers
+  case allowUsers = "allow_users"
+  case allowGroups = "allow_groups"
+}
+
+package enum SourceKey: String, ConfigurationKey {
+  package static let kind = "the source of a secret"
+  case file, systemd, env
+}
+
+package enum BasicKey: String, ConfigurationKey {
+  package static let kind = "\"basic\""
+  case user, password
+}
+
+package enum HeaderKey: String, ConfigurationKey {
+  package static let kind = "a header of a credential"
+  case name, prefix, value
+}
+
+package enum ServiceKey: String, ConfigurationKey {
+  package static let kind = "a service"
+  case at, listener, upstream, credential, rules, pins
+  case backupPin = "backup_pin"
+  case pinMode = "pin_mode"
+  case pinsExpire = "pins_expire"
+  case caFile = "ca_file"
+  case allowAddresses = "allow_addresses"
+  case allowUsers = "allow_users"
+  case allowGroups = "allow_groups"
+  case setHeaders = "set_headers"
+  case removeHeaders = "remove_headers"
+  case allowClientHeaders = "allow_client_headers"
+  case onClientHeader = "on_client_header"
+  case cookies, via
+  case onRejected = "on_rejected"
+  case timeouts
+}
+
+package enum RuleKey: String, ConfigurationKey {
+  package static let kind = "a rule"
+  case match, methods, credential, deny, description
+  case setHeaders = "set_headers"
+  case removeHeaders = "remove_headers"
+  case allowClientHeaders = "allow_client_headers"
+  case onClientHeader = "on_client_header"
+}
+
+package enum TimeoutKey: String, ConfigurationKey {
+  package static let kind = "\"timeouts\""
+  case connect, handshake
+  case responseHead = "response_head"
+  case bodySilence = "body_silence"
+  case total
+}
+
+package enum LimitKey: String, ConfigurationKey {
+  package static let kind = "\"limits\""
+  case head, fields, target, connections
+  case idlePerIdentity = "idle_per_identity"
+  case clientHead = "client_head"
+  case clientIdle = "client_idle"
+  case upstreamIdle = "upstream_idle"
+  case drain
+  case revokedGrace = "revoked_grace"
+}
+
+/// All words of the schema together, for suggestions and for showing broken lines safely.
+enum SchemaWords {
+  /// Known to the documentation of later versions, refused by this one: a key that is not enforced must not be accepted.
+  static let later: Set<String> = [
+    "browsers", "clients", "command", "jar", "login", "oauth", "redact", "refresh_on", "replay_buffer", "upgrades", "workers",
+  ]
+
+  /// Which kinds of mapping have a key of this name.
+  static func kinds(with key: String) -> [String] {
+    tables.filter { $0.keys.contains(key) }.map(\.kind)
+  }
+
+  static let all: Set<String> = Set(tables.flatMap(\.keys))
+
+  private static let tables: [(kind: String, keys: [String])] = [
+    table(TopKey.self), table(ListenerKey.self), table(CredentialKey.self), table(SourceKey.self), table(BasicKey.self),
+    table(HeaderKey.self), table(ServiceKey.self), table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self),
+  ]
+
+  private static func table<Key: ConfigurationKey>(_: Key.Type) -> (kind: String, keys: [String]) {
+    (Key.kind, Key.allCases.map(\.rawValue))
+  }
+
+  /// Indices of the scalars that belong to a word of the schema, where it stands as a key.
+  static func columns(of line: [Unicode.Scalar]) -> Set<Int> {
+    var columns: Set<Int> = []
+    var start = 0
+    for end in 0...line.count where end == line.count || !isWordCharacter(line[end]) {
+      let word = String(String.UnicodeScalarView(line[start..<end]))
+      if all.contains(word), end < line.count, line[end] == ":" { columns.formUnion(start..<end) }
+      start = end + 1
+    }
+    return columns
+  }
+
+  /// Everything but what gives YAML its shape.
+  static func isWordCharacter(_ scalar: Unicode.Scalar) -> Bool { !" \t:,[]{}".unicodeScalars.contains(scalar) }
+}

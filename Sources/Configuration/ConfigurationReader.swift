@@ -1,0 +1,60 @@
+/// Text to settings. Pure: what it has to know of the machine comes through `Environment`.
+package struct ConfigurationReader {
+  /// Facts of the machine that the reader needs and tests replace.
+  package struct Environment: Sendable {
+    /// Whom the daemon runs as.
+    package var uid: UInt32
+    /// Seconds since 1970, for `pins_expire`.
+    package var now: Int64
+    package var userID: @Sendable (String) -> UInt32?
+    /// By name, or by number in decimal digits; nil: no such group.
+    package var groupMembers: @Sendable (String) -> Set<UInt32>?
+    /// Owner, mode, whether regular; nil: does not exist. Asked of directories too. Follows symbolic links.
+    package var fileStatus: @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?
+    /// Asked of `ca_file` only, never of a secret.
+    package var readFile: @Sendable (String) -> [UInt8]?
+    package var hasIPv6: Bool
+
+    package init(
+      uid: UInt32, now: Int64, userID: @escaping @Sendable (String) -> UInt32?,
+      groupMembers: @escaping @Sendable (String) -> Set<UInt32>?,
+      fileStatus: @escaping @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?,
+      readFile: @escaping @Sendable (String) -> [UInt8]?, hasIPv6: Bool
+    ) {
+      self.uid = uid
+      self.now = now
+      self.userID = userID
+      self.groupMembers = groupMembers
+      self.fileStatus = fileStatus
+      self.readFile = readFile
+      self.hasIPv6 = hasIPv6
+    }
+  }
+
+  /// All errors of the file in one go, or settings with warnings and advice. `file` should be absolute: paths in the file are
+  /// relative to its directory.
+  package static func read(
+    text: [UInt8], file: String, environment: Environment
+  ) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {
+    let report = Report(file: file, text: text)
+    let reader = SettingsReader(report: report, environment: environment, file: file)
+    reader.checkConfigurationFile()
+    var settings: Settings?
+    if let root = YAMLDocument.read(text, report: report) {
+      report.source.hide(SecretMask.stretches(in: root))
+      settings = reader.settings(root)
+    } else {
+      report.source.hideValues()
+    }
+    let diagnostics = report.diagnostics()
+    guard report.errorCount == 0, let settings else {
+      return .failure(ConfigurationErrors(diagnostics: diagnostics.filter { $0.severity != .advice }))
+    }
+    return .success((settings, warnings: diagnostics))
+  }
+}
+
+package struct ConfigurationErrors: Error, Sendable {
+  /// In the order of the file; at least one of severity error, and no advice.
+  package let diagnostics: [Diagnostic]
+}

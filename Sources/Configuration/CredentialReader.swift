@@ -1,0 +1,160 @@
+internal import Policy
+
+/// A credential as it was read; drafts with errors are kept, so that services that name them are not reported as well.
+struct CredentialDraft {
+  let name: String
+  let place: Place
+  var origins: [Origin] = []
+  /// Of the list, for cross checks.
+  var originsPlace: Place
+  var callers: Callers?
+  var scheme: CredentialSettings.Scheme?
+  /// Where an environment variable is the source.
+  var environmentPlace: Place?
+
+  var grant: Grant { Grant(name: name, origins: origins, callers: callers, fieldNames: fieldNames) }
+
+  var settings: CredentialSettings? {
+    scheme.map { CredentialSettings(name: name, scheme: $0, line: place.line) }
+  }
+
+  /// Lower-case.
+  var fieldNames: [String] {
+    switch scheme {
+    case .bearer, .basic: ["authorization"]
+    case .headers(let headers): headers.map { ASCII.lowercased($0.name) }
+    case nil: []
+    }
+  }
+}
+
+/// `credentials`.
+extension SettingsReader {
+  func credentials(_ top: Fields<TopKey>) -> [CredentialDraft] {
+    guard let node = top[.credentials] else { return [] }
+    return named(node, "a credential").map { credential($0) }
+  }
+
+  private func credential(_ named: Named) -> CredentialDraft {
+    var draft = CredentialDraft(name: named.name, place: named.place, originsPlace: named.place)
+    if named.name == "none" || named.name == "pass" {
+      report.error(named.place, "\"\(named.name)\" has a meaning of its own where a credential is named", help: "choose another name")
+    }
+    guard let fields = fields(named.value, at: named.place, of: CredentialKey.self) else { return draft }
+    draft.originsPlace = fields.place(of: .origins)
+    draft.origins = origins(fields)
+    draft.callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
+    draft.scheme = scheme(fields)
+    draft.environmentPlace = draft.scheme?.usesEnvironment == true ? place(of: fields) : nil
+    return draft
+  }
+
+  private func origins(_ fields: Fields<CredentialKey>) -> [Origin] {
+    guard let node = fields[.origins] else {
+      report.error(
+        fields.place, "the credential has no origins: the only places it may ever go to",
+        help: "add to it: origins: [https://HOST]")
+      return []
+    }
+    var origins: [Origin] = []
+    for node in filledList(node, of: "origins like https://api.example.com") ?? [] {
+      guard let origin = origin(node) else { continue }
+      if origins.contains(origin) {
+        report.error(node.place, "\(origin) stands in this list already")
+      } else {
+        origins.append(origin)
+      }
+    }
+    return origins
+  }
+
+  private func origin(_ node: YAMLNode) -> Origin? {
+    guard let text = text(node, "an origin like https://api.example.com"), checkURL(text, at: node.place) else { return nil }
+    do throws(OriginError) {
+      let origin = try Origin(parsing: text)
+      if origin.scheme == .https { return origin }
+      report.error(node.place, "a credential goes over https only", help: "write https://\(origin.host)")
+    } catch {
+      report.error(node.place, error.message)
+    }
+    return nil
+  }
+
+  /// Exactly one of bearer, basic and headers.
+  private func scheme(_ fields: Fields<CredentialKey>) -> CredentialSettings.Scheme? {
+    let keys = [CredentialKey.bearer, .basic, .headers].filter { fields.has($0) }
+    guard let key = keys.first, let node = fields[key] else {
+      report.error(fields.place, "the credential has no secret", help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …")
+      return nil
+    }
+    guard keys.count == 1 else {
+      report.error(fields.place(of: keys[1]), "a credential is one of bearer, basic and headers; \"\(key.rawValue)\" stands here already")
+      return nil
+    }
+    let place = fields.place(of: key)
+    switch key {
+    case .bearer: return source(node, at: place).map { .bearer($0) }
+    case .basic: return basic(node, at: place)
+    case .headers: return headers(node)
+    case .origins, .allowUsers, .allowGroups: return nil
+    }
+  }
+
+  /// RFC 7617 §2: the first colon ends the user's name, so it must not have one.
+  private func basic(_ node: YAMLNode, at place: Place) -> CredentialSettings.Scheme? {
+    if case .mapping = node.content {} else {
+      report.error(
+        node.place, "\"basic\" is a user and the source of a password", help: "write basic: { user: NAME, password: { file: NAME } }")
+      return nil
+    }
+    guard let fields = fields(node, at: place, of: BasicKey.self) else { return nil }
+    var user: CredentialSettings.Value?
+    if let node = fields[.user] {
+      user = value(node, at: fields.place(of: .user), "a user's name, or { file: NAME }")
+      if case .plain(let text) = user, text.contains(":") {
+        report.error(node.place, "a colon in the user's name: Basic would end the name there")
+      }
+    } else {
+      report.error(place, "\"basic\" has no user", help: "add to it: user: NAME")
+    }
+    guard let node = fields[.password] else {
+      report.error(place, "\"basic\" has no password", help: "add to it: password: { file: NAME }")
+      return nil
+    }
+    guard let password = source(node, at: fields.place(of: .password)), let user else { return nil }
+    return .basic(user: user, password: password)
+  }
+
+  private func place(of fields: Fields<CredentialKey>) -> Place {
+    let key = [CredentialKey.bearer, .basic, .headers].first { fields.has($0) }
+    return key.map { fields.place(of: $0) } ?? fields.place
+  }
+}
+
+extension CredentialSettings.Scheme {
+  var usesEnvironment: Bool {
+    switch self {
+    case .bearer(let source): source.isEnvironment
+    case .basic(let user, let password): user.isEnvironment || password.isEnvironment
+    case .headers(let headers): headers.contains { $0.value.isEnvironment }
+    }
+  }
+}
+
+extension CredentialSettings.Source {
+  fileprivate var isEnvironment: Bool {
+    switch self {
+    case .env: true
+    case .file, .systemd: false
+    }
+  }
+}
+
+extension CredentialSettings.Value {
+  fileprivate var isEnvironment: Bool {
+    switch self {
+    case .plain: false
+    case .secret(let source): source.isEnvironment
+    }
+  }
+}

@@ -1,0 +1,135 @@
+internal import Policy
+
+/// What no single line can get wrong.
+extension SettingsReader {
+  func check(_ services: [ServiceDraft], listeners: [ListenerDraft], credentials: [CredentialDraft]) {
+    checkAddresses(listeners)
+    checkMounts(services, listeners)
+    for service in services {
+      checkScheme(service)
+      checkLoop(service, listeners)
+      checkCallers(service.service.callers, at: service.place, listeners, service.service.listener)
+      for use in uses(of: service) { check(use, service, credentials) }
+    }
+    let used = Set(services.flatMap { uses(of: $0).map(\.index) })
+    for (index, credential) in credentials.enumerated() where !used.contains(index) {
+      report.warning(credential.place, "no service uses this credential")
+    }
+  }
+
+  /// A credential with the headers that go out with it.
+  private struct Use {
+    let index: Int
+    /// Of the credential's name.
+    let place: Place
+    let headers: HeaderPolicy
+    let headersPlace: Place
+    /// False: a rule that takes the service's credential, which is checked there.
+    let isNamedHere: Bool
+  }
+
+  private func uses(of draft: ServiceDraft) -> [Use] {
+    var uses: [Use] = []
+    if case .inject(let index) = draft.service.credential {
+      uses.append(
+        Use(
+          index: index, place: draft.credentialPlace ?? draft.place, headers: draft.service.headers,
+          headersPlace: draft.headersPlace, isNamedHere: true))
+    }
+    for (rule, places) in zip(draft.service.rules ?? [], draft.rules) {
+      guard case .forward(.inject(let index)) = rule.action else { continue }
+      let isNew = rule.headers != draft.service.headers || places.credential != nil
+      guard isNew else { continue }
+      uses.append(
+        Use(
+          index: index, place: places.credential ?? draft.credentialPlace ?? draft.place, headers: rule.headers,
+          headersPlace: rule.headers == draft.service.headers ? draft.headersPlace : places.headers,
+          isNamedHere: places.credential != nil))
+    }
+    return uses
+  }
+
+  private func check(_ use: Use, _ draft: ServiceDraft, _ credentials: [CredentialDraft]) {
+    guard credentials.indices.contains(use.index) else { return }
+    let credential = credentials[use.index]
+    let origin = draft.service.upstream.origin
+    if use.isNamedHere {
+      switch origin.scheme {
+      case .http:
+        report.error(
+          use.place, "a credential over plain http: everybody on the way can read it", help: "write upstream: https://…, or credential: none")
+      case .https where !credential.origins.isEmpty && !credential.origins.contains(origin):
+        report.error(
+          use.place, "credential \"\(credential.name)\" may not go to \(origin), the upstream on line \(draft.upstreamPlace.line)",
+          help: "line \(credential.originsPlace.line) says where it may go; if that is wrong, add \(origin) there")
+      case .https: break
+      }
+    }
+    let own = Set(credential.fieldNames.map { FieldRules.normalised($0) })
+    if let setting = use.headers.set.first(where: { own.contains(FieldRules.normalised($0.name)) }) {
+      report.error(
+        use.headersPlace, "\"\(setting.name)\" is set here and by credential \"\(credential.name)\"", help: "delete one of the two")
+    }
+    if let name = use.headers.allowClientHeaders.first(where: { own.contains($0) }) {
+      report.error(
+        use.headersPlace, "\"\(name)\" is what credential \"\(credential.name)\" sets: two of them would go out",
+        help: "write on_client_header: keep, if the app's own shall win")
+    }
+  }
+
+  private func checkScheme(_ draft: ServiceDraft) {
+    let origin = draft.service.upstream.origin
+    switch origin.scheme {
+    case .https: return
+    case .http: break
+    }
+    if case .address(let address) = origin.host, address.isLoopback {} else {
+      let help = origin.host.isLocal ? "write http://127.0.0.1:\(origin.port)" : "write https://"
+      report.error(draft.upstreamPlace, "plain http goes to a literal loopback address only, not to \(origin.host)", help: help)
+    }
+    for place in [draft.pinsPlace, draft.trustPlace] {
+      if let place { report.error(place, "plain http has no certificate to check") }
+    }
+  }
+
+  private func checkLoop(_ draft: ServiceDraft, _ listeners: [ListenerDraft]) {
+    let origin = draft.service.upstream.origin
+    let own = listeners.first { $0.addresses.contains { $0.address.answers(origin.host, port: origin.port) } }
+    if let own {
+      report.error(draft.upstreamPlace, "this upstream is our own listener \"\(own.name)\": requests would go round in circles")
+    }
+  }
+
+  /// Who is named here and let in nowhere.
+  private func checkCallers(_ callers: Callers?, at place: Place, _ listeners: [ListenerDraft], _ index: Int) {
+    guard let callers, listeners.indices.contains(index) else { return }
+    let strangers = callers.uids.subtracting(listeners[index].callers.uids).sorted()
+    guard let first = strangers.first else { return }
+    report.warning(
+      place, "uid \(first) may use this service, but listener \"\(listeners[index].name)\" does not let it in",
+      help: "add it to the listener's allow_users; a service only narrows")
+  }
+
+  private func checkAddresses(_ listeners: [ListenerDraft]) {
+    var seen: [(address: ListenerSettings.Address, place: Place)] = []
+    for one in listeners.flatMap(\.addresses) {
+      if let other = seen.first(where: { $0.address.collides(with: one.address) }) {
+        let line = other.place.line > 0 ? "on line \(other.place.line)" : "by the default listener main"
+        report.error(one.place, "this address is taken \(line) already")
+      }
+      seen.append(one)
+    }
+  }
+
+  private func checkMounts(_ services: [ServiceDraft], _ listeners: [ListenerDraft]) {
+    for (index, one) in services.enumerated() {
+      let other = services[..<index].first {
+        $0.service.listener == one.service.listener && $0.service.mount == one.service.mount
+      }
+      if let other {
+        report.error(
+          one.mountPlace, "service \"\(other.service.name)\" (line \(other.place.line)) is at the same place", help: "add another: at: /\(one.service.name)/")
+      }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/// `file:line:column`, the line, a caret, one sentence, a suggestion.
+package struct Diagnostic: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Severity: String, Sendable { case error, warning, advice }
+  package let severity: Severity
+  package let file: String
+  /// From 1; 0: about the file as a whole.
+  package let line: Int
+  /// From 1, counted in characters (Unicode scalars).
+  package let column: Int
+  /// How many columns the caret underlines.
+  package let length: Int
+  package let message: String
+  /// `did you mean "origins"?`, or lines to add.
+  package let help: String?
+  /// As it may be shown: no control characters, no secrets, at most `SourceText.shownColumns` columns.
+  package let sourceLine: String?
+
+  package init(
+    severity: Severity, file: String, line: Int = 0, column: Int = 0, length: Int = 1, message: String,
+    help: String? = nil, sourceLine: String? = nil
+  ) {
+    self.severity = severity
+    self.file = file
+    self.line = line
+    self.column = column
+    self.length = length
+    self.message = message
+    self.help = help
+    self.sourceLine = sourceLine
+  }
+
+  /// `FILE:LINE:COLUMN: error: message`, the source line, the caret line, and `help: …`, without a closing newline.
+  package var description: String {
+    var text = line > 0 ? "\(file):\(line):\(column): " : "\(file): "
+    text += "\(severity.rawValue): \(message)"
+    if let sourceLine, line > 0 {
+      text += "\n" + sourceLine + "\n" + caret(below: sourceLine)
+    }
+    if let help {
+      text += "\nhelp: " + help
+    }
+    return text
+  }
+
+  private func caret(below sourceLine: String) -> String {
+    let width = sourceLine.unicodeScalars.count
+    let start = min(max(column, 1) - 1, width)
+    // A caret past the end of the line (something is missing there) still shows.
+    let underlined = min(max(length, 1), max(width - start, 1))
+    return String(repeating: " ", count: start) + "^" + String(repeating: "~", count: underlined - 1)
+  }
+}

@@ -1,0 +1,78 @@
+internal import Policy
+
+/// Which header fields a configuration may name, and what it may write there.
+enum FieldRules {
+  enum Use {
+    case credential, set, remove, allow
+  }
+
+  /// Names as servers behind CGI see them: without case, `_` as `-`.
+  static func normalised(_ name: String) -> String {
+    String(decoding: name.utf8.map { $0 == 0x5F ? 0x2D : $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
+  }
+
+  /// nil: this field may be named.
+  static func refusal(of name: String) -> String? {
+    let name = normalised(name)
+    if name.hasPrefix("proxy-") { return "belongs to one hop, and bearerd decides about it" }
+    switch name {
+    case "host": return "is made from the upstream's URL"
+    case "content-length", "transfer-encoding", "expect": return "is about the framing of the message"
+    case "connection", "keep-alive", "te", "trailer", "upgrade", "http2-settings", "max-forwards":
+      return "belongs to one hop, and bearerd decides about it"
+    case "via": return "is written by bearerd (via: true)"
+    default: return nil
+    }
+  }
+
+  /// Fields whose values are secrets: nobody writes them into this file.
+  static let credentials: Set<String> = [
+    "api-key", "apikey", "authorization", "cookie", "dd-api-key", "job-token", "private-token", "set-cookie", "x-access-token",
+    "x-amz-security-token", "x-api-key", "x-auth-key", "x-auth-token", "x-github-token", "x-goog-api-key", "x-vault-token",
+  ]
+
+  /// RFC 9110 §5.6.2.
+  static func isToken(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+  }
+}
+
+extension SettingsReader {
+  func fieldName(_ node: YAMLNode, for use: FieldRules.Use) -> String? {
+    guard let name = text(node, "the name of a header") else { return nil }
+    return checkFieldName(name, at: node.place, for: use) ? name : nil
+  }
+
+  func checkFieldName(_ name: String, at place: Place, for use: FieldRules.Use) -> Bool {
+    guard FieldRules.isToken(name), name.utf8.count <= 256 else {
+      report.error(place, "not the name of a header: \(quoted(name))")
+      return false
+    }
+    if let reason = FieldRules.refusal(of: name) {
+      report.error(place, "\"\(name)\" \(reason)")
+      return false
+    }
+    switch use {
+    case .set where FieldRules.credentials.contains(FieldRules.normalised(name)):
+      report.error(
+        place, "\"\(name)\" carries a secret, which does not stand in this file",
+        help: "make it a credential: headers: [{ name: \(name), value: { file: NAME } }]")
+      return false
+    case .credential, .set, .remove, .allow: return true
+    }
+  }
+
+  /// RFC 9110 §5.5 without obsolete text. What came is not repeated: it may be a secret in the wrong place.
+  func fieldValue(_ node: YAMLNode, _ wanted: String, mayEndBlank: Bool = false) -> String? {
+    guard let text = scalar(node, wanted) else { return nil }
+    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), text.utf8.count <= 8192 else {
+      report.error(node.place, "the value of a header is ASCII, at most 8192 characters")
+      return nil
+    }
+    guard text.utf8.first != 0x20, text.utf8.last != 0x20 || mayEndBlank else {
+      report.error(node.place, "blanks around the value of a header get lost on the way")
+      return nil
+    }
+    return text
+  }
+}

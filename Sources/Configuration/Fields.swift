@@ -1,0 +1,110 @@
+/// A mapping whose keys are all known: what is left for a reader is to read the values.
+struct Fields<Key: ConfigurationKey> {
+  /// Of the name above it, for what is missing.
+  let place: Place
+  private let entries: [Key: YAMLEntry]
+
+  init(place: Place, entries: [Key: YAMLEntry]) {
+    self.place = place
+    self.entries = entries
+  }
+
+  subscript(key: Key) -> YAMLNode? { entries[key]?.value }
+
+  /// Where the key itself stands; where the mapping is named if it does not.
+  func place(of key: Key) -> Place { entries[key]?.key.place ?? place }
+
+  func has(_ key: Key) -> Bool { entries[key] != nil }
+}
+
+/// A value under a name that the user chose.
+struct Named {
+  let name: String
+  let place: Place
+  let value: YAMLNode
+}
+
+extension SettingsReader {
+  /// A mapping with the keys of `Key`; unknown keys are reported and passed over. nil: not a mapping, reported.
+  /// `place` is where the mapping is named.
+  func fields<Key: ConfigurationKey>(_ node: YAMLNode, at place: Place, of: Key.Type = Key.self) -> Fields<Key>? {
+    guard let all = mapping(node, "\(Key.kind) is a mapping", of: Key.self) else { return nil }
+    var known: [Key: YAMLEntry] = [:]
+    for entry in all where !entry.isRefused {
+      if let key = Key(rawValue: entry.name) {
+        known[key] = entry
+      } else {
+        unknownKey(entry, Key.self)
+      }
+    }
+    return Fields(place: place, entries: known)
+  }
+
+  /// A mapping from names of the user's own. Refused names are reported and passed over.
+  func named(_ node: YAMLNode, _ kind: String) -> [Named] {
+    guard case .mapping(let entries) = node.content else {
+      if case .refused = node.content { return [] }
+      report.error(node.place, node.isAbsent ? "nothing stands here" : "expected a mapping of names, each with \(kind)",
+        help: node.isAbsent ? "delete the line, or add \(kind) below it" : nil)
+      return []
+    }
+    return entries.filter { !$0.isRefused }.compactMap { entry in
+      guard Self.isName(entry.name) else {
+        report.error(
+          entry.key.place, "a name is letters, digits, \"_\", \"-\" and \".\", at most 64, and begins with a letter or digit")
+        return nil
+      }
+      return Named(name: entry.name, place: entry.key.place, value: entry.value)
+    }
+  }
+
+  /// Names stand in paths, in logs and in `Proxy-Status`.
+  static func isName(_ text: String) -> Bool {
+    guard let first = text.utf8.first, text.utf8.count <= 64 else { return false }
+    return ASCII.isLetterOrDigit(first)
+      && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x5F || $0 == 0x2D || $0 == 0x2E }
+  }
+
+  private func mapping<Key: ConfigurationKey>(_ node: YAMLNode, _ wanted: String, of: Key.Type) -> [YAMLEntry]? {
+    switch node.content {
+    case .mapping(let entries): return entries
+    case .refused: return nil
+    case .scalar, .sequence:
+      let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
+      report.error(node.place, node.isAbsent ? "nothing stands here; \(wanted)" : wanted, help: "its keys are: \(keys)")
+      return nil
+    }
+  }
+
+  private func unknownKey<Key: ConfigurationKey>(_ entry: YAMLEntry, _: Key.Type) {
+    let keys = Key.allCases.map(\.rawValue)
+    let place = entry.key.place
+    if SchemaWords.later.contains(entry.name) {
+      let message = "\"\(entry.name)\" is not supported by this version"
+      return report.error(place, message, help: "delete it: what is not enforced must not look as if it were")
+    }
+    // A secret may stand where a key should.
+    let shown = Key.self == SourceKey.self || Key.self == BasicKey.self ? "unknown key" : "unknown key \(quoted(entry.name))"
+    let message = "\(shown) in \(Key.kind)"
+    if let nearest = Suggestion.nearest(to: entry.name, in: keys) {
+      report.error(place, message, help: "did you mean \"\(nearest)\"?")
+    } else if let home = SchemaWords.kinds(with: entry.name).first {
+      report.error(place, message, help: "\"\(entry.name)\" is a key of \(home)")
+    } else {
+      report.error(place, message, help: "its keys are: \(keys.joined(separator: ", "))")
+    }
+  }
+}
+
+/// Bytes of the names that this file's grammar is made of.
+enum ASCII {
+  static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+
+  static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A }
+
+  static func isLetterOrDigit(_ byte: UInt8) -> Bool { isDigit(byte) || isLetter(byte) }
+
+  static func lowercased(_ text: String) -> String {
+    String(decoding: text.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
+  }
+}

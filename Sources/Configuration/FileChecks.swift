@@ -1,0 +1,69 @@
+/// Who else could change or read the files that everything depends on.
+extension SettingsReader {
+  private static let othersAndGroupWrite: UInt32 = 0o022
+  private static let othersAny: UInt32 = 0o007
+  private static let sticky: UInt32 = 0o1000
+
+  /// Whoever writes the configuration decides where the credentials go (T51).
+  func checkConfigurationFile() {
+    guard let status = environment.fileStatus(file) else { return }
+    if status.mode & Self.othersAndGroupWrite != 0 {
+      report.error(
+        .wholeFile, "others can write this file (mode \(octal(status.mode))): they decide where credentials go", help: "chmod go-w \(file)")
+    }
+    if !isTrusted(status.owner) {
+      report.warning(.wholeFile, "this file belongs to uid \(status.owner), who can change it", help: "chown root \(file)")
+    }
+    guard let parent = environment.fileStatus(directory) else { return }
+    // In a sticky directory only the owner replaces a file.
+    if parent.mode & Self.othersAndGroupWrite != 0, parent.mode & Self.sticky == 0 {
+      report.error(
+        .wholeFile, "others can write the directory of this file (mode \(octal(parent.mode))), and so replace it",
+        help: "chmod go-w \(directory)")
+    }
+  }
+
+  /// A missing file is only a warning: the daemon starts, answers 503 and notices when it appears.
+  func checkSecretFile(_ path: String, at place: Place) {
+    guard let status = environment.fileStatus(path) else {
+      report.warning(
+        place, "no file \(path): requests with this credential get 503",
+        help: "put the secret there: install -m 600 /dev/null \(path), then write into it with an editor")
+      return
+    }
+    guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
+    if status.mode & (Self.othersAny | Self.othersAndGroupWrite) != 0 {
+      report.error(
+        place, "others can \(status.mode & Self.othersAny != 0 ? "read or change" : "change") \(path) (mode \(octal(status.mode)))",
+        help: "chmod o-rwx,g-w \(path)")
+    }
+    if !isTrusted(status.owner) {
+      report.warning(place, "\(path) belongs to uid \(status.owner), who can change it", help: "chown root \(path)")
+    }
+  }
+
+  func checkCertificates(_ path: String, at place: Place) {
+    guard let status = environment.fileStatus(path), let text = environment.readFile(path) else {
+      return report.error(place, "\(path) does not exist, or cannot be read")
+    }
+    guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
+    if status.mode & Self.othersAndGroupWrite != 0 {
+      report.error(place, "others can change \(path) (mode \(octal(status.mode)))", help: "chmod go-w \(path)")
+    }
+    if !contains(text, Array("-----BEGIN CERTIFICATE-----".utf8)) {
+      report.error(place, "no certificate in \(path)", help: "it is a PEM file with -----BEGIN CERTIFICATE-----")
+    }
+  }
+
+  private func contains(_ text: [UInt8], _ wanted: [UInt8]) -> Bool {
+    guard let first = wanted.first, text.count >= wanted.count else { return false }
+    return text.indices.contains { text[$0] == first && text[$0...].starts(with: wanted) }
+  }
+
+  private func isTrusted(_ owner: UInt32) -> Bool { owner == Self.root || owner == environment.uid }
+
+  private func octal(_ mode: UInt32) -> String {
+    let digits = String(mode & 0o7777, radix: 8)
+    return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+  }
+}

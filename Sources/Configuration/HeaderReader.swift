@@ -1,0 +1,68 @@
+internal import Policy
+
+/// The nodes of a service or a rule that say what happens to headers.
+struct HeaderKeys {
+  let set: YAMLNode?
+  let remove: YAMLNode?
+  let allow: YAMLNode?
+  let onClient: YAMLNode?
+}
+
+extension SettingsReader {
+  /// What stands here over what the service says: a rule's word about a field replaces the service's about the same field.
+  func headers(_ keys: HeaderKeys, over base: HeaderPolicy) -> HeaderPolicy {
+    var policy = base
+    let set = keys.set.map { settings($0) } ?? []
+    let remove = keys.remove.map { names($0, for: .remove) } ?? []
+    let setNames = Set(set.map { FieldRules.normalised($0.name) })
+    if let node = keys.remove, let both = remove.first(where: { setNames.contains(FieldRules.normalised($0)) }) {
+      report.error(node.place, "\"\(both)\" is set and removed in the same place", help: "what is set replaces what the app sent; delete it here")
+    }
+    let removeNames = Set(remove.map { FieldRules.normalised($0) })
+    policy.set.removeAll {
+      let name = FieldRules.normalised($0.name)
+      return setNames.contains(name) || removeNames.contains(name)
+    }
+    policy.remove.removeAll { setNames.contains(FieldRules.normalised($0)) || remove.contains($0) }
+    policy.set += set
+    policy.remove += remove
+    for name in keys.allow.map({ names($0, for: .allow) }) ?? [] {
+      let name = FieldRules.normalised(name)
+      if !policy.allowClientHeaders.contains(name) { policy.allowClientHeaders.append(name) }
+    }
+    let choices: [(String, HeaderPolicy.OnClientHeader)] = [("replace", .replace), ("keep", .keep), ("reject", .reject)]
+    if let onClient = keys.onClient.flatMap({ choice($0, choices) }) { policy.onClientHeader = onClient }
+    return policy
+  }
+
+  private func settings(_ node: YAMLNode) -> [HeaderPolicy.Setting] {
+    guard case .mapping(let entries) = node.content else {
+      if case .refused = node.content { return [] }
+      report.error(node.place, "\"set_headers\" is a mapping from names to text", help: "write { X-Name: text }")
+      return []
+    }
+    var settings: [HeaderPolicy.Setting] = []
+    var names: Set<String> = []
+    for entry in entries where !entry.isRefused {
+      guard checkFieldName(entry.name, at: entry.key.place, for: .set) else { continue }
+      guard names.insert(FieldRules.normalised(entry.name)).inserted else {
+        report.error(entry.key.place, "\"\(entry.name)\" is set twice: case does not count, nor does _ for -")
+        continue
+      }
+      if let value = fieldValue(entry.value, "the text of a header") {
+        settings.append(HeaderPolicy.Setting(name: entry.name, value: Array(value.utf8)))
+      }
+    }
+    return settings
+  }
+
+  /// Lower-case, each once.
+  private func names(_ node: YAMLNode, for use: FieldRules.Use) -> [String] {
+    var names: [String] = []
+    for node in filledList(node, of: "names of headers") ?? [] {
+      guard let name = fieldName(node, for: use).map({ ASCII.lowercased($0) }) else { continue }
+      if !names.contains(name) { names.append(name) }
+    }
+    return names
+  }
+}

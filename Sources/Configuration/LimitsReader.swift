@@ -1,0 +1,38 @@
+internal import Policy
+
+/// `limits` and `timeouts`: numbers with bounds. The bounds keep a slip (`64` for `64KiB`) from stopping every request.
+extension SettingsReader {
+  func limits(_ node: YAMLNode, at place: Place) -> Limits {
+    var limits = Limits()
+    guard let fields = fields(node, at: place, of: LimitKey.self) else { return limits }
+    if let bytes = fields[.head].flatMap({ size($0, in: 1 << 10...1 << 20) }) { limits.headBytes = bytes }
+    if let count = fields[.fields].flatMap({ integer($0, in: 16...4096) }) { limits.fields = count }
+    if let bytes = fields[.target].flatMap({ size($0, in: 256...1 << 20) }) { limits.targetBytes = bytes }
+    if let count = fields[.connections].flatMap({ integer($0, in: 1...1_000_000) }) { limits.connections = count }
+    if let count = fields[.idlePerIdentity].flatMap({ integer($0, in: 0...65_536) }) { limits.idlePerIdentity = count }
+    if let time = fields[.clientHead].flatMap({ duration($0) }) { limits.clientHead = time }
+    if let time = fields[.clientIdle].flatMap({ duration($0) }) { limits.clientIdle = time }
+    if let time = fields[.upstreamIdle].flatMap({ duration($0) }) { limits.upstreamIdle = time }
+    if let time = fields[.drain].flatMap({ duration($0, orZero: true) }) { limits.drain = time }
+    if let time = fields[.revokedGrace].flatMap({ duration($0, orZero: true) }) { limits.revokedGrace = time }
+    if limits.targetBytes >= limits.headBytes {
+      let key = fields.has(.target) ? LimitKey.target : .head
+      report.error(
+        fields.place(of: key),
+        "\"target\" (\(Self.sizeText(limits.targetBytes))) has to be less than \"head\" (\(Self.sizeText(limits.headBytes))), which contains it")
+    }
+    return limits
+  }
+
+  /// Those of a service over the file's, or the file's over the built-in ones.
+  func timeouts(_ node: YAMLNode, at place: Place, over defaults: Timeouts) -> Timeouts {
+    var timeouts = defaults
+    guard let fields = fields(node, at: place, of: TimeoutKey.self) else { return timeouts }
+    if let time = fields[.connect].flatMap({ duration($0) }) { timeouts.connect = time }
+    if let time = fields[.handshake].flatMap({ duration($0) }) { timeouts.handshake = time }
+    if let time = fields[.responseHead].flatMap({ optionalDuration($0) }) { timeouts.responseHead = time }
+    if let time = fields[.bodySilence].flatMap({ optionalDuration($0) }) { timeouts.bodySilence = time }
+    if let time = fields[.total].flatMap({ optionalDuration($0) }) { timeouts.total = time }
+    return timeouts
+  }
+}

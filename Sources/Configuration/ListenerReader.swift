@@ -1,0 +1,117 @@
+internal import Policy
+
+/// A listener as it was read.
+struct ListenerDraft {
+  var name: String
+  /// Of the name; the whole file for the default one.
+  var place: Place
+  var addresses: [(address: ListenerSettings.Address, place: Place)]
+  var callers: Callers
+  /// False: the callers are a default.
+  var namesCallers: Bool
+  var hosts: [String]
+
+  var settings: ListenerSettings {
+    ListenerSettings(name: name, addresses: addresses.map(\.address), callers: callers, extraAuthorities: hosts)
+  }
+}
+
+/// `listeners`.
+extension SettingsReader {
+  private static let defaultAddress = ListenerSettings.Address.localhost(port: 7070)
+
+  func listeners(_ top: Fields<TopKey>) -> [ListenerDraft] {
+    guard let node = top[.listeners] else { return [defaultListener()] }
+    let listeners = named(node, "a listener").compactMap { listener($0) }
+    if node.isEmptyMapping {
+      report.error(node.place, "no listener", help: "delete the line: the default is main on localhost:7070")
+    }
+    return listeners
+  }
+
+  private func defaultListener() -> ListenerDraft {
+    if ownCallers == nil {
+      report.error(
+        .wholeFile, "no listener says who may ask, and the daemon runs as a user of the system (uid \(environment.uid))",
+        help: "add:\nlisteners:\n  main: { address: localhost:7070, allow_users: [NAME] }")
+    }
+    return ListenerDraft(
+      name: "main", place: .wholeFile, addresses: [(Self.defaultAddress, .wholeFile)], callers: ownCallers ?? Callers(uids: []),
+      namesCallers: false, hosts: [])
+  }
+
+  private func listener(_ named: Named) -> ListenerDraft? {
+    guard let fields = fields(named.value, at: named.place, of: ListenerKey.self) else { return nil }
+    let mode = fields[.mode].flatMap { self.mode($0) }
+    let addresses = addresses(fields, of: named.name, mode: mode ?? 0o660)
+    if fields.has(.mode), !addresses.contains(where: \.address.isUnix) {
+      report.error(fields.place(of: .mode), "\"mode\" is for a unix socket, and this listener has none")
+    }
+    let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
+    if callers == nil, ownCallers == nil {
+      report.error(
+        named.place, "listener \"\(named.name)\" does not say who may ask, and the daemon runs as a user of the system (uid \(environment.uid))",
+        help: "add to it: allow_users: [NAME]")
+    }
+    let hosts = fields[.hosts].flatMap { filledList($0, of: "names with a port") } ?? []
+    return ListenerDraft(
+      name: named.name, place: named.place, addresses: addresses,
+      callers: callers ?? ownCallers ?? Callers(uids: []), namesCallers: callers != nil,
+      hosts: hosts.compactMap { host($0) })
+  }
+
+  private func addresses(
+    _ fields: Fields<ListenerKey>, of name: String, mode: UInt32
+  ) -> [(address: ListenerSettings.Address, place: Place)] {
+    guard let node = fields[.address] else {
+      // A main that only says who may ask listens where the default one does.
+      if name == "main" { return [(Self.defaultAddress, fields.place)] }
+      report.error(fields.place, "the listener has no address", help: "add to it: address: localhost:7070")
+      return []
+    }
+    let nodes: [YAMLNode]
+    if case .sequence = node.content { nodes = filledList(node, of: "addresses") ?? [] } else { nodes = [node] }
+    return nodes.compactMap { node in
+      guard let text = text(node, "an address") else { return nil }
+      return address(text, at: node.place, mode: mode).map { ($0, node.place) }
+    }
+  }
+
+  /// The permissions of a unix socket.
+  private func mode(_ node: YAMLNode) -> UInt32? {
+    guard let text = text(node, "permissions like \"0660\"") else { return nil }
+    guard text.utf8.count == 3 || text.utf8.count == 4, let mode = UInt32(text, radix: 8), mode <= 0o777 else {
+      report.error(node.place, "expected permissions like \"0660\", not \(quoted(text))")
+      return nil
+    }
+    guard mode & 0o111 == 0, mode & 0o600 == 0o600 else {
+      report.error(node.place, "a socket's owner reads and writes, and nobody executes it", help: "write \"0660\" or \"0600\"")
+      return nil
+    }
+    return mode
+  }
+
+  /// `host.docker.internal:7070`
+  private func host(_ node: YAMLNode) -> String? {
+    guard let text = text(node, "a name with a port") else { return nil }
+    guard let (name, port) = splitPort(text), port != 0 else {
+      report.error(node.place, "expected a name with a port, not \(quoted(text))", help: "write it like host.docker.internal:7070")
+      return nil
+    }
+    do throws(OriginError) {
+      return "\(try HostName(parsing: name)):\(port)"
+    } catch {
+      report.error(node.place, error.message)
+      return nil
+    }
+  }
+}
+
+extension ListenerSettings.Address {
+  var isUnix: Bool {
+    switch self {
+    case .unix: true
+    case .localhost, .tcp: false
+    }
+  }
+}

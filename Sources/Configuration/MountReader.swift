@@ -1,0 +1,97 @@
+internal import Policy
+
+/// `at`: where a service is found.
+struct ServiceLocation {
+  let mount: Mount
+  /// The service has a port of its own.
+  var ownAddress: ListenerSettings.Address?
+}
+
+extension SettingsReader {
+  /// `/PATH/`, `localhost:PORT` or `NAME.localhost`; the default is `/NAME/`.
+  func at(_ fields: Fields<ServiceKey>, _ name: String) -> ServiceLocation? {
+    guard let node = fields[.at] else { return ServiceLocation(mount: .path(Array("/\(name)/".utf8))) }
+    guard let text = text(node, "/PATH/, localhost:PORT or NAME.localhost") else { return nil }
+    if text.hasPrefix("/") {
+      return path(text, at: node.place).map { ServiceLocation(mount: $0) }
+    }
+    if text.hasPrefix("unix:") {
+      report.error(
+        node.place, "a service has no socket of its own", help: "make a listener with this address, and write listener: NAME")
+      return nil
+    }
+    if text.contains(":") {
+      return address(text, at: node.place, mode: 0).map { ServiceLocation(mount: .whole, ownAddress: $0) }
+    }
+    return host(text, at: node.place).map { ServiceLocation(mount: $0) }
+  }
+
+  /// Only characters that have one spelling: there is nothing to canonicalise and nothing to disagree about.
+  private func path(_ text: String, at place: Place) -> Mount? {
+    guard text.hasSuffix("/") else {
+      report.error(place, "a path of a service ends with a slash", help: "write \(quotedPlain(text))/")
+      return nil
+    }
+    let segments = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst().dropLast()
+    for segment in segments {
+      let isPlain = segment.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "-._~@+=:,".utf8.contains($0) }
+      guard isPlain, !segment.isEmpty, segment != ".", segment != ".." else {
+        report.error(
+          place, "a path of a service is made of letters, digits and -._~@+=:, between single slashes", help: "write it like /api/v1/")
+        return nil
+      }
+    }
+    return .path(Array(text.utf8))
+  }
+
+  private func host(_ text: String, at place: Place) -> Mount? {
+    let name: HostName
+    do throws(OriginError) {
+      name = try HostName(parsing: text)
+    } catch {
+      report.error(place, error.message, help: "write /PATH/, localhost:PORT or NAME.localhost")
+      return nil
+    }
+    // Browsers and resolvers send every such name to this machine (RFC 6761 §6.3), and nobody else can own one.
+    guard case .name(let host) = name, host.hasSuffix(".localhost") else {
+      let help = text == "localhost" ? "for a port of its own write localhost:PORT, for all of the listener write /" : nil
+      report.error(
+        place, "expected /PATH/, localhost:PORT or NAME.localhost, not \(quoted(text))",
+        help: help ?? (FieldRules.isToken(text) ? "write /\(text)/" : nil))
+      return nil
+    }
+    return .host(host)
+  }
+
+  private func quotedPlain(_ text: String) -> String { String(quoted(text).dropFirst().dropLast()) }
+
+  /// The listeners of the file with the names of host-mounted services, and one more for each service with a port of its own,
+  /// which takes over who may ask and under which names.
+  func listen(_ listeners: [ListenerDraft], _ services: inout [ServiceDraft]) -> [ListenerDraft] {
+    var all = listeners
+    for index in services.indices {
+      let service = services[index].service
+      guard listeners.indices.contains(service.listener) else { continue }
+      if let address = services[index].ownAddress {
+        var own = listeners[service.listener]
+        own.name = "services/\(service.name)"
+        own.place = services[index].mountPlace
+        own.addresses = [(address, services[index].mountPlace)]
+        services[index].service.listener = all.count
+        all.append(own)
+      } else if case .host(let host) = service.mount {
+        for port in ports(of: listeners[service.listener]) {
+          let authority = "\(host):\(port)"
+          if !all[service.listener].hosts.contains(authority) { all[service.listener].hosts.append(authority) }
+        }
+      }
+    }
+    return all
+  }
+
+  private func ports(of listener: ListenerDraft) -> [UInt16] {
+    var ports: [UInt16] = []
+    for case let port? in listener.addresses.map(\.address.port) where !ports.contains(port) { ports.append(port) }
+    return ports
+  }
+}

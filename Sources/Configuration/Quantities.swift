@@ -1,0 +1,86 @@
+/// Sizes, durations and dates, whose units are always written.
+extension SettingsReader {
+  /// `64KiB`, `1MiB` or a number of bytes.
+  func size(_ node: YAMLNode, in range: ClosedRange<Int>) -> Int? {
+    let wanted = "a size from \(Self.sizeText(range.lowerBound)) to \(Self.sizeText(range.upperBound))"
+    guard let text = text(node, wanted) else { return nil }
+    let (digits, unit) = split(text)
+    let factors = ["": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20]
+    guard let number = decimal(digits), let factor = factors[unit] else {
+      let nearest = ["k": "KiB", "m": "MiB"][ASCII.lowercased(String(unit.prefix(1)))]
+      report.error(
+        node.place, "expected \(wanted), not \(quoted(text))",
+        help: nearest.flatMap { unit in decimal(digits).map { "did you mean \($0)\(unit)?" } } ?? "write it like 64KiB")
+      return nil
+    }
+    let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
+    guard !overflow, range.contains(bytes) else {
+      report.error(node.place, "expected \(wanted), not \(quoted(text))")
+      return nil
+    }
+    return bytes
+  }
+
+  /// Milliseconds of `500ms`, `10s`, `10m`, `1h`; at most a week, which fits every timer.
+  func duration(_ node: YAMLNode, orZero: Bool = false) -> UInt64? {
+    let wanted = "a duration like 10s, 500ms, 10m or 1h"
+    guard let text = text(node, wanted) else { return nil }
+    return milliseconds(text, orZero: orZero) ?? {
+      report.error(node.place, durationProblem(text, wanted, orZero: orZero))
+      return nil
+    }()
+  }
+
+  /// A duration, or `none`. The outer nil: reported.
+  func optionalDuration(_ node: YAMLNode) -> UInt64?? {
+    let wanted = "a duration like 10s, 500ms, 10m or 1h, or none"
+    guard let text = text(node, wanted) else { return nil }
+    if text == "none" { return .some(nil) }
+    guard let milliseconds = milliseconds(text, orZero: false) else {
+      report.error(node.place, durationProblem(text, wanted, orZero: false), help: text == "0" ? "write none" : nil)
+      return nil
+    }
+    return .some(milliseconds)
+  }
+
+  /// Seconds since 1970 of `2027-01-31` (its first moment, UTC) or an RFC 3339 time.
+  func date(_ node: YAMLNode) -> Int64? {
+    let wanted = "a date like 2027-01-31 or 2027-01-31T12:00:00Z"
+    guard let text = text(node, wanted) else { return nil }
+    guard let seconds = CivilTime.seconds(parsing: text) else {
+      report.error(node.place, "expected \(wanted), not \(quoted(text))")
+      return nil
+    }
+    return seconds
+  }
+
+  private func milliseconds(_ text: String, orZero: Bool) -> UInt64? {
+    let (digits, unit) = split(text)
+    let factors: [String: UInt64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000]
+    guard let number = decimal(digits), let factor = factors[unit] else { return nil }
+    let (milliseconds, overflow) = UInt64(number).multipliedReportingOverflow(by: factor)
+    guard !overflow, milliseconds <= Self.longest, milliseconds > 0 || orZero else { return nil }
+    return milliseconds
+  }
+
+  private static let longest: UInt64 = 7 * 24 * 3_600_000
+
+  private func durationProblem(_ text: String, _ wanted: String, orZero: Bool) -> String {
+    let (digits, unit) = split(text)
+    if decimal(digits) != nil, unit.isEmpty { return "a duration needs its unit: \(digits)s, \(digits)ms, …" }
+    if ["ms", "s", "m", "h"].contains(unit), let number = decimal(digits) {
+      return number == 0 ? "a duration of nothing" : "longer than a week"
+    }
+    return "expected \(wanted), not \(quoted(text))"
+  }
+
+  private func split(_ text: String) -> (digits: String, unit: String) {
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    return (String(digits), String(text.dropFirst(digits.count)))
+  }
+
+  static func sizeText(_ bytes: Int) -> String {
+    if bytes >= 1 << 20, bytes % (1 << 20) == 0 { return "\(bytes >> 20)MiB" }
+    return bytes >= 1 << 10 && bytes % (1 << 10) == 0 ? "\(bytes >> 10)KiB" : "\(bytes)"
+  }
+}

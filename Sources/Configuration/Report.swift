@@ -1,0 +1,71 @@
+/// Collects what there is to say about one file, so that a person sees all of it in one go.
+final class Report {
+  /// A file with more errors than this is of another kind, not misspelt.
+  static let mostErrors = 100
+
+  let file: String
+  var source: SourceText
+  private(set) var errorCount = 0
+  private var found: [Finding] = []
+
+  private struct Finding {
+    let severity: Diagnostic.Severity
+    let place: Place
+    let message: String
+    let help: String?
+  }
+
+  init(file: String, text: [UInt8]) {
+    self.file = file
+    source = SourceText(text)
+  }
+
+  func error(_ place: Place, _ message: String, help: String? = nil) {
+    errorCount += 1
+    if errorCount <= Self.mostErrors { add(.error, place, message, help) }
+  }
+
+  func warning(_ place: Place, _ message: String, help: String? = nil) { add(.warning, place, message, help) }
+
+  func advice(_ place: Place, _ message: String, help: String? = nil) { add(.advice, place, message, help) }
+
+  /// In the order of the file. Lines are drawn only now, when it is known what must not be shown.
+  func diagnostics() -> [Diagnostic] {
+    var all = found.enumerated()
+      .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }
+      .map { diagnostic($0.element) }
+    if errorCount > Self.mostErrors {
+      let message = "\(errorCount - Self.mostErrors) more errors are not shown"
+      all.append(Diagnostic(severity: .error, file: file, message: message))
+    }
+    return all
+  }
+
+  private func add(_ severity: Diagnostic.Severity, _ place: Place, _ message: String, _ help: String?) {
+    found.append(Finding(severity: severity, place: place, message: message, help: help))
+  }
+
+  private func diagnostic(_ finding: Finding) -> Diagnostic {
+    let place = finding.place
+    return Diagnostic(
+      severity: finding.severity, file: file, line: place.line, column: place.column, length: place.length,
+      message: finding.message, help: finding.help,
+      sourceLine: place.line > 0 ? source.shown(line: place.line, upTo: place.column) : nil)
+  }
+}
+
+/// What came, in quotes, as it may be shown in a message: cut, without control characters. Never for what may be a secret.
+func quoted(_ text: String) -> String {
+  let most = 80
+  var shown = String.UnicodeScalarView()
+  for scalar in text.unicodeScalars.prefix(most) {
+    shown.append(scalar.isHarmless ? scalar : "\u{FFFD}")
+  }
+  return "\"" + String(shown) + (text.unicodeScalars.count > most ? "…" : "") + "\""
+}
+
+/// `a, b or c`
+func listed(_ words: [String]) -> String {
+  guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+  return words.dropLast().joined(separator: ", ") + " or " + last
+}

@@ -1,0 +1,118 @@
+internal import Policy
+
+/// Where the parts of a rule stand.
+struct RulePlaces {
+  let match: Place
+  /// nil: the rule names no credential.
+  let credential: Place?
+  let headers: Place
+}
+
+/// `rules`.
+extension SettingsReader {
+  typealias ReadRule = (rule: Rule, places: RulePlaces)
+
+  /// nil: no rules stand here, which is not the same as none.
+  func rules(
+    _ fields: Fields<ServiceKey>, _ headers: HeaderPolicy, _ credential: CredentialChoice, _ surrounding: SurroundingSettings
+  ) -> [ReadRule]? {
+    guard let node = fields[.rules] else { return nil }
+    guard case .sequence(let nodes) = node.content else {
+      if case .refused = node.content { return nil }
+      report.error(node.place, "\"rules\" is a list", help: "write one line for each: - { match: \"/**\", methods: [GET] }")
+      return nil
+    }
+    if nodes.isEmpty {
+      report.warning(node.place, "an empty list of rules: every request gets 403", help: "delete the line, or add - { match: \"/**\" }")
+    }
+    return nodes.compactMap { rule($0, headers, credential, surrounding.credentials) }
+  }
+
+  private func rule(
+    _ node: YAMLNode, _ serviceHeaders: HeaderPolicy, _ serviceCredential: CredentialChoice, _ credentials: [CredentialDraft]
+  ) -> ReadRule? {
+    guard let fields = fields(node, at: node.place, of: RuleKey.self) else { return nil }
+    let pattern = pattern(fields)
+    let methods = methods(fields)
+    let isDenial = denies(fields)
+    let credential = fields[.credential].flatMap { choice($0, among: credentials) }
+    let headers = headers(
+      HeaderKeys(
+        set: fields[.setHeaders], remove: fields[.removeHeaders], allow: fields[.allowClientHeaders],
+        onClient: fields[.onClientHeader]), over: serviceHeaders)
+    let description = fields[.description].flatMap { text($0, "text") }
+    guard let pattern, let methods else { return nil }
+    let rule = Rule(
+      pattern: pattern, methods: methods, action: isDenial ? .deny : .forward(credential ?? serviceCredential), headers: headers,
+      description: description, line: node.place.line)
+    let headersKey: RuleKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
+    let places = RulePlaces(
+      match: fields[.match]?.place ?? node.place, credential: fields[.credential]?.place, headers: fields.place(of: headersKey))
+    return (rule, places)
+  }
+
+  private func pattern(_ fields: Fields<RuleKey>) -> URLPattern? {
+    guard let node = fields[.match] else {
+      report.error(fields.place, "the rule has no \"match\"", help: "add to it: match: \"/**\"")
+      return nil
+    }
+    guard let text = text(node, "a pattern like /repos/**") else { return nil }
+    do throws(OriginError) {
+      return try URLPattern(parsing: text)
+    } catch {
+      report.error(node.place, error.message)
+      return nil
+    }
+  }
+
+  private func methods(_ fields: Fields<RuleKey>) -> MethodSet? {
+    guard let node = fields[.methods] else { return .every }
+    guard let nodes = filledList(node, of: "methods") else { return nil }
+    var names: [String] = []
+    for node in nodes {
+      guard let name = method(node) else { continue }
+      if names.contains(name) {
+        report.error(node.place, "\(name) stands in this list already")
+      } else {
+        names.append(name)
+      }
+    }
+    guard names.count == nodes.count else { return nil }
+    do throws(OriginError) {
+      return try MethodSet(names)
+    } catch {
+      report.error(node.place, error.message)
+      return nil
+    }
+  }
+
+  private func method(_ node: YAMLNode) -> String? {
+    guard let name = text(node, "a method like GET") else { return nil }
+    if name.utf8.contains(where: { $0 >= 0x61 && $0 <= 0x7A }) {
+      let upper = String(decoding: name.utf8.map { $0 >= 0x61 && $0 <= 0x7A ? $0 & 0xDF : $0 }, as: UTF8.self)
+      report.error(node.place, "methods are written in capitals, not \(quoted(name))", help: FieldRules.isToken(upper) ? "write \(upper)" : nil)
+      return nil
+    }
+    do throws(OriginError) {
+      _ = try MethodSet([name])
+      return name
+    } catch {
+      report.error(node.place, error.message)
+      return nil
+    }
+  }
+
+  private func denies(_ fields: Fields<RuleKey>) -> Bool {
+    guard let node = fields[.deny] else { return false }
+    guard let denies = boolean(node) else { return false }
+    guard denies else {
+      report.error(node.place, "\"deny\" is true, or does not stand here", help: "delete it")
+      return false
+    }
+    let pointless: [RuleKey] = [.credential, .setHeaders, .removeHeaders, .allowClientHeaders, .onClientHeader]
+    for key in pointless where fields.has(key) {
+      report.error(fields.place(of: key), "\"\(key.rawValue)\" in a rule that denies", help: "delete one of the two")
+    }
+    return true
+  }
+}

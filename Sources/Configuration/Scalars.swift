@@ -1,0 +1,103 @@
+/// Values of one line: text, yes or no, numbers, one of several words, lists of text. Each reports what is wrong and then
+/// returns nil.
+extension SettingsReader {
+  /// Text that is not empty and has no control characters. `wanted` completes the sentence "expected …".
+  func text(_ node: YAMLNode, _ wanted: String) -> String? {
+    guard let text = scalar(node, wanted) else { return nil }
+    guard !text.isEmpty else {
+      report.error(node.place, "nothing stands here; expected \(wanted)")
+      return nil
+    }
+    return text
+  }
+
+  /// As `text`, but `""` is fine when it is written so.
+  func scalar(_ node: YAMLNode, _ wanted: String) -> String? {
+    switch node.content {
+    case .refused: return nil
+    case .sequence, .mapping:
+      report.error(node.place, "expected \(wanted)")
+      return nil
+    case .scalar(let text, _):
+      guard !node.isAbsent else {
+        report.error(node.place, "nothing stands here; expected \(wanted)")
+        return nil
+      }
+      // `"\u0000"` in double quotes gets past the check of the file.
+      if let scalar = text.unicodeScalars.first(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) {
+        report.error(node.place, "a control character (\(codePoint(scalar))) in \(wanted)")
+        return nil
+      }
+      return text
+    }
+  }
+
+  /// `true` or `false` and nothing else.
+  func boolean(_ node: YAMLNode) -> Bool? {
+    guard let text = text(node, "true or false") else { return nil }
+    switch text {
+    case "true": return true
+    case "false": return false
+    default:
+      let meant = ["yes": "true", "on": "true", "no": "false", "off": "false"][ASCII.lowercased(text)]
+        ?? Suggestion.nearest(to: text, in: ["true", "false"])
+      report.error(
+        node.place, "expected true or false, not \(quoted(text))", help: meant.map { "did you mean \($0)?" })
+      return nil
+    }
+  }
+
+  /// Decimal digits, within `range`.
+  func integer(_ node: YAMLNode, in range: ClosedRange<Int>) -> Int? {
+    let wanted = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+    guard let text = text(node, wanted) else { return nil }
+    guard let number = decimal(text), range.contains(number) else {
+      report.error(node.place, "expected \(wanted), not \(quoted(text))")
+      return nil
+    }
+    return number
+  }
+
+  /// One of a few words.
+  func choice<Value>(_ node: YAMLNode, _ choices: [(word: String, value: Value)]) -> Value? {
+    let words = choices.map(\.word)
+    guard let text = text(node, listed(words)) else { return nil }
+    if let choice = choices.first(where: { $0.word == text }) { return choice.value }
+    let isLater = SchemaWords.later.contains(text)
+    let help = Suggestion.nearest(to: text, in: words).map { "did you mean \"\($0)\"?" }
+    report.error(
+      node.place, isLater ? "\"\(text)\" is not supported by this version" : "expected \(listed(words)), not \(quoted(text))",
+      help: isLater ? "write \(listed(words))" : help)
+    return nil
+  }
+
+  /// The nodes of a list. An empty list is for the caller to judge.
+  func list(_ node: YAMLNode, of wanted: String) -> [YAMLNode]? {
+    switch node.content {
+    case .sequence(let nodes): return nodes
+    case .refused: return nil
+    case .scalar(let text, _) where !node.isAbsent && Self.isName(text):
+      report.error(node.place, "expected a list of \(wanted)", help: "write [\(text)]")
+      return nil
+    case .scalar, .mapping:
+      report.error(node.place, "expected a list of \(wanted)", help: "a list is written [one, two], or one - line for each")
+      return nil
+    }
+  }
+
+  /// A list that has something in it.
+  func filledList(_ node: YAMLNode, of wanted: String) -> [YAMLNode]? {
+    guard let nodes = list(node, of: wanted) else { return nil }
+    guard !nodes.isEmpty else {
+      report.error(node.place, "an empty list; expected \(wanted)")
+      return nil
+    }
+    return nodes
+  }
+
+  /// nil unless all of it is decimal digits and it fits.
+  func decimal(_ text: String) -> Int? {
+    guard !text.isEmpty, text.utf8.count <= 18, text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
+    return Int(text)
+  }
+}

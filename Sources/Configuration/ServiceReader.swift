@@ -1,0 +1,154 @@
+internal import Policy
+
+/// A service as it was read, with the places that cross checks speak of.
+struct ServiceDraft {
+  var service: Service
+  let place: Place
+  let upstreamPlace: Place
+  let mountPlace: Place
+  /// Of the value; nil: the service names no credential.
+  let credentialPlace: Place?
+  /// Of `set_headers` and `allow_client_headers`; else of the name.
+  let headersPlace: Place
+  let pinsPlace: Place?
+  let trustPlace: Place?
+  /// A port of its own, for which `listen` makes a listener.
+  let ownAddress: ListenerSettings.Address?
+  let rules: [RulePlaces]
+}
+
+/// `services`.
+extension SettingsReader {
+  func services(_ top: Fields<TopKey>, _ surrounding: SurroundingSettings) -> [ServiceDraft] {
+    guard let node = top[.services] else {
+      report.error(top.place, "there are no services", help: "add:\nservices:\n  NAME: { upstream: https://HOST/, credential: NAME }")
+      return []
+    }
+    if node.isEmptyMapping { report.warning(node.place, "there are no services: every request gets 404") }
+    return named(node, "a service").compactMap { service($0, surrounding) }
+  }
+
+  private func service(_ named: Named, _ surrounding: SurroundingSettings) -> ServiceDraft? {
+    guard let fields = fields(named.value, at: named.place, of: ServiceKey.self) else { return nil }
+    let at = self.at(fields, named.name)
+    let listener = listener(fields, among: surrounding.listeners)
+    let credential = fields[.credential].flatMap { choice($0, among: surrounding.credentials) }
+    let headers = headers(
+      HeaderKeys(
+        set: fields[.setHeaders], remove: fields[.removeHeaders], allow: fields[.allowClientHeaders],
+        onClient: fields[.onClientHeader]), over: serviceHeaders(fields))
+    let rules = self.rules(fields, headers, credential ?? .none, surrounding)
+    let trust = trust(fields)
+    let timeouts = fields[.timeouts].map {
+      self.timeouts($0, at: fields.place(of: .timeouts), over: surrounding.timeouts)
+    }
+    let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
+    let rejected = fields[.onRejected].flatMap { choice($0, [("pass", Service.OnRejected.pass), ("502", .badGateway)]) }
+    guard let upstream = upstream(fields), let at, let listener else { return nil }
+
+    var service = Service(
+      name: named.name, listener: listener, mount: at.mount, upstream: upstream, credential: credential ?? .none)
+    service.trust = trust
+    service.rules = rules?.map(\.rule)
+    service.callers = callers
+    service.headers = headers
+    service.timeouts = timeouts ?? surrounding.timeouts
+    service.rejected = rejected ?? .pass
+    let headersKey: ServiceKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
+    return ServiceDraft(
+      service: service, place: named.place, upstreamPlace: fields[.upstream]?.place ?? named.place,
+      mountPlace: fields[.at]?.place ?? named.place, credentialPlace: fields[.credential]?.place,
+      headersPlace: fields.place(of: headersKey), pinsPlace: fields.has(.pins) ? fields.place(of: .pins) : nil,
+      trustPlace: fields.has(.caFile) ? fields.place(of: .caFile) : nil, ownAddress: at.ownAddress,
+      rules: rules?.map(\.places) ?? [])
+  }
+
+  private func serviceHeaders(_ fields: Fields<ServiceKey>) -> HeaderPolicy {
+    var headers = HeaderPolicy()
+    if let cookies = fields[.cookies].flatMap({ choice($0, [("strip", HeaderPolicy.Cookies.strip), ("pass", .pass)]) }) {
+      headers.cookies = cookies
+    }
+    if let via = fields[.via].flatMap({ boolean($0) }) { headers.via = via }
+    return headers
+  }
+
+  /// The one that is named, else `main`, else the only one.
+  private func listener(_ fields: Fields<ServiceKey>, among listeners: [ListenerDraft]) -> Int? {
+    guard let node = fields[.listener] else {
+      if let main = listeners.firstIndex(where: { $0.name == "main" }) { return main }
+      if listeners.count > 1 {
+        report.error(
+          fields.place, "which listener? There are \(listeners.count), and none of them is called main",
+          help: "add to it: listener: \(listeners[0].name)")
+      }
+      return listeners.count == 1 ? 0 : nil
+    }
+    guard let name = text(node, "the name of a listener") else { return nil }
+    if let index = listeners.firstIndex(where: { $0.name == name }) { return index }
+    report.error(node.place, "no listener \(quoted(name))", help: known(listeners.map(\.name), nearest: name, "listeners"))
+    return nil
+  }
+
+  /// A credential's name, `none` or `pass`.
+  func choice(_ node: YAMLNode, among credentials: [CredentialDraft]) -> CredentialChoice? {
+    guard let name = text(node, "the name of a credential, none or pass") else { return nil }
+    switch name {
+    case "none": return CredentialChoice.none
+    case "pass": return .pass
+    default: break
+    }
+    if let index = credentials.firstIndex(where: { $0.name == name }) { return .inject(index) }
+    report.error(
+      node.place, "no credential \(quoted(name))",
+      help: known(credentials.map(\.name) + ["none", "pass"], nearest: name, "credentials"))
+    return nil
+  }
+
+  private func known(_ names: [String], nearest name: String, _ kind: String) -> String {
+    if let nearest = Suggestion.nearest(to: name, in: names) { return "did you mean \"\(nearest)\"?" }
+    return "there are these \(kind): \(names.prefix(20).joined(separator: ", "))"
+  }
+
+  private func upstream(_ fields: Fields<ServiceKey>) -> Upstream? {
+    let allowed = allowedAddresses(fields)
+    guard let node = fields[.upstream] else {
+      report.error(fields.place, "the service has no upstream", help: "add to it: upstream: https://HOST/")
+      return nil
+    }
+    guard let text = text(node, "a URL like https://api.example.com/v1/"), checkURL(text, at: node.place) else { return nil }
+    do throws(OriginError) {
+      var upstream = try Upstream(parsing: text)
+      upstream.allowedAddresses = allowed
+      return upstream
+    } catch {
+      report.error(node.place, error.message)
+      return nil
+    }
+  }
+
+  private func allowedAddresses(_ fields: Fields<ServiceKey>) -> [AddressBlock] {
+    let nodes = fields[.allowAddresses].flatMap { filledList($0, of: "address blocks like 10.0.0.0/8") } ?? []
+    return nodes.compactMap { node in
+      guard let text = text(node, "an address block like 10.0.0.0/8") else { return nil }
+      if let block = AddressBlock(parsing: text) { return block }
+      let help = IPAddress(parsing: text).map { "write \($0)/\($0.bytes.count * 8)" }
+      report.error(node.place, "not an address block: \(quoted(text))", help: help ?? "write it like 10.0.0.0/8 or fd00::/8")
+      return nil
+    }
+  }
+
+  /// What must not stand in a URL of this file. Checked before anything else looks at it, so that nothing repeats a password.
+  func checkURL(_ text: String, at place: Place) -> Bool {
+    let afterScheme = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
+    if afterScheme.contains("@") {
+      report.error(
+        place, "a name or password in a URL: a secret does not stand in this file", help: "make it a credential: basic: …")
+      return false
+    }
+    if let part = text.first(where: { $0 == "?" || $0 == "#" }) {
+      report.error(place, "a URL in this file has no \(part == "?" ? "query" : "fragment")", help: "end it before the \"\(part)\"")
+      return false
+    }
+    return true
+  }
+}

@@ -1,0 +1,97 @@
+package import Policy
+
+/// A whole configuration, already valid. Immutable; names credentials, holds none.
+package struct Settings: Sendable, Equatable {
+  package let file: String
+  /// Those of the file in its order, then one for each service with a port of its own, named `services/NAME`.
+  package let listeners: [ListenerSettings]
+  /// Same order as `rules.grants`.
+  package let credentials: [CredentialSettings]
+  package let rules: RuleSet
+  package let limits: Limits
+  package let requireLockedMemory: Bool
+  /// Absolute; nil: the daemon's choice.
+  package let controlSocket: String?
+
+  package init(
+    file: String, listeners: [ListenerSettings], credentials: [CredentialSettings], rules: RuleSet, limits: Limits,
+    requireLockedMemory: Bool, controlSocket: String?
+  ) {
+    self.file = file
+    self.listeners = listeners
+    self.credentials = credentials
+    self.rules = rules
+    self.limits = limits
+    self.requireLockedMemory = requireLockedMemory
+    self.controlSocket = controlSocket
+  }
+}
+
+/// Where a value of a credential comes from, and what it writes: names and paths, never a secret. Mirrors `Credentials.AuthScheme`.
+package struct CredentialSettings: Sendable, Equatable {
+  /// `file` is absolute (if the configuration's own path was); `systemd` is a name below `$CREDENTIALS_DIRECTORY`.
+  package indirect enum Source: Sendable, Equatable { case file(String), systemd(String), env(String) }
+  package enum Value: Sendable, Equatable { case plain(String), secret(Source) }
+  package struct Header: Sendable, Equatable {
+    package let name: String
+    package let prefix: String
+    package let value: Value
+
+    package init(name: String, prefix: String, value: Value) {
+      self.name = name
+      self.prefix = prefix
+      self.value = value
+    }
+  }
+  package enum Scheme: Sendable, Equatable {
+    case bearer(Source)
+    case basic(user: Value, password: Source)
+    case headers([Header])
+  }
+  package let name: String
+  package let scheme: Scheme
+  package let line: Int
+
+  package init(name: String, scheme: Scheme, line: Int) {
+    self.name = name
+    self.scheme = scheme
+    self.line = line
+  }
+}
+
+package struct ListenerSettings: Sendable, Equatable {
+  package enum Address: Sendable, Equatable {
+    /// 127.0.0.1 and ::1
+    case localhost(port: UInt16)
+    case tcp(IPAddress, port: UInt16)
+    case unix(path: String, mode: UInt32)
+  }
+  package let name: String
+  package let addresses: [Address]
+  package let callers: Callers
+  /// Extra names of `hosts:` and of host-mounted services: authorities with port, lower-case. The listener's own names are added when its port is known (port 0 in tests).
+  /// Port 0 of a host-mounted service (`github.localhost:0`) stands for that port as well.
+  package let extraAuthorities: [String]
+
+  package init(name: String, addresses: [Address], callers: Callers, extraAuthorities: [String]) {
+    self.name = name
+    self.addresses = addresses
+    self.callers = callers
+    self.extraAuthorities = extraAuthorities
+  }
+}
+
+package struct Limits: Sendable, Equatable {
+  package var headBytes = 65_536
+  package var fields = 128
+  package var targetBytes = 16_384
+  package var connections = 16_384
+  package var idlePerIdentity = 64
+  /// Milliseconds.
+  package var clientHead: UInt64 = 30_000
+  package var clientIdle: UInt64 = 600_000
+  package var upstreamIdle: UInt64 = 60_000
+  package var drain: UInt64 = 30_000
+  package var revokedGrace: UInt64 = 30_000
+  package init() {}
+}

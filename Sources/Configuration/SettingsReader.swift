@@ -1,0 +1,69 @@
+internal import Policy
+
+/// Parse, don't validate: a tree goes in, settings come out, and whatever stands in the way is in the report.
+/// Its parts are extensions, one file each; they return nil (or something empty) for what they have reported.
+struct SettingsReader {
+  let report: Report
+  let environment: ConfigurationReader.Environment
+  let file: String
+
+  /// nil: there are errors in the report.
+  func settings(_ root: YAMLNode) -> Settings? {
+    guard let top = fields(root, at: Place(line: 1, column: 1), of: TopKey.self) else { return nil }
+    let listeners = listeners(top)
+    let credentials = credentials(top)
+    let timeouts = top[.timeouts].map { self.timeouts($0, at: top.place(of: .timeouts), over: Timeouts()) } ?? Timeouts()
+    var services = services(top, SurroundingSettings(listeners: listeners, credentials: credentials, timeouts: timeouts))
+    let limits = top[.limits].map { self.limits($0, at: top.place(of: .limits)) } ?? Limits()
+    let isLocked = top[.requireLockedMemory].flatMap { boolean($0) } ?? false
+    let control = top[.control].flatMap { controlSocket($0) }
+    let allListeners = listen(listeners, &services)
+    check(services, listeners: allListeners, credentials: credentials)
+    guard report.errorCount == 0 else { return nil }
+
+    let rules = RuleSet(services: services.map(\.service), grants: credentials.map(\.grant))
+    check(rules, of: services)
+    advise(listeners: listeners, credentials: credentials, services: services)
+    return Settings(
+      file: file, listeners: allListeners.map(\.settings), credentials: credentials.compactMap(\.settings), rules: rules,
+      limits: limits, requireLockedMemory: isLocked, controlSocket: control)
+  }
+
+  private func controlSocket(_ node: YAMLNode) -> String? {
+    guard let path = path(node, "the path of a socket") else { return nil }
+    guard path.utf8.count <= Self.longestSocketPath else {
+      report.error(node.place, "the path of a socket has at most \(Self.longestSocketPath) bytes")
+      return nil
+    }
+    return path
+  }
+
+  /// unix(7): 108 bytes with the closing NUL.
+  static let longestSocketPath = 107
+
+  /// A path, made absolute by the directory of the configuration file.
+  func path(_ node: YAMLNode, _ wanted: String) -> String? {
+    guard var text = text(node, wanted) else { return nil }
+    if text.hasPrefix("/") { return text }
+    if text.hasPrefix("~") {
+      report.error(node.place, "~ is not expanded", help: "write the whole path, or one relative to this file")
+      return nil
+    }
+    while text.hasPrefix("./") { text.removeFirst(2) }
+    return directory == "/" ? "/" + text : directory + "/" + text
+  }
+
+  /// Of the configuration file.
+  var directory: String {
+    guard let slash = file.lastIndex(of: "/") else { return "." }
+    return slash == file.startIndex ? "/" : String(file[..<slash])
+  }
+}
+
+/// What a service may refer to.
+struct SurroundingSettings {
+  let listeners: [ListenerDraft]
+  let credentials: [CredentialDraft]
+  /// The file's own defaults.
+  let timeouts: Timeouts
+}

@@ -1,0 +1,70 @@
+internal import Policy
+
+/// Where a secret comes from: a file, systemd, or the environment; never the configuration itself.
+extension SettingsReader {
+  /// A secret's source. What stands here is never repeated: it may be the secret.
+  func source(_ node: YAMLNode, at place: Place) -> CredentialSettings.Source? {
+    switch node.content {
+    case .refused: return nil
+    case .scalar, .sequence:
+      report.error(
+        node.place, node.isAbsent ? "nothing stands here; expected the source of a secret" : "a secret does not stand in this file",
+        help: "put it into a file that only the daemon can read, and write: { file: NAME }")
+      return nil
+    case .mapping: break
+    }
+    guard let fields = fields(node, at: place, of: SourceKey.self) else { return nil }
+    let sources = SourceKey.allCases.filter { fields.has($0) }
+    guard let key = sources.first, let value = fields[key] else {
+      report.error(node.place, "no source of the secret", help: "write { file: NAME }, { systemd: NAME } or { env: NAME }")
+      return nil
+    }
+    guard sources.count == 1 else {
+      report.error(fields.place(of: sources[1]), "a secret has one source; \"\(key.rawValue)\" stands here already")
+      return nil
+    }
+    switch key {
+    case .file: return file(value)
+    case .systemd:
+      return name(value, "the name of a systemd credential", SourceName.isCredential).map { .systemd($0) }
+    case .env:
+      return name(value, "the name of an environment variable", SourceName.isVariable).map { .env($0) }
+    }
+  }
+
+  /// Plain text or a source: for what need not be secret.
+  func value(_ node: YAMLNode, at place: Place, _ wanted: String) -> CredentialSettings.Value? {
+    if case .mapping = node.content { return source(node, at: place).map { .secret($0) } }
+    return scalar(node, wanted).map { .plain($0) }
+  }
+
+  private func file(_ node: YAMLNode) -> CredentialSettings.Source? {
+    guard let path = path(node, "the path of a file") else { return nil }
+    checkSecretFile(path, at: node.place)
+    return .file(path)
+  }
+
+  private func name(_ node: YAMLNode, _ wanted: String, _ isValid: (String) -> Bool) -> String? {
+    guard let text = text(node, wanted) else { return nil }
+    guard isValid(text) else {
+      report.error(node.place, "not \(wanted)", help: "the name stands here, not the secret")
+      return nil
+    }
+    return text
+  }
+}
+
+/// Grammars of names behind which secrets stand.
+enum SourceName {
+  /// A file's name below `$CREDENTIALS_DIRECTORY`; systemd allows more, but nothing that leads elsewhere.
+  static func isCredential(_ text: String) -> Bool {
+    (1...255).contains(text.utf8.count) && text != "." && text != ".."
+      && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x5F || $0 == 0x2D || $0 == 0x2E }
+  }
+
+  /// POSIX XBD 8.1, lower case too.
+  static func isVariable(_ text: String) -> Bool {
+    guard let first = text.utf8.first, !ASCII.isDigit(first), text.utf8.count <= 255 else { return false }
+    return text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x5F }
+  }
+}

@@ -1,0 +1,102 @@
+/// Where something stands in the file; line and column from 1, columns in Unicode scalars. Line 0: the file as a whole.
+package struct Place: Sendable, Equatable, Comparable {
+  package var line = 0
+  package var column = 0
+  /// Columns to underline, on this line.
+  package var length = 1
+
+  package static let wholeFile = Place()
+
+  package static func < (one: Place, other: Place) -> Bool {
+    (one.line, one.column) < (other.line, other.column)
+  }
+}
+
+/// A stretch of the file that is never shown, `end` excluded.
+struct Hidden: Sendable, Equatable {
+  var startLine: Int
+  var startColumn: Int
+  var endLine: Int
+  var endColumn: Int
+
+  func covers(line: Int, column: Int) -> Bool {
+    (startLine, startColumn) <= (line, column) && (line, column) < (endLine, endColumn)
+  }
+}
+
+/// The file's lines, as they may be shown to a person: no control characters, no secrets, no more than fits a screen.
+struct SourceText: Sendable {
+  /// Wider lines are cut, so that a hundred errors in a line of a megabyte stay readable.
+  static let shownColumns = 240
+
+  private let text: [UInt8]
+  private let lines: [Range<Int>]
+  private var hidden: [Hidden] = []
+  private var hidesValues = false
+
+  init(_ text: [UInt8]) {
+    self.text = text
+    var lines: [Range<Int>] = []
+    var start = 0
+    for (index, byte) in text.enumerated() where byte == UInt8(ascii: "\n") {
+      lines.append(start..<index)
+      start = index + 1
+    }
+    lines.append(start..<text.count)
+    self.lines = lines
+  }
+
+  /// From now on these stretches are shown as dots.
+  mutating func hide(_ stretches: [Hidden]) { hidden += stretches }
+
+  /// For a file that could not be parsed: nobody knows what is a secret there, so only words of the schema are shown wherever
+  /// a credential may stand.
+  mutating func hideValues() { hidesValues = true }
+
+  /// nil if there is no such line, or if `column` lies beyond what is shown.
+  func shown(line: Int, upTo column: Int) -> String? {
+    guard column <= Self.shownColumns, let scalars = scalars(ofLine: line) else { return nil }
+    let hidesThis = hidesValues && !isOutsideCredentials(line)
+    let words = hidesThis ? SchemaWords.columns(of: scalars) : []
+    let hidden = hidden.filter { $0.startLine <= line && line <= $0.endLine }
+    var shown = String.UnicodeScalarView()
+    for (index, scalar) in scalars.prefix(Self.shownColumns).enumerated() {
+      let isSecret = hidesThis
+        ? SchemaWords.isWordCharacter(scalar) && !words.contains(index)
+        : hidden.contains { $0.covers(line: line, column: index + 1) }
+      shown.append(isSecret && scalar != " " ? "•" : scalar.isHarmless ? scalar : scalar == "\t" ? " " : "\u{FFFD}")
+    }
+    return String(shown) + (scalars.count > Self.shownColumns ? "…" : "")
+  }
+
+  private func scalars(ofLine line: Int) -> [Unicode.Scalar]? {
+    guard line >= 1, line <= lines.count else { return nil }
+    var range = lines[line - 1]
+    if let last = range.last, text[last] == UInt8(ascii: "\r") { range = range.dropLast() }
+    // Four bytes are the longest character: enough to know whether the line is longer than what is shown.
+    let bytes = text[range].prefix(4 * (Self.shownColumns + 1))
+    return Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
+  }
+
+  /// The nearest line above (or this one) that begins at the margin says which section this is.
+  private func isOutsideCredentials(_ line: Int) -> Bool {
+    for candidate in stride(from: min(line, lines.count), through: 1, by: -1) {
+      let bytes = text[lines[candidate - 1]]
+      guard let first = bytes.first, first != UInt8(ascii: " "), first != UInt8(ascii: "#"), first != 13 else { continue }
+      let name = String(decoding: bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
+      guard let key = TopKey(rawValue: name) else { return false }
+      return key != .credentials
+    }
+    return false
+  }
+}
+
+extension Unicode.Scalar {
+  /// Shown as it is: neither moves the cursor nor changes the direction of what follows.
+  var isHarmless: Bool {
+    switch properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
+    default: true
+    }
+  }
+}

@@ -1,0 +1,83 @@
+internal import Policy
+
+/// What TLS has to prove: pins, `ca_file`.
+extension SettingsReader {
+  func trust(_ fields: Fields<ServiceKey>) -> TrustPolicy {
+    var trust = TrustPolicy()
+    if let node = fields[.caFile], let path = path(node, "the path of a PEM file") {
+      checkCertificates(path, at: node.place)
+      trust.caFile = path
+    }
+    if let mode = fields[.pinMode].flatMap({ choice($0, [("enforce", PinPolicy.Mode.enforce), ("report", .report)]) }) {
+      trust.pinning.mode = mode
+    }
+    let acceptsOutage = fields[.backupPin].flatMap { choice($0, [("none", true)]) } ?? false
+    trust.pinning.expires = fields[.pinsExpire].flatMap { date($0) }
+    guard let node = fields[.pins] else {
+      for key in [ServiceKey.backupPin, .pinMode, .pinsExpire] where fields.has(key) {
+        report.error(fields.place(of: key), "\"\(key.rawValue)\" without pins", help: "add pins, or delete the line")
+      }
+      return trust
+    }
+    if let nodes = list(node, of: "pins") { trust.pinning.pins = pins(nodes, fields, acceptsOutage: acceptsOutage) }
+    warn(trust.pinning, fields)
+    return trust
+  }
+
+  private func pins(_ nodes: [YAMLNode], _ fields: Fields<ServiceKey>, acceptsOutage: Bool) -> [Pin] {
+    var pins: [Pin] = []
+    let errors = report.errorCount
+    for node in nodes {
+      guard let pin = pin(node) else { continue }
+      if pins.contains(pin) {
+        report.error(node.place, "the same pin twice: the backup has to be another key")
+      } else {
+        pins.append(pin)
+      }
+    }
+    guard report.errorCount == errors else { return [] }
+    if pins.isEmpty {
+      report.error(fields.place(of: .pins), "an empty list of pins", help: "delete the line, or run \"bearerctl pin HOST\"")
+    } else if pins.count == 1, !acceptsOutage {
+      report.error(
+        fields.place(of: .pins), "one pin: when the upstream changes its key, nothing gets through any more",
+        help: "add the pin of the next key or of the issuer, or the line \"backup_pin: none\", which accepts that outage")
+    }
+    return pins.sorted { $0.digest.lexicographicallyPrecedes($1.digest) }
+  }
+
+  private func pin(_ node: YAMLNode) -> Pin? {
+    guard let text = text(node, "a pin like sha256/BASE64") else { return nil }
+    do throws(OriginError) {
+      let pin = try Pin(parsing: text)
+      // Examples are full of `AAAA…=`, and some programs take it for a backup.
+      guard let first = pin.digest.first, !pin.digest.allSatisfy({ $0 == first }) else {
+        report.error(node.place, "a placeholder, and not the pin of a key", help: "run \"bearerctl pin HOST\"")
+        return nil
+      }
+      return pin
+    } catch {
+      report.error(node.place, error.message)
+      return nil
+    }
+  }
+
+  private func warn(_ policy: PinPolicy, _ fields: Fields<ServiceKey>) {
+    switch policy.mode {
+    case .report:
+      report.warning(fields.place(of: .pinMode), "pins are only reported: a mismatch does not stop a credential")
+    case .enforce: break
+    }
+    guard let expires = policy.expires else { return }
+    let day = 86_400
+    let place = fields[.pinsExpire]?.place ?? fields.place
+    if expires <= environment.now {
+      report.warning(
+        place, "the pins have expired on \(CivilTime.day(of: expires)): this service gets 502",
+        help: "compare with \"bearerctl pin HOST\", then write a later date")
+    } else if expires &- environment.now < Int64(30 * day) {
+      let days = (expires &- environment.now) / Int64(day)
+      report.warning(place, "the pins expire in \(days) days; from then on this service gets 502")
+    }
+  }
+}

@@ -1,0 +1,131 @@
+/// One value of the file, with its place. Scalars are text until the schema says otherwise.
+struct YAMLNode: Sendable {
+  enum Content: Sendable {
+    case scalar(String, isPlain: Bool)
+    case sequence([YAMLNode])
+    case mapping([YAMLEntry])
+    /// Already reported; readers pass over it in silence.
+    case refused
+  }
+  let content: Content
+  let place: Place
+  /// For hiding: the exact stretch in the file.
+  let stretch: Hidden
+
+  /// nil for what is not a scalar.
+  var text: String? {
+    if case .scalar(let text, _) = content { text } else { nil }
+  }
+
+  /// `{}`
+  var isEmptyMapping: Bool {
+    if case .mapping(let entries) = content { entries.isEmpty } else { false }
+  }
+
+  /// `key:` with nothing behind it.
+  var isAbsent: Bool {
+    if case .scalar("", isPlain: true) = content { true } else { false }
+  }
+}
+
+struct YAMLEntry: Sendable {
+  let key: YAMLNode
+  /// The key's text.
+  let name: String
+  let value: YAMLNode
+  /// Already reported (a duplicate, a merge key); kept so that its secrets are hidden.
+  var isRefused = false
+}
+
+/// Text to a tree with marks. Refuses whatever makes YAML mean something other than what it seems to say.
+enum YAMLDocument {
+  /// Nobody writes a longer configuration by hand.
+  static let mostBytes = 1 << 20
+  /// The schema needs seven levels.
+  static let mostLevels = 32
+
+  /// nil when there is no tree; why is in the report.
+  static func read(_ text: [UInt8], report: Report) -> YAMLNode? {
+    guard text.count <= mostBytes else {
+      report.error(.wholeFile, "the file has \(text.count) bytes; the most is \(mostBytes) (1 MiB)")
+      return nil
+    }
+    guard checkEncoding(text, report: report) else { return nil }
+    let parsed = withYAMLParser(text) { (parser) -> YAMLNode? in
+      do throws(YAMLFailure) {
+        return try YAMLTree(report: report).read(&parser)
+      } catch {
+        report.error(error.place, error.message, help: error.help)
+        return nil
+      }
+    }
+    guard let parsed, !parsed.isAbsent else {
+      if report.errorCount == 0 { report.error(.wholeFile, "the file says nothing", help: smallest) }
+      return nil
+    }
+    return parsed
+  }
+
+  /// What a first file needs.
+  static let smallest = """
+    a first configuration is four lines:
+    credentials:
+      github: { origins: [https://api.github.com], bearer: { file: github.token } }
+    services:
+      github: { upstream: https://api.github.com/, credential: github }
+    """
+
+  /// UTF-8, and nothing in it that a person does not see: what is read must be what is shown.
+  private static func checkEncoding(_ text: [UInt8], report: Report) -> Bool {
+    var place = Place(line: 1, column: 1, length: 1)
+    if text.starts(with: [0xFE, 0xFF]) || text.starts(with: [0xFF, 0xFE]) {
+      report.error(place, "the file is UTF-16; it has to be UTF-8")
+      return false
+    }
+    var decoder = UTF8()
+    var bytes = text.makeIterator()
+    var wasReturn = false
+    while true {
+      switch decoder.decode(&bytes) {
+      case .emptyInput:
+        return true
+      case .error:
+        report.error(place, "not UTF-8")
+        return false
+      case .scalarValue(let scalar):
+        if wasReturn, scalar != "\n" {
+          report.error(place, "a carriage return without a line feed")
+          return false
+        }
+        wasReturn = scalar == "\r"
+        if scalar == "\n" {
+          place = Place(line: place.line + 1, column: 1, length: 1)
+        } else if isAllowed(scalar, at: place) || wasReturn {
+          place.column += 1
+        } else {
+          report.error(place, "an invisible character (\(codePoint(scalar)))", help: "delete it")
+          return false
+        }
+      }
+    }
+  }
+
+  /// A byte order mark may open the file. Format characters can turn the reading direction around, so that a line shows
+  /// another policy than it states.
+  private static func isAllowed(_ scalar: Unicode.Scalar, at place: Place) -> Bool {
+    if scalar == "\t" { return true }
+    if scalar == "\u{FEFF}" { return place.line == 1 && place.column == 1 }
+    // Joiners are part of emoji and of several scripts.
+    if scalar == "\u{200C}" || scalar == "\u{200D}" { return true }
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: return false
+    default: return true
+    }
+  }
+}
+
+/// `U+202E`
+func codePoint(_ scalar: Unicode.Scalar) -> String {
+  let digits = String(scalar.value, radix: 16, uppercase: true)
+  return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+}

@@ -1,0 +1,121 @@
+internal import CYAML
+
+/// Why there is no tree.
+struct YAMLFailure: Error {
+  let place: Place
+  let message: String
+  var help: String?
+}
+
+/// What libyaml says next, copied into values: no pointer leaves this file.
+struct YAMLEvent {
+  enum Kind {
+    case streamEnd, documentStart, alias
+    case scalar(String, isPlain: Bool)
+    case sequenceStart, mappingStart
+    /// Ends, and the start of the stream.
+    case end
+  }
+  let kind: Kind
+  let hasAnchor: Bool
+  let hasTag: Bool
+  let place: Place
+  let stretch: Hidden
+}
+
+/// Runs `body` with a parser over `text`, and frees what libyaml allocated.
+func withYAMLParser<Result>(_ text: [UInt8], _ body: (inout YAMLParser) -> Result) -> Result {
+  let raw = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
+  defer { raw.deallocate() }
+  // The one way in which this can fail is a lack of memory.
+  precondition(yaml_parser_initialize(raw) == 1, "no memory for the YAML parser")
+  defer { yaml_parser_delete(raw) }
+  return text.withUnsafeBufferPointer { bytes in
+    let empty: StaticString = ""
+    yaml_parser_set_input_string(raw, bytes.baseAddress ?? empty.utf8Start, bytes.count)
+    yaml_parser_set_encoding(raw, YAML_UTF8_ENCODING)
+    var parser = YAMLParser(raw: raw)
+    return body(&parser)
+  }
+}
+
+/// libyaml as an iterator of events (one funnel for its errors).
+struct YAMLParser {
+  fileprivate let raw: UnsafeMutablePointer<yaml_parser_t>
+
+  mutating func next() throws(YAMLFailure) -> YAMLEvent {
+    var event = yaml_event_t()
+    guard yaml_parser_parse(raw, &event) == 1 else { throw failure() }
+    defer { yaml_event_delete(&event) }
+    let start = event.start_mark
+    let end = event.end_mark
+    var hasAnchor = false
+    var hasTag = false
+    let kind: YAMLEvent.Kind
+    switch event.type {
+    case YAML_STREAM_END_EVENT:
+      kind = .streamEnd
+    case YAML_DOCUMENT_START_EVENT:
+      kind = .documentStart
+    case YAML_ALIAS_EVENT:
+      kind = .alias
+    case YAML_SCALAR_EVENT:
+      let scalar = event.data.scalar
+      hasAnchor = scalar.anchor != nil
+      hasTag = scalar.tag != nil
+      let text = String(decoding: UnsafeBufferPointer(start: scalar.value, count: scalar.length), as: UTF8.self)
+      kind = .scalar(text, isPlain: scalar.style == YAML_PLAIN_SCALAR_STYLE)
+    case YAML_SEQUENCE_START_EVENT:
+      hasAnchor = event.data.sequence_start.anchor != nil
+      hasTag = event.data.sequence_start.tag != nil
+      kind = .sequenceStart
+    case YAML_MAPPING_START_EVENT:
+      hasAnchor = event.data.mapping_start.anchor != nil
+      hasTag = event.data.mapping_start.tag != nil
+      kind = .mappingStart
+    // An enum of C, open to additions: all the rest are ends.
+    default:
+      kind = .end
+    }
+    return YAMLEvent(
+      kind: kind, hasAnchor: hasAnchor, hasTag: hasTag, place: place(start, to: end),
+      stretch: Hidden(
+        startLine: start.line &+ 1, startColumn: start.column &+ 1, endLine: end.line &+ 1, endColumn: end.column &+ 1))
+  }
+
+  private func failure() -> YAMLFailure {
+    let problem = raw.pointee.problem.map { String(cString: $0) } ?? "not YAML"
+    let isAtMark = raw.pointee.error == YAML_SCANNER_ERROR || raw.pointee.error == YAML_PARSER_ERROR
+    guard isAtMark else { return YAMLFailure(place: .wholeFile, message: "not YAML: \(problem)") }
+    var message = "not YAML: \(problem)"
+    if let context = raw.pointee.context {
+      message += " (\(String(cString: context)) that began on line \(raw.pointee.context_mark.line &+ 1))"
+    }
+    let mark = raw.pointee.problem_mark
+    return YAMLFailure(place: place(mark, to: mark), message: message, help: Self.help(for: problem))
+  }
+
+  /// libyaml's words are about its own state; these are about the file.
+  private static func help(for problem: String) -> String? {
+    switch problem {
+    case "mapping values are not allowed in this context":
+      "check the indentation; a value with \": \" in it needs quotes"
+    case "found character that cannot start any token":
+      "indent with spaces, not tabs; a value that begins with @, ` or % needs quotes"
+    case "could not find expected ':'":
+      "a key is followed by a colon and a blank"
+    case "did not find expected key", "did not find expected '-' indicator":
+      "check the indentation; entries of one mapping begin in the same column"
+    case "did not find expected ',' or ']'", "did not find expected ',' or '}'":
+      "a bracket is not closed, or a comma is missing"
+    case "found unexpected end of stream":
+      "a quote is not closed"
+    default: nil
+    }
+  }
+
+  private func place(_ start: yaml_mark_t, to end: yaml_mark_t) -> Place {
+    let length = end.line == start.line && end.column > start.column ? end.column &- start.column : 1
+    return Place(line: start.line &+ 1, column: start.column &+ 1, length: length)
+  }
+}

@@ -1,0 +1,98 @@
+/// Events to a tree. Anchors, aliases, tags, merge keys, keys that are not text, duplicate keys and further documents are
+/// errors with a place; the tree goes on where it can, so that all errors are found in one go.
+struct YAMLTree {
+  let report: Report
+
+  /// nil: an empty stream.
+  func read(_ parser: inout YAMLParser) throws(YAMLFailure) -> YAMLNode? {
+    var root: YAMLNode?
+    while true {
+      let event = try parser.next()
+      switch event.kind {
+      case .streamEnd:
+        return root
+      case .documentStart where root != nil:
+        throw YAMLFailure(place: event.place, message: "a second document", help: "one file is one configuration: delete the --- line")
+      case .documentStart:
+        root = try node(parser.next(), &parser, level: 1)
+      case .end, .alias, .scalar, .sequenceStart, .mappingStart:
+        continue
+      }
+    }
+  }
+
+  private func node(_ event: YAMLEvent, _ parser: inout YAMLParser, level: Int) throws(YAMLFailure) -> YAMLNode {
+    refuse(event)
+    switch event.kind {
+    case .alias:
+      report.error(event.place, "aliases (*name) are not allowed", help: "write the value itself: then a line says what it does")
+      return make(.refused, event)
+    case .scalar(let text, let isPlain):
+      return make(.scalar(text, isPlain: isPlain), event)
+    case .sequenceStart:
+      try check(level, event)
+      return try sequence(event, &parser, level: level)
+    case .mappingStart:
+      try check(level, event)
+      return try mapping(event, &parser, level: level)
+    // libyaml's parser begins every node with one of the above.
+    case .end, .documentStart, .streamEnd:
+      return make(.refused, event)
+    }
+  }
+
+  private func sequence(_ start: YAMLEvent, _ parser: inout YAMLParser, level: Int) throws(YAMLFailure) -> YAMLNode {
+    var nodes: [YAMLNode] = []
+    while true {
+      let event = try parser.next()
+      if case .end = event.kind { return make(.sequence(nodes), start) }
+      nodes.append(try node(event, &parser, level: level + 1))
+    }
+  }
+
+  private func mapping(_ start: YAMLEvent, _ parser: inout YAMLParser, level: Int) throws(YAMLFailure) -> YAMLNode {
+    var entries: [YAMLEntry] = []
+    var lines: [String: Int] = [:]
+    while true {
+      let event = try parser.next()
+      if case .end = event.kind { return make(.mapping(entries), start) }
+      let key = try node(event, &parser, level: level + 1)
+      let value = try node(parser.next(), &parser, level: level + 1)
+      var entry = YAMLEntry(key: key, name: key.text ?? "", value: value)
+      if let reason = refusal(of: key, lines) {
+        report.error(key.place, reason.message, help: reason.help)
+        entry.isRefused = true
+      } else {
+        lines[entry.name] = key.place.line
+      }
+      entries.append(entry)
+    }
+  }
+
+  private func refusal(of key: YAMLNode, _ lines: [String: Int]) -> (message: String, help: String?)? {
+    guard case .scalar(let name, let isPlain) = key.content else { return ("a key has to be text", nil) }
+    if name == "<<", isPlain {
+      return ("merge keys (<<) are not allowed", "write the keys themselves: then a line says what it does")
+    }
+    // The key itself is under the caret: a secret in the place of a key is not repeated.
+    return lines[name].map { ("duplicate key; it stands on line \($0) already", "delete one of the two") }
+  }
+
+  private func refuse(_ event: YAMLEvent) {
+    if event.hasAnchor {
+      report.error(event.place, "anchors (&name) are not allowed", help: "write the value where it is needed")
+    }
+    if event.hasTag {
+      report.error(event.place, "tags (!name) are not allowed", help: "values are text until the schema says otherwise")
+    }
+  }
+
+  private func check(_ level: Int, _ event: YAMLEvent) throws(YAMLFailure) {
+    guard level > YAMLDocument.mostLevels else { return }
+    throw YAMLFailure(place: event.place, message: "more than \(YAMLDocument.mostLevels) levels deep")
+  }
+
+  private func make(_ content: YAMLNode.Content, _ event: YAMLEvent) -> YAMLNode {
+    YAMLNode(content: content, place: event.place, stretch: event.stretch)
+  }
+}
