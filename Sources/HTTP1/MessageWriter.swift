@@ -104,3 +104,12 @@ extension OutputSpan<UInt8> {
     append(copying: "HTTP/1.1".utf8.span)
   }
 }
+
+extension MessageWriter {
+  /// One chunk: its size, its data, its end (RFC 9112 §7.1). `data` is not empty: that would be the last chunk.
+  package static func chunk(_ data: Span<UInt8>, to output: inout [UInt8]) {
+    chunkSize(data.count, to: &output)
+    output.append(data)
+    chunkEnd(to: &output)
+  }
+}

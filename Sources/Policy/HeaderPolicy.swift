@@ -5,9 +5,12 @@ package struct HeaderPolicy: Sendable, Equatable {
   package struct Setting: Sendable, Equatable {
     package let name: String
     package let value: [UInt8]
+    /// The name as it is compared: lower-case.
+    package let folded: String
     package init(name: String, value: [UInt8]) {
       self.name = name
       self.value = value
+      folded = name.lowercased()
     }
   }
   package var onClientHeader = OnClientHeader.replace

@@ -1,0 +1,66 @@
+/// What the shell is to do, in the order of this list. A set: no event asks for one thing twice.
+package struct Actions: OptionSet, Sendable {
+  package let rawValue: UInt16
+  package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  /// Take an idle session of the route's identity, or open one; answer with `upstreamReady` or `upstreamRefused`.
+  package static let openUpstream = Actions(rawValue: 1 << 0)
+  /// The same, but not an idle one: the last was stale.
+  package static let openFreshUpstream = Actions(rawValue: 1 << 1)
+  /// `upstreamHead` is a head without its closing line: have it authorised and sent.
+  package static let sendHead = Actions(rawValue: 1 << 2)
+  /// Send `toUpstream`, then (with a head: in the same record, where they fit) `upstreamBody` of the input.
+  package static let sendBody = Actions(rawValue: 1 << 3)
+  /// Send `toClient`, then `clientBody` of the input.
+  package static let sendToClient = Actions(rawValue: 1 << 4)
+  /// The exchange is over and its session may serve another.
+  package static let releaseUpstream = Actions(rawValue: 1 << 5)
+  /// The exchange is over, or given up; its session is of no further use.
+  package static let dropUpstream = Actions(rawValue: 1 << 6)
+  /// Write the exchange's line.
+  package static let record = Actions(rawValue: 1 << 7)
+  /// Half-close once everything is sent, and go on reading (the machine discards it) until the client closes or the deadline passes.
+  package static let linger = Actions(rawValue: 1 << 8)
+  /// Close once everything is sent.
+  package static let close = Actions(rawValue: 1 << 9)
+  /// Close with a reset: the client must not take what it has for the whole.
+  package static let reset = Actions(rawValue: 1 << 10)
+}
+
+/// What an event brought forth. One per worker, reused: nothing here is allocated per event once it is warm.
+package struct Output: Sendable {
+  package var actions: Actions = []
+  package var toClient: [UInt8] = []
+  package var upstreamHead: [UInt8] = []
+  package var toUpstream: [UInt8] = []
+  /// Bytes of the event's input that follow `toClient`, without having been copied.
+  package var clientBody = 0..<0
+  package var upstreamBody = 0..<0
+
+  package init() {}
+
+  package mutating func reset() {
+    actions = []
+    toClient.removeAll(keepingCapacity: true)
+    upstreamHead.removeAll(keepingCapacity: true)
+    toUpstream.removeAll(keepingCapacity: true)
+    clientBody = 0..<0
+    upstreamBody = 0..<0
+  }
+}
+
+/// What the client connection waits for, and so which of the configured times runs. The shell owns the clock.
+package enum Deadline: Sendable, Equatable {
+  /// Nothing of a request has come: the idle keep-alive time.
+  case idle
+  /// A head has begun. Not moved by its bytes (T54).
+  case head
+  /// A session is being opened; the connector has deadlines of its own.
+  case none
+  /// The request is out; its answer has not begun.
+  case responseHead
+  /// A body is under way in either direction; every byte moves it.
+  case silence
+  /// After the answer, until the client closes.
+  case linger
+}

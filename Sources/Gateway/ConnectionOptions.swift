@@ -1,0 +1,58 @@
+internal import HTTP1
+internal import Policy
+
+/// What the Connection field of one head nominates (RFC 9110 §7.6.1): fields that end at this hop.
+struct ConnectionOptions {
+  /// Ranges of the nominated names within the head's bytes; the usual `close` and `keep-alive` are not among them.
+  private(set) var nominated: [Range<Int>] = []
+  /// A nomination would remove a field that must not be removed (T15).
+  private(set) var nominatesReservedField = false
+
+  init() {}
+
+  /// Keeps its storage from message to message.
+  mutating func read(_ fields: [Field], of bytes: [UInt8]) {
+    nominated.removeAll(keepingCapacity: true)
+    nominatesReservedField = false
+    for field in fields where field.known == .connection {
+      var elements = ListElements(field.value)
+      while let token = elements.next(in: bytes.span) { note(token, of: bytes) }
+    }
+  }
+
+  /// Whether a field of this name ends here.
+  func names(_ name: Range<Int>, of bytes: [UInt8]) -> Bool {
+    for nomination in nominated where ConnectionOptions.areEqual(bytes.span, nomination, name) { return true }
+    return false
+  }
+
+  private static func areEqual(_ bytes: Span<UInt8>, _ first: Range<Int>, _ second: Range<Int>) -> Bool {
+    guard first.count == second.count else { return false }
+    for offset in 0..<first.count
+    where folded(bytes[first.lowerBound + offset]) != folded(bytes[second.lowerBound + offset]) { return false }
+    return true
+  }
+
+  private static func folded(_ byte: UInt8) -> UInt8 {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+    case UInt8(ascii: "_"): UInt8(ascii: "-")
+    default: byte
+    }
+  }
+
+  private mutating func note(_ token: Range<Int>, of bytes: [UInt8]) {
+    let span = bytes.span
+    if FieldName.matches(token, of: span, "close") || FieldName.matches(token, of: span, "keep-alive") { return }
+    for reserved in ConnectionOptions.reserved where FieldName.resembles(token, of: span, reserved) {
+      nominatesReservedField = true
+    }
+    if CredentialFields.isCredentialLike(name: bytes, range: token) { nominatesReservedField = true }
+    nominated.append(token)
+  }
+
+  private static let reserved = [
+    "host", "content-length", "transfer-encoding", "authorization", "cookie", "set-cookie", "expect", "content-type",
+    "content-encoding", "content-range", "range", "date", "location", "www-authenticate", "cache-control",
+  ]
+}

@@ -1,0 +1,53 @@
+internal import HTTP1
+internal import Policy
+
+/// `cookies: pass`: a Set-Cookie as a local client can keep it. Domain goes (the cookie is this host's), Path moves to where
+/// the service stands, Secure goes (the local side is plain HTTP).
+enum CookieRewriting {
+  static func write(
+    _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, to output: inout [UInt8]
+  ) {
+    let plan = context.snapshot.plans[context.route.service]
+    output.append(contentsOf: bytes[field.name])
+    output.append(contentsOf: ": ".utf8)
+    var isFirst = true
+    var hasPath = false
+    for part in bytes[field.value].split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false) {
+      let attribute = trimmed(part)
+      if isFirst {
+        output.append(contentsOf: attribute)
+        isFirst = false
+        continue
+      }
+      let equals = attribute.firstIndex(of: UInt8(ascii: "="))
+      let name = attribute.startIndex..<(equals ?? attribute.endIndex)
+      if FieldName.matches(name, of: bytes.span, "domain") || FieldName.matches(name, of: bytes.span, "secure") { continue }
+      if FieldName.matches(name, of: bytes.span, "path"), let equals {
+        hasPath = true
+        output.append(contentsOf: "; Path=".utf8)
+        output.append(contentsOf: localPath(attribute[(equals + 1)...], plan))
+        continue
+      }
+      output.append(contentsOf: "; ".utf8)
+      output.append(contentsOf: attribute)
+    }
+    if !hasPath {
+      output.append(contentsOf: "; Path=".utf8)
+      output.append(contentsOf: plan.localBase)
+    }
+    output.append(contentsOf: "\r\n".utf8)
+  }
+
+  /// A path at or below the base moves with it; any other (`/` above all) becomes the whole service.
+  private static func localPath(_ path: ArraySlice<UInt8>, _ plan: ForwardingPlan) -> [UInt8] {
+    guard path.starts(with: plan.basePath) else { return plan.localBase }
+    return plan.localBase + path.dropFirst(plan.basePath.count)
+  }
+
+  private static func trimmed(_ part: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var part = part
+    while let byte = part.first, byte == 0x20 || byte == 0x09 { part = part.dropFirst() }
+    while let byte = part.last, byte == 0x20 || byte == 0x09 { part = part.dropLast() }
+    return part
+  }
+}

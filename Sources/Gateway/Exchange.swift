@@ -1,0 +1,190 @@
+package import HTTP1
+package import Policy
+
+/// One request and its answer: decided by policy, forwarded, answered. Bytes in, bytes out.
+package struct Exchange: Sendable {
+  package var head = RequestHead()
+  package private(set) var target = CanonicalTarget()
+  package private(set) var route: Route?
+  package private(set) var snapshot: Snapshot?
+  package private(set) var caller: Caller?
+  package var record = AccessRecord()
+
+  var admitted: AdmittedRequest?
+  var forwarding = RequestForwarding()
+  var options = ConnectionOptions()
+  var requestBody = BodyReader(.none)
+  var isRequestChunked = false
+
+  enum ResponsePhase { case head, body, done }
+  var responsePhase = ResponsePhase.head
+  var response = ResponseHead()
+  var responseReader: HeadReader
+  var responseBody = BodyReader(.none)
+  /// How the body goes on to this client.
+  var responseFraming = BodyLength.none
+  var informational = 0
+  var isReused = false
+  var hasResponseBytes = false
+  /// Set by the connection before a response is taken: the answer has to end it.
+  var closesClient = false
+  /// The upstream sent more than the answer.
+  var hasSurplus = false
+  /// A head has gone, or is going, to the client.
+  var hasAnswered = false
+  var answerClosesClient = false
+
+  /// The fewest interim answers that are a flood (T26).
+  static let maximumInformational = 32
+
+  init(limits: HeadLimits) {
+    responseReader = HeadReader(limits: limits)
+  }
+
+  // MARK: what the connection asks
+
+  var isRequestComplete: Bool { requestBody.isComplete }
+  var isResponseComplete: Bool { responsePhase == .done }
+  var isComplete: Bool { isRequestComplete && isResponseComplete }
+
+  var deadline: Deadline {
+    switch responsePhase {
+    case .head: isRequestComplete ? .responseHead : .silence
+    case .body, .done: .silence
+    }
+  }
+
+  /// Nothing of an answer came on a session that had been idle, and sending again changes nothing (RFC 9110 §9.2.2).
+  var mayRetry: Bool {
+    isReused && !record.isRetried && !hasResponseBytes && record.bytesUp == 0 && head.method.isIdempotent
+      && isRequestComplete
+  }
+
+  /// The session ended exactly where its answer did, and both sides may go on (T17, T26).
+  var leavesUpstreamReusable: Bool {
+    isComplete && !hasSurplus && response.isKeepAlive
+  }
+
+  // MARK: deciding
+
+  /// Forgets the last exchange but keeps its storage. The head has just been read.
+  mutating func reset() {
+    record = AccessRecord()
+    record.method = head.method
+    route = nil
+    snapshot = nil
+    admitted = nil
+    requestBody = BodyReader(head.bodyLength)
+    isRequestChunked = head.bodyLength == .chunked
+    responsePhase = .head
+    informational = 0
+    isReused = false
+    hasResponseBytes = false
+    closesClient = false
+    hasSurplus = false
+    hasAnswered = false
+    answerClosesClient = false
+  }
+
+  /// Admission, canonical target, rules, fields: nil when the request may go out.
+  mutating func decide(by snapshot: Snapshot, listener: Int, caller: Caller?) -> Refusal? {
+    var trace: [RuleVerdict]?
+    return decide(by: snapshot, listener: listener, caller: caller, trace: &trace)
+  }
+
+  /// The same, and `trace` (when not nil) says of every rule why it won or lost.
+  mutating func decide(
+    by snapshot: Snapshot, listener: Int, caller: Caller?, trace: inout [RuleVerdict]?
+  ) -> Refusal? {
+    self.snapshot = snapshot
+    self.caller = caller
+    record.generation = snapshot.generation
+    options.read(head.fields, of: head.bytes)
+    let bytes = head.bytes
+    do throws(PolicyRefusal) {
+      let admitted = try snapshot.admissions[listener].admit(head, caller: caller, listener: listener)
+      self.admitted = admitted
+      try target.read(bytes.span.extracting(head.target))
+      let route = try snapshot.rules.decide(
+        admitted, method: head.method, methodName: bytes.span.extracting(head.methodRange), target: target,
+        trace: &trace)
+      self.route = route
+      record.route = route
+      return forwarding.judge(head, options: options, route: route, snapshot: snapshot)
+    } catch {
+      return .policy(error)
+    }
+  }
+
+  func isStillAllowed(by new: Snapshot, listener: Int) -> Bool {
+    guard let snapshot, let route else { return false }
+    var again = self
+    guard again.decide(by: new, listener: listener, caller: caller) == nil, let newRoute = again.route else {
+      return false
+    }
+    let old = snapshot.rules.services[route.service]
+    let service = new.rules.services[newRoute.service]
+    return old.name == service.name && old.upstream.origin == service.upstream.origin && old.trust == service.trust
+      && snapshot.rules.grant(of: route) == new.rules.grant(of: newRoute)
+  }
+
+  // MARK: the request
+
+  /// Stages the head for the keyring.
+  mutating func begin(isReused: Bool, output: inout Output) {
+    guard let route, let snapshot else { return }
+    self.isReused = isReused
+    var notes: ForwardingNotes?
+    forwarding.write(
+      head, target: target, options: options, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
+    output.actions.insert(.sendHead)
+  }
+
+  /// The grant that the keyring has to write for this request; nil: none.
+  package var grant: Int? {
+    guard forwarding.injects, case .inject(let index) = route?.credential else { return nil }
+    return index
+  }
+
+  /// Body bytes from the client on their way up. nil, or what is wrong with them.
+  mutating func takeRequestBody(
+    _ input: Span<UInt8>, position: inout Int, output: inout Output
+  ) -> Refusal? {
+    do throws(MessageError) {
+      while !requestBody.isComplete {
+        switch try requestBody.next(input, position: &position) {
+        case .needsMore: return nil
+        case .data(let range): sendUp(input, range, output: &output)
+        case .end: break
+        }
+      }
+      if isRequestChunked {
+        isRequestChunked = false
+        MessageWriter.lastChunk(
+          trailers: requestBody.trailers, of: requestBody.trailerBytes, to: &output.toUpstream)
+        output.actions.insert(.sendBody)
+      }
+      return nil
+    } catch {
+      return .malformed(error.reason)
+    }
+  }
+
+  private mutating func sendUp(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
+    record.bytesUp += UInt64(range.count)
+    output.actions.insert(.sendBody)
+    if isRequestChunked {
+      MessageWriter.chunk(input.extracting(range), to: &output.toUpstream)
+    } else {
+      output.upstreamBody = output.upstreamBody.isEmpty ? range : output.upstreamBody.lowerBound..<range.upperBound
+    }
+  }
+}
+
+extension RuleSet {
+  /// The grant of a route that adds a credential.
+  package func grant(of route: Route) -> Grant? {
+    guard case .inject(let index) = route.credential else { return nil }
+    return grants[index]
+  }
+}

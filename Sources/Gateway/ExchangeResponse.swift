@@ -1,0 +1,146 @@
+internal import HTTP1
+internal import Policy
+
+extension Exchange {
+  /// Bytes of the answer on their way down. nil, or why it cannot be passed on.
+  mutating func takeResponse(
+    _ input: Span<UInt8>, position: inout Int, output: inout Output
+  ) -> Refusal? {
+    if position < input.count { hasResponseBytes = true }
+    do throws(MessageError) {
+      while responsePhase == .head {
+        guard position < input.count else { return nil }
+        guard let taken = try responseReader.readResponse(input.extracting(position...), into: &response) else {
+          return nil
+        }
+        position += taken
+        if let refusal = takeHead(output: &output) { return refusal }
+      }
+      while responsePhase == .body {
+        if responseBody.isComplete {
+          endBody(output: &output)
+          break
+        }
+        switch try responseBody.next(input, position: &position) {
+        case .needsMore: return nil
+        case .data(let range): sendDown(input, range, output: &output)
+        case .end: break
+        }
+      }
+      return nil
+    } catch {
+      return .upstreamMalformed
+    }
+  }
+
+  /// The upstream closed in good order: the end of an answer that is delimited by it. False: the answer is cut short.
+  mutating func endResponseAtClose(output: inout Output) -> Bool {
+    guard responsePhase == .body else { return false }
+    do throws(MessageError) {
+      try responseBody.inputEnded()
+    } catch {
+      return false
+    }
+    endBody(output: &output)
+    return true
+  }
+
+  private mutating func takeHead(output: inout Output) -> Refusal? {
+    if response.status == 101 { return .unrequestedUpgrade }
+    if response.status < 200 { return takeInterim(output: &output) }
+    guard let route, let snapshot else { return .internalError }
+
+    let length = response.bodyLength(answering: head.method)
+    responseBody = BodyReader(length)
+    responseFraming = framing(of: length)
+    if case .untilClose = responseFraming { closesClient = true }
+    // An answer before the end of its request: the rest is taken, but nothing else can follow it here (T17).
+    answerClosesClient = closesClient || !head.isKeepAlive || !isRequestComplete
+    let context = ResponseForwarding.Context(
+      route: route, snapshot: snapshot, path: target.path, injected: grant != nil,
+      isNavigation: admitted?.isNavigation ?? false, closes: answerClosesClient,
+      saysKeepAlive: head.version == .http10)
+    options.read(response.fields, of: response.bytes)
+    if context.injected, response.status == 401 || response.status == 407,
+      snapshot.rules.services[route.service].rejected == .badGateway
+    {
+      return .credentialRejected
+    }
+    if let refusal = ResponseForwarding.write(
+      response, framing: responseFraming, options: options, context: context, to: &output.toClient)
+    {
+      return refusal
+    }
+    record.status = response.status
+    hasAnswered = true
+    output.actions.insert(.sendToClient)
+    responsePhase = .body
+    return nil
+  }
+
+  /// 1xx: on to clients that can know what it is (RFC 9110 §15.2).
+  private mutating func takeInterim(output: inout Output) -> Refusal? {
+    informational += 1
+    guard informational <= Exchange.maximumInformational else { return .tooManyInformational }
+    guard head.version == .http11, response.status != 100 || head.expectsContinue else { return nil }
+    MessageWriter.statusLine(
+      response.status, reason: response.bytes.span.extracting(response.reason), to: &output.toClient)
+    for field in response.fields where field.known == .other || field.known == .link {
+      if OriginHygiene.isStripped(response.bytes, field.name) { continue }
+      MessageWriter.field(field, of: response.bytes, to: &output.toClient)
+    }
+    MessageWriter.endOfHead(to: &output.toClient)
+    output.actions.insert(.sendToClient)
+    return nil
+  }
+
+  private func framing(of length: BodyLength) -> BodyLength {
+    switch length {
+    case .none:
+      // HEAD and 304 may state the length that a GET would have had.
+      if response.status != 204, case .length(let count) = response.declaredLength { return .length(count) }
+      return .none
+    case .length(let count): return .length(count)
+    case .chunked, .untilClose: return head.version == .http11 ? .chunked : .untilClose
+    }
+  }
+
+  private mutating func sendDown(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
+    record.bytesDown += UInt64(range.count)
+    output.actions.insert(.sendToClient)
+    switch responseFraming {
+    case .chunked: MessageWriter.chunk(input.extracting(range), to: &output.toClient)
+    case .none, .length, .untilClose:
+      if output.clientBody.isEmpty {
+        output.clientBody = range
+      } else if output.clientBody.upperBound == range.lowerBound {
+        output.clientBody = output.clientBody.lowerBound..<range.upperBound
+      } else {
+        output.toClient.append(input.extracting(output.clientBody))
+        output.clientBody = range
+      }
+    }
+  }
+
+  private mutating func endBody(output: inout Output) {
+    if case .chunked = responseFraming {
+      MessageWriter.lastChunk(trailers: responseBody.trailers, of: responseBody.trailerBytes, to: &output.toClient)
+      output.actions.insert(.sendToClient)
+    }
+    responsePhase = .done
+  }
+
+  /// Our own answer instead of an upstream's.
+  mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
+    output.toClient.removeAll(keepingCapacity: true)
+    output.clientBody = 0..<0
+    let count = Problem.write(refusal, isHead: head.method == .head, closes: closes, to: &output.toClient)
+    output.actions.insert(.sendToClient)
+    record.bytesDown = UInt64(count)
+    record.status = refusal.row.status
+    record.refusal = refusal
+    responsePhase = .done
+    hasAnswered = true
+    answerClosesClient = closes
+  }
+}

@@ -1,0 +1,41 @@
+package import HTTP1
+package import Policy
+
+/// What would happen to a request, decided by the code of the live path; nothing is opened and nothing is sent.
+package struct Explanation: Sendable {
+  /// nil: it would go out.
+  package let refusal: Refusal?
+  package let route: Route?
+  /// The canonical path, as matched and logged.
+  package let path: String
+  /// Why each rule of the service won or lost; empty without rules or when no service was found.
+  package let rules: [RuleVerdict]
+  /// Names of fields and parameters that are removed and added.
+  package let notes: ForwardingNotes
+  /// The request line and fields as they would be sent, without the values that the keyring adds.
+  package let upstreamHead: [UInt8]
+  /// The keyring would write this grant's fields; nil: it would add nothing.
+  package let grant: Grant?
+
+  package init(_ head: RequestHead, caller: Caller?, listener: Int, snapshot: Snapshot) {
+    var exchange = Exchange(limits: snapshot.headLimits)
+    exchange.head = head
+    exchange.reset()
+    var trace: [RuleVerdict]? = []
+    let refusal = exchange.decide(by: snapshot, listener: listener, caller: caller, trace: &trace)
+    var notes: ForwardingNotes? = ForwardingNotes()
+    var output: [UInt8] = []
+    if refusal == nil, let route = exchange.route {
+      exchange.forwarding.write(
+        head, target: exchange.target, options: exchange.options, route: route, snapshot: snapshot, to: &output,
+        notes: &notes)
+    }
+    self.refusal = refusal
+    route = exchange.route
+    path = String(decoding: exchange.target.path, as: UTF8.self)
+    rules = trace ?? []
+    self.notes = notes ?? ForwardingNotes()
+    upstreamHead = output
+    grant = exchange.grant.map { snapshot.rules.grants[$0] }
+  }
+}

@@ -1,0 +1,65 @@
+internal import HTTP1
+
+/// Writes an answer of our own: RFC 9457 problem+json with RFC 9209 Proxy-Status.
+package enum Problem {
+  /// - Parameters:
+  ///   - isHead: the request's method was HEAD: everything but the body.
+  ///   - closes: the connection ends after this answer.
+  /// - Returns: the number of body bytes.
+  @discardableResult
+  package static func write(_ refusal: Refusal, isHead: Bool, closes: Bool, to output: inout [UInt8]) -> Int {
+    let row = refusal.row
+    var body: [UInt8] = []
+    body.append("{\"type\":\"urn:bearerd:error:")
+    body.append(row.code.text)
+    body.append("\",\"title\":\"")
+    body.append(row.title.text)
+    body.append("\",\"status\":")
+    body.append(decimal: UInt64(row.status))
+    if case .malformed(let reason) = refusal {
+      body.append(",\"reason\":\"")
+      body.append(contentsOf: reason.rawValue.utf8)
+      body.append("\"")
+    }
+    body.append("}\n")
+
+    output.append("HTTP/1.1 ")
+    output.append(decimal: UInt64(row.status))
+    output.append(" ")
+    output.append(Problem.phrase(row.status))
+    output.append("\r\nContent-Type: application/problem+json\r\nContent-Length: ")
+    output.append(decimal: UInt64(body.count))
+    output.append("\r\nProxy-Status: bearerd; error=")
+    output.append(row.proxyError.text)
+    output.append("; details=\"")
+    output.append(row.code.text)
+    output.append("\"\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
+    if row.status == 405 { output.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n") }
+    if closes { output.append("Connection: close\r\n") }
+    output.append("\r\n")
+    if isHead { return 0 }
+    output.append(contentsOf: body)
+    return body.count
+  }
+
+  static func phrase(_ status: Int) -> StaticString {
+    switch status {
+    case 400: "Bad Request"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 408: "Request Timeout"
+    case 414: "URI Too Long"
+    case 417: "Expectation Failed"
+    case 421: "Misdirected Request"
+    case 431: "Request Header Fields Too Large"
+    case 500: "Internal Server Error"
+    case 501: "Not Implemented"
+    case 502: "Bad Gateway"
+    case 503: "Service Unavailable"
+    case 504: "Gateway Timeout"
+    case 505: "HTTP Version Not Supported"
+    default: "Refused"
+    }
+  }
+}

@@ -1,1 +1,0 @@
-// see the rooms of this module
