@@ -1,6 +1,7 @@
 #pragma once
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
+#include <linux/openat2.h>
 #include <linux/sock_diag.h>
 #include <malloc.h>
 #include <sys/inotify.h>
@@ -8,8 +9,33 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-// prctl is variadic, which Swift cannot call.
+// prctl and syscall are variadic, which Swift cannot call.
 static inline int bearerd_prctl(int option, unsigned long value) { return prctl(option, value, 0, 0, 0); }
+long syscall(long number, ...);
+static inline int bearerd_openat2(int directory, const char *path, unsigned long long flags, unsigned long long resolve) {
+  struct open_how how = {.flags = flags, .mode = 0, .resolve = resolve};
+  return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+}
+
+// A mutable global, which Swift 6 does not let anybody read.
+extern char **environ;
+static inline char **bearerd_environment(void) { return environ; }
+
+// Declared by glibc for _GNU_SOURCE only.
+struct bearerd_ucred {
+  pid_t pid;
+  uid_t uid;
+  gid_t gid;
+};
+
+// Members of an enum that Swift sees as another type than Int32.
+static inline int bearerd_socket(int family, int protocol) {
+  return socket(family, SOCK_DGRAM | SOCK_CLOEXEC, protocol);
+}
+static inline int bearerd_stream_socket(int family) {
+  return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}

@@ -16,7 +16,9 @@ package enum ConfigurationLoader {
   /// Where the configuration is looked for when nobody says.
   package static var defaultFile: String {
     if Users.currentUID < 1000 { return "/etc/bearerd/bearerd.yaml" }
-    if let base = ProcessEnvironment.value("XDG_CONFIG_HOME"), base.hasPrefix("/") { return base + "/bearerd/bearerd.yaml" }
+    if let base = ProcessEnvironment.value("XDG_CONFIG_HOME"), base.hasPrefix("/") {
+      return base + "/bearerd/bearerd.yaml"
+    }
     return (ProcessEnvironment.value("HOME") ?? "") + "/.config/bearerd/bearerd.yaml"
   }
 

@@ -106,7 +106,8 @@ final class DeadlineQueue {
     var index = start
     while true {
       var least = index
-      for child in [2 * index + 1, 2 * index + 2] where child < heap.count && heap[child].heapTime < heap[least].heapTime {
+      for child in [2 * index + 1, 2 * index + 2]
+      where child < heap.count && heap[child].heapTime < heap[least].heapTime {
         least = child
       }
       if least == index { return }

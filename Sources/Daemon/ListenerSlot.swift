@@ -29,7 +29,8 @@ final class ListenerSlot: ListenerDelegate {
       switch address {
       case .localhost(let port): "localhost:\(port == 0 ? ports.first ?? 0 : port)"
       case .tcp(let ip, let port):
-        ip.bytes.count == 16 ? "[\(ip)]:\(port == 0 ? ports.first ?? 0 : port)" : "\(ip):\(port == 0 ? ports.first ?? 0 : port)"
+        ip.bytes.count == 16
+          ? "[\(ip)]:\(port == 0 ? ports.first ?? 0 : port)" : "\(ip):\(port == 0 ? ports.first ?? 0 : port)"
       case .unix(let path, _): "unix:\(path)"
       }
     }

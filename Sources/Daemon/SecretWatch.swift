@@ -54,7 +54,8 @@ final class SecretWatch {
       let status = generation.keyring.status(ofGrant: index)
       worker.journal.event(
         status.problem == nil ? .notice : .warning, "credential-changed",
-        ("credential", generation.snapshot.rules.grants[index].name), ("credential_generation", String(status.generation)),
+        ("credential", generation.snapshot.rules.grants[index].name),
+        ("credential_generation", String(status.generation)),
         ("problem", status.problem ?? "none"))
     }
     // A symlink may lead somewhere else now.

@@ -125,7 +125,8 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// Back to the others of its identity, or closed if it is of no further use.
   func release() {
     owner = nil
-    if isEnding || isClosed || writeFailed || stream.queuedBytes > 0 || !destination.keep(self, limit: worker.idleLimit) {
+    if isEnding || isClosed || writeFailed || stream.queuedBytes > 0 || !destination.keep(self, limit: worker.idleLimit)
+    {
       return close()
     }
     setReading(true)

@@ -3,7 +3,7 @@ import Testing
 
 /// How a test feeds one text to a reader: the ends of the pieces, the last one being the whole.
 func waysToCut(_ count: Int) -> [[Int]] {
-  [[count], Array(1...max(count, 1))] + (0..<count).map { [$0, count] }
+  [[count], Array(0...count)] + (0..<count).map { [$0, count] }
 }
 
 /// A head as text, with what a reader made of it.
@@ -106,4 +106,13 @@ func bytesBeforeRefusal(_ bytes: [UInt8], limits: HeadLimits = HeadLimits()) -> 
     }
   }
   return nil
+}
+
+/// All elements of the list in `range`; asked once more at the end.
+func elementsOfList(_ bytes: [UInt8], _ range: Range<Int>) -> [Range<Int>] {
+  var list = ListElements(range)
+  var found: [Range<Int>] = []
+  while let element = list.next(in: bytes.span) { found.append(element) }
+  if let more = list.next(in: bytes.span) { found.append(more) }
+  return found
 }

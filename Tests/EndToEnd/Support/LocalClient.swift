@@ -98,7 +98,9 @@ final class LocalClient {
     let end = buffer.firstRange(of: Array("\r\n\r\n".utf8))!
     let head = String(decoding: buffer[..<end.lowerBound], as: UTF8.self)
     buffer.removeSubrange(..<end.upperBound)
-    guard let status = Int(head.split(separator: " ").dropFirst().first ?? "") else { throw TestFailure("no status: \(head)") }
+    guard let status = Int(head.split(separator: " ").dropFirst().first ?? "") else {
+      throw TestFailure("no status: \(head)")
+    }
     var response = Response(status: status, head: head, body: [])
     if isHead || status < 200 || status == 204 || status == 304 { return response }
     if let length = response.values("Content-Length").first.flatMap(Int.init) {
@@ -141,7 +143,9 @@ final class LocalClient {
   func isAtEnd() throws -> Bool { buffer.isEmpty ? try !fill() : false }
 
   private func more() throws {
-    guard try fill() else { throw TestFailure("closed in the middle of an answer: \(String(decoding: buffer, as: UTF8.self))") }
+    guard try fill() else {
+      throw TestFailure("closed in the middle of an answer: \(String(decoding: buffer, as: UTF8.self))")
+    }
   }
 
   /// False at the end.

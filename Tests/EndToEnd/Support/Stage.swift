@@ -99,7 +99,9 @@ final class Stage {
   }
 
   /// What the upstream got, as text.
-  var recorded: String { upstream.records.map { String(decoding: $0.bytes, as: UTF8.self) }.joined(separator: "\n--\n") }
+  var recorded: String {
+    upstream.records.map { String(decoding: $0.bytes, as: UTF8.self) }.joined(separator: "\n--\n")
+  }
 
   /// The two assertions that end every test: the canary stands only in the upstream's recording, in the one expected field;
   /// and in no encoding anywhere else.

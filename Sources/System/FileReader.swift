@@ -1,0 +1,76 @@
+internal import CLinux
+internal import Glibc
+
+/// Reads regular files whole, with the status of exactly the file that was read (T44): a FIFO does not block, a device is
+/// not touched, `/proc/*/fd/*` leads nowhere, and a file that changes under our hands is read again.
+package enum FileReader {
+  /// EFBIG if the file has more than `maximum` bytes; EINVAL, as "not a regular file", if it is none; EAGAIN if it kept
+  /// changing; else what open(2) and read(2) say.
+  package static func read(
+    path: String, maximum: Int
+  ) throws(SystemError) -> (bytes: [UInt8], status: FileStatus) {
+    let descriptor = try open(path)
+    defer { close(descriptor) }
+    let size = try regularFile(descriptor).size
+    guard size <= maximum else { throw SystemError(operation: "read", errno: EFBIG) }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(Int(size), 1), alignment: 1)
+    defer { buffer.deallocate() }
+    let (count, status) = try readWhole(descriptor, into: buffer)
+    return (Array(buffer[..<count]), status)
+  }
+
+  /// The same for a secret: straight into memory that is locked, and nowhere else. EFBIG if it has no room; on every error
+  /// the memory is wiped.
+  package static func read(
+    path: String, into memory: LockedMemory
+  ) throws(SystemError) -> (count: Int, status: FileStatus) {
+    let descriptor = try open(path)
+    defer { close(descriptor) }
+    do throws(SystemError) {
+      return try readWhole(descriptor, into: memory.bytes)
+    } catch {
+      memory.wipe()
+      throw error
+    }
+  }
+
+  private static func open(_ path: String) throws(SystemError) -> Int32 {
+    guard !path.utf8.contains(0) else { throw SystemError(operation: "open", errno: EINVAL) }
+    let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+    let descriptor = retrying { bearerd_openat2(AT_FDCWD, path, UInt64(flags), UInt64(RESOLVE_NO_MAGICLINKS)) }
+    // Linux before 5.6, or a seccomp filter that does not know openat2.
+    guard descriptor < 0, errno == ENOSYS || errno == EPERM else { return try check(descriptor, "open") }
+    return try check(retrying { Glibc.open(path, flags) }, "open")
+  }
+
+  private static func regularFile(_ descriptor: Int32) throws(SystemError) -> FileStatus {
+    let status = try FileStatus(descriptor: descriptor)
+    guard status.isRegular else { throw SystemError(operation: "not a regular file", errno: EINVAL) }
+    return status
+  }
+
+  private static func readWhole(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SystemError) -> (count: Int, status: FileStatus) {
+    for _ in 0..<3 {
+      let before = try regularFile(descriptor)
+      guard before.size <= buffer.count else { throw SystemError(operation: "read", errno: EFBIG) }
+      let count = try readOnce(descriptor, into: buffer)
+      if try FileStatus(descriptor: descriptor) == before, count == before.size { return (count, before) }
+    }
+    throw SystemError(operation: "read", errno: EAGAIN)
+  }
+
+  private static func readOnce(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SystemError) -> Int {
+    var count = 0
+    while count < buffer.count {
+      let read = retrying { pread(descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count, count) }
+      guard read >= 0 else { throw SystemError(operation: "read", errno: errno) }
+      if read == 0 { break }
+      count += read
+    }
+    return count
+  }
+}

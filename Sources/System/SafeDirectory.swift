@@ -1,0 +1,45 @@
+internal import CLinux
+internal import Glibc
+
+/// Whether a name in a directory is safe from everybody but root and us.
+enum SafeDirectory {
+  /// The parent of an absolute path: every directory that leads to it, as written and as resolved, belongs to root or us and
+  /// is not writable for others. Else EPERM; for a parent that is a symbolic link ELOOP.
+  static func check(parentOf path: String) throws(SystemError) {
+    let components = path.split(separator: "/").dropLast()
+    guard !components.contains("..") else { throw SystemError(operation: "unix socket path", errno: EINVAL) }
+    let parent = "/" + components.joined(separator: "/")
+    try checkEach(parent, allowsLinks: true)
+    guard let resolved = realpath(parent, nil) else { throw SystemError(operation: "realpath", errno: errno) }
+    defer { free(resolved) }
+    try checkEach(String(cString: resolved), allowsLinks: false)
+  }
+
+  /// A link on the way may only be one that root or we have made, in a directory where nobody else can exchange it.
+  private static func checkEach(_ directory: String, allowsLinks: Bool) throws(SystemError) {
+    var prefix = ""
+    var steps = ["/"]
+    for component in directory.split(separator: "/") {
+      prefix += "/" + component
+      steps.append(prefix)
+    }
+    for step in steps {
+      let isParent = step == steps.last
+      var status = stat()
+      guard lstat(step, &status) == 0 else { throw SystemError(operation: "lstat", errno: errno) }
+      guard status.st_uid == 0 || status.st_uid == geteuid() else { throw unsafe(step) }
+      if status.st_mode & S_IFMT == S_IFLNK {
+        guard allowsLinks, !isParent else { throw SystemError(operation: step, errno: ELOOP) }
+      } else {
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw SystemError(operation: step, errno: ENOTDIR) }
+        let isOpen = status.st_mode & 0o022 != 0
+        let isSticky = status.st_mode & 0o1000 != 0
+        guard !isOpen || (isSticky && !isParent) else { throw unsafe(step) }
+      }
+    }
+  }
+
+  private static func unsafe(_ directory: String) -> SystemError {
+    SystemError(operation: "\(directory) belongs to others or can be written by them", errno: EPERM)
+  }
+}

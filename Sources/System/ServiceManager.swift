@@ -1,0 +1,64 @@
+internal import CLinux
+internal import Glibc
+
+/// What systemd and we tell each other. By hand, because libsystemd would bring five more libraries into the process.
+package enum ServiceManager {
+  /// sd_notify(3) over $NOTIFY_SOCKET; does nothing without it. `RELOADING=1` gets the MONOTONIC_USEC that
+  /// `Type=notify-reload` asks for.
+  package static func notify(_ state: String) {
+    guard let name = environment("NOTIFY_SOCKET"), var address = notifyAddress(name) else { return }
+    let isReload = state.split(separator: "\n").contains("RELOADING=1")
+    let message = Array((isReload ? "\(state)\nMONOTONIC_USEC=\(Clock.monotonicMicroseconds)" : state).utf8)
+    let descriptor = bearerd_socket(AF_UNIX, 0)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    var patience = timeval(tv_sec: 1, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    _ = address.with { sockaddr, length in
+      Int32(
+        truncatingIfNeeded: retrying {
+          sendto(descriptor, message, message.count, Int32(MSG_NOSIGNAL), sockaddr, length)
+        })
+    }
+  }
+
+  /// $WATCHDOG_USEC, if meant for us, in milliseconds. Notify `WATCHDOG=1` twice as often.
+  package static var watchdogInterval: UInt64? {
+    guard let text = environment("WATCHDOG_USEC"), let microseconds = UInt64(text), microseconds > 0 else { return nil }
+    if let process = environment("WATCHDOG_PID"), process != "\(getpid())" { return nil }
+    return max(1, microseconds / 1000)
+  }
+
+  /// Whether standard error is the journal's own socket, which understands `<6>` prefixes: $JOURNAL_STREAM names its device
+  /// and inode, and is inherited by programs whose standard error is something else.
+  package static var isJournalStream: Bool {
+    var status = stat()
+    guard let stream = environment("JOURNAL_STREAM"), fstat(STDERR_FILENO, &status) == 0 else { return false }
+    return stream == "\(status.st_dev):\(status.st_ino)"
+  }
+
+  /// The sockets that systemd has passed ($LISTEN_FDS, sd_listen_fds(3)), made CLOEXEC, with their `FileDescriptorName=`
+  /// ("unknown" without one). Empty if they are not meant for us. `first` is SD_LISTEN_FDS_START, and something else in
+  /// tests only.
+  package static func inheritedSockets(
+    first: Int32 = 3
+  ) -> [(name: String, descriptor: Int32, isUnix: Bool)] {
+    guard environment("LISTEN_PID") == "\(getpid())", let count = environment("LISTEN_FDS").flatMap({ Int32($0) }),
+      count > 0, count < 1024
+    else { return [] }
+    let names = environment("LISTEN_FDNAMES").map { $0.split(separator: ":", omittingEmptySubsequences: false) } ?? []
+    return (0..<count).compactMap { index in
+      let descriptor = first + index
+      guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
+      var (family, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+      guard getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 else { return nil }
+      let name = Int(index) < names.count ? String(names[Int(index)]) : "unknown"
+      return (name, descriptor, family == AF_UNIX)
+    }
+  }
+
+  private static func notifyAddress(_ name: String) -> UnixAddress? {
+    if name.hasPrefix("@") { return try? UnixAddress(abstractName: String(name.dropFirst())) }
+    return try? UnixAddress(path: name)  // vsock: is for virtual machines' own init
+  }
+}

@@ -1,0 +1,70 @@
+internal import CLinux
+internal import Glibc
+
+/// Writes to standard error without ever waiting for whoever reads it, and without making the descriptor non-blocking,
+/// which others share.
+package enum StandardError {
+  /// How many bytes were written: fewer than all if there is no room now, or nobody reads. What is left is the caller's to
+  /// keep or drop.
+  @discardableResult
+  package static func write(_ bytes: Span<UInt8>) -> Int {
+    bytes.withUnsafeBytes { write($0, to: STDERR_FILENO, kind) }
+  }
+
+  @discardableResult
+  package static func write(_ bytes: [UInt8]) -> Int {
+    write(bytes.span)
+  }
+
+  /// The same for another descriptor.
+  package static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Int {
+    bytes.withUnsafeBytes { write($0, to: descriptor, Kind(of: descriptor)) }
+  }
+
+  /// What a descriptor is decides how to write to it without waiting.
+  private enum Kind {
+    /// The journal.
+    case socket
+    case file
+    /// A pipe or a terminal: room is asked for first.
+    case other
+
+    init(of descriptor: Int32) {
+      var status = stat()
+      if fstat(descriptor, &status) != 0 {
+        self = .other
+      } else if status.st_mode & S_IFMT == S_IFSOCK {
+        self = .socket
+      } else {
+        self = status.st_mode & S_IFMT == S_IFREG ? .file : .other
+      }
+    }
+  }
+
+  private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ kind: Kind) -> Int {
+    var written = 0
+    while written < bytes.count {
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+      let count = retrying { writeOnce(rest, to: descriptor, kind) }
+      guard count > 0 else { break }
+      written += count
+    }
+    return written
+  }
+
+  private static func writeOnce(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ kind: Kind) -> Int {
+    switch kind {
+    case .socket:
+      return send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+    case .file:
+      return Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+    case .other:
+      // A pipe that polls writable takes PIPE_BUF bytes without blocking (pipe(7)).
+      var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      guard poll(&room, 1, 0) == 1, room.revents & Int16(POLLOUT) != 0 else { return 0 }
+      return Glibc.write(descriptor, bytes.baseAddress, min(bytes.count, Int(PIPE_BUF)))
+    }
+  }
+
+  private static let kind = Kind(of: STDERR_FILENO)
+}

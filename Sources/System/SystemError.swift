@@ -1,0 +1,35 @@
+internal import Glibc
+
+/// A system call that failed: which, and why.
+package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+  package let operation: String
+  package let errno: Int32
+
+  package init(operation: String, errno: Int32) {
+    self.operation = operation
+    self.errno = errno
+  }
+
+  /// `mlock: Cannot allocate memory`
+  package var description: String { "\(operation): \(String(cString: strerror(errno)))" }
+}
+
+/// The funnel of every system call whose failure is somebody's business.
+@discardableResult
+func check(_ result: Int32, _ operation: StaticString) throws(SystemError) -> Int32 {
+  guard result >= 0 else { throw SystemError(operation: "\(operation)", errno: errno) }
+  return result
+}
+
+/// Repeats a call that a signal has interrupted.
+func retrying<Result: FixedWidthInteger>(_ call: () -> Result) -> Result {
+  while true {
+    let result = call()
+    if result != -1 || errno != EINTR { return result }
+  }
+}
+
+/// The value of an environment variable.
+func environment(_ name: String) -> String? {
+  getenv(name).map { String(cString: $0) }
+}

@@ -1,0 +1,90 @@
+internal import CLinux
+internal import Glibc
+
+/// Listening unix sockets that nobody can slip in front of or behind (T9).
+package enum UnixSocket {
+  /// Binds and listens; the socket has `mode`, and `group` if given, before the first connection can be made, and never
+  /// more than that.
+  ///
+  /// The directory, and all above it, must belong to root or us, and others must not be able to write it (a sticky
+  /// directory like /tmp may stand above, not be, the parent); the parent must not be a symbolic link. EPERM otherwise.
+  /// A stale socket of ours (nobody answers) is replaced. A live one is EADDRINUSE; anything else in the place is EEXIST
+  /// and left alone. EINVAL for relative, abstract and overlong paths.
+  package static func listen(
+    path: String, mode: UInt32, group: UInt32?, backlog: Int32
+  ) throws(SystemError) -> Int32 {
+    var address = try UnixAddress(path: path)
+    try SafeDirectory.check(parentOf: path)
+    try removeStale(path, &address)
+    let descriptor = try check(bearerd_stream_socket(AF_UNIX), "socket")
+    var isBound = false
+    do throws(SystemError) {
+      // Linux creates the file with the mode of the socket itself, less the umask: ours alone until all is in place.
+      try check(fchmod(descriptor, mode & 0o600), "fchmod")
+      try check(address.with { bind(descriptor, $0, $1) }, "bind")
+      isBound = true
+      if let group { try check(lchown(path, UInt32.max, group), "chown") }
+      try check(chmod(path, mode), "chmod")
+      try check(Glibc.listen(descriptor, backlog), "listen")
+      return descriptor
+    } catch {
+      close(descriptor)
+      if isBound { unlink(path) }
+      throw error
+    }
+  }
+
+  private static func removeStale(_ path: String, _ address: inout UnixAddress) throws(SystemError) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      if errno == ENOENT { return }
+      throw SystemError(operation: "lstat", errno: errno)
+    }
+    guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
+      throw SystemError(operation: "bind", errno: EEXIST)
+    }
+    guard try isStale(&address) else { throw SystemError(operation: "bind", errno: EADDRINUSE) }
+    try check(unlink(path), "unlink")
+  }
+
+  private static func isStale(_ address: inout UnixAddress) throws(SystemError) -> Bool {
+    let probe = try check(bearerd_stream_socket(AF_UNIX), "socket")
+    defer { close(probe) }
+    return address.with { connect(probe, $0, $1) } != 0 && errno == ECONNREFUSED
+  }
+}
+
+/// `sockaddr_un` for a path, or for an abstract name where that is asked for.
+struct UnixAddress {
+  private var raw = sockaddr_un()
+  private let length: socklen_t
+
+  /// EINVAL unless the path is absolute and fits with its NUL.
+  init(path: String) throws(SystemError) {
+    guard path.hasPrefix("/") else { throw SystemError(operation: "unix socket path", errno: EINVAL) }
+    try self.init(name: Array(path.utf8), terminated: true)
+  }
+
+  init(abstractName: String) throws(SystemError) {
+    try self.init(name: [0] + Array(abstractName.utf8), terminated: false)
+  }
+
+  private init(name: [UInt8], terminated: Bool) throws(SystemError) {
+    let room = MemoryLayout.size(ofValue: raw.sun_path)
+    let header = MemoryLayout<sockaddr_un>.size - room
+    let count = name.count + (terminated ? 1 : 0)
+    guard count <= room, !name.dropFirst().contains(0) else {
+      throw SystemError(operation: "unix socket path", errno: EINVAL)
+    }
+    length = socklen_t(header + count)
+    raw.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &raw.sun_path) { $0.copyBytes(from: name) }
+  }
+
+  mutating func with(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+    withUnsafeBytes(of: &raw) { bytes in
+      guard let start = bytes.baseAddress else { return -1 }
+      return body(start.assumingMemoryBound(to: sockaddr.self), length)
+    }
+  }
+}

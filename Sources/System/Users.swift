@@ -1,0 +1,75 @@
+internal import Glibc
+
+/// The system's users and groups, through NSS. Blocking, and getpwent is one per process: for start and reload.
+package enum Users {
+  /// The effective uid.
+  package static var currentUID: UInt32 { geteuid() }
+
+  package static func uid(named name: String) -> UInt32? {
+    withGrowingBuffer { buffer, count in
+      var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
+      let status = getpwnam_r(name, &entry, buffer, count, &found)
+      return (status, found?.pointee.pw_uid)
+    }
+  }
+
+  package static func gid(named name: String) -> UInt32? {
+    withGrowingBuffer { buffer, count in
+      var (entry, found) = (group(), UnsafeMutablePointer<group>?.none)
+      let status = getgrnam_r(name, &entry, buffer, count, &found)
+      return (status, found?.pointee.gr_gid)
+    }
+  }
+
+  package static func name(ofUID uid: UInt32) -> String? {
+    withGrowingBuffer { buffer, count in
+      var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
+      let status = getpwuid_r(uid, &entry, buffer, count, &found)
+      return (status, found.flatMap { $0.pointee.pw_name }.map { String(cString: $0) })
+    }
+  }
+
+  /// All uids whose primary or supplementary group this is. Users of a directory service that does not enumerate are found
+  /// only if the group lists them.
+  package static func members(ofGroup gid: UInt32) -> Set<UInt32> {
+    var members = Set(memberNames(ofGroup: gid).compactMap { uid(named: $0) })
+    setpwent()
+    defer { endpwent() }
+    while let entry = getpwent() {
+      if entry.pointee.pw_gid == gid { members.insert(entry.pointee.pw_uid) }
+    }
+    return members
+  }
+
+  private static func memberNames(ofGroup gid: UInt32) -> [String] {
+    withGrowingBuffer { buffer, count in
+      var (entry, found) = (group(), UnsafeMutablePointer<group>?.none)
+      let status = getgrgid_r(gid, &entry, buffer, count, &found)
+      var names: [String] = []
+      var member = found?.pointee.gr_mem
+      while let name = member?.pointee {
+        names.append(String(cString: name))
+        member = member?.advanced(by: 1)
+      }
+      return (status, names)
+    } ?? []
+  }
+
+  /// The `…_r` functions answer ERANGE until there is room; groups can be large.
+  private static func withGrowingBuffer<Value>(
+    _ ask: (UnsafeMutablePointer<CChar>, Int) -> (status: Int32, value: Value?)
+  ) -> Value? {
+    var count = 4096
+    while count <= 4 * 1024 * 1024 {
+      let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: count)
+      defer { buffer.deallocate() }
+      let (status, value) = ask(buffer, count)
+      if status == ERANGE {
+        count *= 4
+      } else if status != EINTR {
+        return status == 0 ? value : nil
+      }
+    }
+    return nil
+  }
+}

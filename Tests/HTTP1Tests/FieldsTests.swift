@@ -1,0 +1,87 @@
+import HTTP1
+import Testing
+
+@Suite("Field names and lists")
+struct FieldsTests {
+  private func known(_ name: String) throws -> KnownField {
+    var head = ResponseHead()
+    let value = name.lowercased() == "transfer-encoding" ? "chunked" : "1"
+    let text = Array("HTTP/1.1 200 OK\r\nX: y\r\n\(name): \(value)\r\n\r\n".utf8)
+    _ = try readResponse(text, cutAt: [text.count], into: &head)
+    return head.fields[1].known
+  }
+
+  @Test("known names are known in every case, and nothing else is", arguments: KnownField.allCases)
+  func knownNames(_ field: KnownField) throws {
+    guard field != .other else { return }
+    let name = field.name
+    for spelling in [name, name.lowercased(), name.uppercased()] { #expect(try known(spelling) == field) }
+    for other in [name + "x", "x" + name, String(name.dropLast()), "X-\(name)", name.replacing("-", with: "_") + "_"] {
+      #expect(try known(other) != field)
+    }
+    // One wrong byte anywhere, the tail that the table is searched by included.
+    for index in name.utf8.indices {
+      var bytes = Array(name.utf8)
+      bytes[name.utf8.distance(from: name.utf8.startIndex, to: index)] = UInt8(ascii: "~")
+      #expect(try known(String(decoding: bytes, as: UTF8.self)) == .other)
+    }
+  }
+
+  @Test("names that end like known ones", arguments: ["tion", "ization", "X-ization", "proxy-authenticatioN-info2"])
+  func unknownNames(_ name: String) throws {
+    #expect(try known(name) == .other)
+  }
+
+  @Test("names differ from each other")
+  func distinct() {
+    #expect(Set(KnownField.allCases.map { $0.name.lowercased() }).count == KnownField.allCases.count)
+    #expect(KnownField.other.name.isEmpty)
+  }
+
+  @Test(
+    "a name matches without regard to case, and resembles with `_` for `-` (T14)",
+    arguments: [
+      ("X-Api-Key", "x-api-key", true, true), ("x_api_key", "x-api-key", false, true),
+      ("X_API-KEY", "x-api-key", false, true), ("x-api-key", "x_api_key", false, true),
+      ("X-Api-Keys", "x-api-key", false, false), ("X-Api-Ke", "x-api-key", false, false),
+      ("X.Api.Key", "x-api-key", false, false), ("", "", true, true), ("x", "", false, false),
+    ])
+  func comparison(_ text: String, _ name: String, _ matches: Bool, _ resembles: Bool) {
+    let bytes = Array("<<\(text)>>".utf8)
+    let range = 2..<(bytes.count - 2)
+    let nameBytes = Array(name.utf8)
+    let span = bytes.span
+    let isMatch = FieldName.matches(range, of: span, name)
+    let isMatchToo = FieldName.matches(range, of: span, nameBytes)
+    let isLike = FieldName.resembles(range, of: span, name)
+    let isLikeToo = FieldName.resembles(range, of: span, nameBytes)
+    #expect(isMatch == matches)
+    #expect(isMatchToo == matches)
+    #expect(isLike == resembles)
+    #expect(isLikeToo == resembles)
+  }
+
+  @Test(
+    "prefixes",
+    arguments: [
+      ("Proxy-X", true), ("PROXY_X", true), ("proxy-", true), ("Prox", false), ("", false), ("a-proxy-x", false),
+    ])
+  func prefix(_ text: String, _ result: Bool) {
+    let bytes = Array(text.utf8)
+    let found = FieldName.resembles(bytes.indices, of: bytes.span, prefix: "proxy-")
+    #expect(found == result)
+  }
+
+  @Test(
+    "elements of lists",
+    arguments: [
+      ("", []), (",", []), (" , ,\t", []), ("a", ["a"]), ("a,b", ["a", "b"]), (" a ,\tb c ,", ["a", "b c"]),
+      ("\"a,b\",c", ["\"a,b\"", "c"]), ("a=\"b\\\",c\", d", ["a=\"b\\\",c\"", "d"]), ("\"a, b", ["\"a, b"]),
+      ("\"a\\", ["\"a\\"]), ("a\\,b", ["a\\", "b"]), ("\"\\\\\",b", ["\"\\\\\"", "b"]),
+    ])
+  func lists(_ text: String, _ elements: [String]) {
+    let bytes = Array("x,\(text),y".utf8)
+    let found = elementsOfList(bytes, 2..<(bytes.count - 2))
+    #expect(found.map { String(decoding: bytes[$0], as: UTF8.self) } == elements)
+  }
+}

@@ -1,0 +1,95 @@
+import HTTP1
+import Testing
+
+/// SplitMix64: the same numbers on every run.
+struct SeededGenerator: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
+
+/// T59: nothing that a peer sends traps; and what is read does not depend on the pieces in which it came.
+@Suite("Random bytes")
+struct RandomBytesTests {
+  static let pieces = [
+    "GET ", "/", " HTTP/1.1", "\r\n", "\r", "\n", "Host: a", "Host:", "Content-Length: ", "5", "99999999999999999999",
+    "Transfer-Encoding: chunked", "Connection: close", "Expect: 100-continue", ": ", ":", " ", "\t", ",", "\0",
+    "\u{80}",
+    "http://", "@", "#", "?", "*", "[::1]", "CONNECT ", "OPTIONS ", "HTTP/1.1 ", "200 ", "204", "X: y\r\n", "\r\n\r\n",
+    "0\r\n", "5;a=\"", "\\", "\"", "ffffffffffffffff", "hello",
+  ].map { latin1($0) }
+
+  private func text(_ generator: inout SeededGenerator) -> [UInt8] {
+    var bytes: [UInt8] = []
+    switch Int.random(in: 0..<3, using: &generator) {
+    case 0:
+      for _ in 0..<Int.random(in: 0..<80, using: &generator) { bytes.append(.random(in: 0...255, using: &generator)) }
+    case 1:
+      for _ in 0..<Int.random(in: 0..<20, using: &generator) {
+        bytes += Self.pieces.randomElement(using: &generator) ?? []
+      }
+    default:
+      bytes = Array((RequestHeadTests.rows.randomElement(using: &generator)?.text ?? "").utf8)
+      if Bool.random(using: &generator) {
+        bytes = latin1(ResponseHeadTests.rows.randomElement(using: &generator)!.text)
+      }
+      for _ in 0..<Int.random(in: 1..<4, using: &generator) where !bytes.isEmpty {
+        let index = Int.random(in: bytes.indices, using: &generator)
+        let piece = Self.pieces.randomElement(using: &generator) ?? []
+        bytes.replaceSubrange(index..<min(index + Int.random(in: 0..<3, using: &generator), bytes.count), with: piece)
+      }
+    }
+    return bytes
+  }
+
+  private func outcome<Value>(_ work: () throws(MessageError) -> Value) -> Result<Value, MessageError> {
+    do { return .success(try work()) } catch { return .failure(error) }
+  }
+
+  @Test("are read or refused, and the same way in pieces", arguments: 0..<8)
+  func nothingTraps(_ seed: UInt64) {
+    var generator = SeededGenerator(state: seed)
+    var limits = HeadLimits()
+    limits.fields = 4
+    limits.targetBytes = 24
+    limits.headBytes = 120
+    for _ in 0..<2_000 {
+      let bytes = text(&generator)
+      var ends = (0..<Int.random(in: 0..<5, using: &generator)).map { _ in
+        Int.random(in: 0...bytes.count, using: &generator)
+      }
+      ends = ends.sorted() + [bytes.count]
+      var heads = (RequestHead(), RequestHead())
+      let whole = outcome { () throws(MessageError) in
+        try readRequest(bytes, cutAt: [bytes.count], limits: limits, into: &heads.0)
+      }
+      let cut = outcome { () throws(MessageError) in
+        try readRequest(bytes, cutAt: ends, limits: limits, into: &heads.1)
+      }
+      #expect(whole == cut)
+      if case .success(.some) = whole { #expect(ReadRequest(heads.0) == ReadRequest(heads.1)) }
+      var answers = (ResponseHead(), ResponseHead())
+      let wholeAnswer = outcome { () throws(MessageError) in
+        try readResponse(bytes, cutAt: [bytes.count], limits: limits, into: &answers.0)
+      }
+      let cutAnswer = outcome { () throws(MessageError) in
+        try readResponse(bytes, cutAt: ends, limits: limits, into: &answers.1)
+      }
+      #expect(wholeAnswer == cutAnswer)
+      #expect(answers.0.fields == answers.1.fields)
+      for length in [BodyLength.chunked, .length(UInt64(bytes.count / 2)), .untilClose] {
+        let wholeBody = outcome { () throws(MessageError) in try readBody(length, bytes, cutAt: [bytes.count]) }
+        let cutBody = outcome { () throws(MessageError) in try readBody(length, bytes, cutAt: ends) }
+        #expect(wholeBody == cutBody)
+      }
+      let elements = elementsOfList(bytes, bytes.indices)
+      #expect(elements.allSatisfy { !$0.isEmpty })
+    }
+  }
+}

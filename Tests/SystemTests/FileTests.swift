@@ -1,0 +1,217 @@
+import Glibc
+import System
+import Testing
+
+@Suite struct FileReaderTests {
+  let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  @Test(arguments: ["", "x", "0123456789"])
+  func `a regular file is read whole, with its status`(_ text: String) throws {
+    scratch.write(text, to: "file", mode: 0o640)
+    symlink("file", scratch("link"))
+    for name in ["file", "link"] {
+      let (bytes, status) = try FileReader.read(path: scratch(name), maximum: 10)
+      #expect(bytes == Array(text.utf8))
+      #expect(status == FileStatus(path: scratch("file")))
+      #expect(status.owner == geteuid() && status.isRegular && !status.isDirectory)
+      #expect(status.mode == 0o640 & ~currentUmask() && status.size == text.utf8.count)
+    }
+  }
+
+  @Test func `a file beyond the maximum is refused`() throws {
+    scratch.write("0123456789", to: "file")
+    #expect(error { try FileReader.read(path: scratch("file"), maximum: 9) } == EFBIG)
+    #expect(error { try FileReader.read(path: scratch("file"), maximum: -1) } == EFBIG)
+  }
+
+  /// T44. Neither blocks, and none is taken for a file.
+  @Test(arguments: ["directory", "fifo", "device", "socket", "magic", "missing", "dangling", "nul"])
+  func `what is no regular file is refused`(_ kind: String) throws {
+    let memory = try LockedMemory(byteCount: 64)
+    memory.bytes[0] = 1
+    scratch.write("secret", to: "file")
+    let open = Glibc.open(scratch("file"), O_RDONLY)
+    defer { close(open) }
+    var (path, expected) = (scratch(kind), EINVAL)
+    switch kind {
+    case "directory": mkdir(path, 0o700)
+    case "fifo": mkfifo(path, 0o600)
+    case "device": path = "/dev/zero"
+    case "socket":
+      close(try UnixSocket.listen(path: path, mode: 0o600, group: nil, backlog: 1))
+      expected = ENXIO
+    case "magic": (path, expected) = ("/proc/self/fd/\(open)", ELOOP)
+    case "dangling":
+      symlink("nowhere", path)
+      expected = ENOENT
+    case "nul": path = scratch("file") + "\0.txt"
+    default: expected = ENOENT
+    }
+    #expect(error { try FileReader.read(path: path, maximum: 64) } == expected)
+    #expect(error { try FileReader.read(path: path, into: memory) } == expected)
+  }
+
+  @Test func `a secret goes into locked memory, or nothing does`() throws {
+    scratch.write("0123456789", to: "file")
+    let memory = try LockedMemory(byteCount: 10)
+    let (count, status) = try FileReader.read(path: scratch("file"), into: memory)
+    #expect(count == 10 && status.size == 10)
+    #expect(memory.bytes.elementsEqual("0123456789".utf8))
+    scratch.write("0123456789a", to: "file")
+    #expect(error { try FileReader.read(path: scratch("file"), into: memory) } == EFBIG)
+    #expect(memory.bytes.allSatisfy { $0 == 0 })
+  }
+
+  @Test(.enabled(if: isRoot)) func `what we may not read is refused`() async {
+    await #expect(processExitsWith: .success) {
+      let scratch = try Scratch()
+      scratch.write("secret", to: "file", mode: 0o600)
+      chmod(scratch.path, 0o711)
+      seteuid(65534)
+      try expect(error { try FileReader.read(path: scratch("file"), maximum: 10) } == EACCES)
+      try expect(FileStatus(path: scratch("file"))?.owner == 0)
+      seteuid(0)
+    }
+  }
+
+  @Test func `an error says what failed and why`() {
+    #expect(SystemError(operation: "mlock", errno: ENOMEM).description == "mlock: Cannot allocate memory")
+    #expect(FileStatus(path: "/nonexistent") == nil)
+  }
+}
+
+@Suite struct DirectoryWatchTests {
+  let scratch: Scratch
+  let watch: DirectoryWatch
+
+  init() throws {
+    scratch = try Scratch()
+    watch = try DirectoryWatch()
+    scratch.write("old", to: "a")
+    try watch.add(directory: scratch.path)
+  }
+
+  @Test func `nothing happens, nothing is told`() {
+    _ = try? FileReader.read(path: scratch("a"), maximum: 10)
+    #expect(names.isEmpty)
+    #expect(fcntl(watch.descriptor, F_GETFL) & O_NONBLOCK != 0)
+    #expect(fcntl(watch.descriptor, F_GETFD) & FD_CLOEXEC != 0)
+  }
+
+  @Test func `a file is told when it is closed, not while it is being written`() {
+    let descriptor = open(scratch("new"), O_WRONLY | O_CREAT, 0o600)
+    #expect(write(descriptor, "half", 4) == 4)
+    #expect(names.isEmpty)
+    close(descriptor)
+    #expect(names == ["new"])
+  }
+
+  @Test func `a file moved into place is told, and one moved away`() {
+    mkdir(scratch("elsewhere"), 0o700)
+    scratch.write("new", to: "elsewhere/a")
+    #expect(names.isEmpty)
+    rename(scratch("elsewhere/a"), scratch("a"))
+    #expect(names == ["a"])
+    rename(scratch("a"), scratch("elsewhere/a"))
+    #expect(names == ["a"])
+  }
+
+  @Test func `a removed file and a changed mode are told`() {
+    chmod(scratch("a"), 0o644)
+    #expect(names == ["a"])
+    unlink(scratch("a"))
+    #expect(names == ["a"])
+  }
+
+  /// As the kubelet publishes a volume: the data directory is a link that is renamed over.
+  @Test func `a swapped data link is told`() {
+    symlink("a", scratch("..data_tmp"))
+    _ = names
+    rename(scratch("..data_tmp"), scratch("..data"))
+    #expect(names.contains("..data"))
+    unlink(scratch("..data"))
+    symlink("a", scratch("..data"))
+    #expect(names == ["..data"])
+    link(scratch("a"), scratch("hard"))
+    #expect(names.contains("hard"))
+  }
+
+  @Test func `a directory that goes is told, and may be watched again`() throws {
+    let path = scratch("sub")
+    for away in ["remove", "rename"] {
+      mkdir(path, 0o700)
+      try watch.add(directory: path)
+      _ = watch.changes()
+      if away == "remove" { rmdir(path) } else { rename(path, scratch("moved")) }
+      #expect(watch.changes().contains { $0 == (path, "") })
+      scratch.write("x", to: "moved/x")
+      #expect(!watch.changes().contains { $0.directory == path })
+    }
+    mkdir(path, 0o700)
+    try watch.add(directory: path)
+    scratch.write("x", to: "sub/x")
+    #expect(watch.changes().contains { $0 == (path, "x") })
+  }
+
+  @Test func `one directory by two names is told by both, each once`() throws {
+    try watch.add(directory: scratch.path)
+    try watch.add(directory: scratch("."))
+    scratch.write("new", to: "b")
+    #expect(watch.changes().map(\.directory).sorted() == [scratch.path, scratch(".")])
+  }
+
+  @Test func `after removeAll nothing is told, and adding works again`() throws {
+    scratch.write("new", to: "a")
+    watch.removeAll()
+    scratch.write("newer", to: "a")
+    #expect(watch.changes().isEmpty)
+    try watch.add(directory: scratch.path)
+    scratch.write("newest", to: "a")
+    #expect(names == ["a"])
+  }
+
+  @Test func `when the kernel loses count every directory is told`() throws {
+    mkdir(scratch("sub"), 0o700)
+    try watch.add(directory: scratch("sub"))
+    for turn in 0..<40_000 { chmod(scratch(turn % 2 == 0 ? "a" : "sub"), turn % 4 < 2 ? 0o700 : 0o711) }
+    var told: [(directory: String, name: String)] = []
+    while case let more = watch.changes(), !more.isEmpty { told += more }
+    #expect(told.contains { $0 == (scratch.path, "") })
+    #expect(told.contains { $0 == (scratch("sub"), "") })
+  }
+
+  @Test func `what is no directory is refused`() {
+    #expect(error { try watch.add(directory: scratch("a")) } == ENOTDIR)
+    #expect(error { try watch.add(directory: scratch("missing")) } == ENOENT)
+  }
+
+  private var names: [String] {
+    var names: [String] = []
+    for change in watch.changes() where names.last != change.name { names.append(change.name) }
+    return names
+  }
+}
+
+/// The errno that `body` throws, 0 if it throws nothing.
+func error<Value>(_ body: () throws -> Value) -> Int32 {
+  do {
+    _ = try body()
+    return 0
+  } catch {
+    return (error as? SystemError)?.errno ?? -1
+  }
+}
+
+func currentUmask() -> UInt32 {
+  // Not umask(2) twice, which other tests would see.
+  guard let file = fopen("/proc/self/status", "r") else { return 0 }
+  defer { fclose(file) }
+  var (line, capacity) = (UnsafeMutablePointer<CChar>?.none, 0)
+  defer { free(line) }
+  while getline(&line, &capacity, file) > 0, let text = line.map({ String(cString: $0) }) {
+    if text.hasPrefix("Umask:") { return UInt32(text.dropFirst(6).filter(\.isNumber), radix: 8) ?? 0 }
+  }
+  return 0
+}

@@ -1,0 +1,115 @@
+import CLinux
+import Glibc
+import System
+import Testing
+
+@Suite(.serialized) struct ProcessHardeningTests {
+  @Test func `a hardened process dumps nothing and keeps nothing open`() async {
+    await #expect(processExitsWith: .success) {
+      umask(0)
+      signal(SIGSEGV) { _ in }
+      ProcessHardening.apply()
+      try expect(bearerd_prctl(PR_GET_DUMPABLE, 0) == 0)
+      try expect(umask(0) == 0o077)
+      var core = rlimit(rlim_cur: 9, rlim_max: 9)
+      getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &core)
+      try expect(core.rlim_cur == 0 && core.rlim_max == 0)
+      var files = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
+      try expect(files.rlim_cur == files.rlim_max)
+      for fatal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT, SIGSYS] {
+        var action = sigaction()
+        sigaction(fatal, nil, &action)
+        try expect(unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 0)
+      }
+      kill(getpid(), SIGPIPE)
+    }
+  }
+
+  /// T30: name, whether it stays.
+  @Test func `no variable that changes trust survives, and others do`() async {
+    await #expect(processExitsWith: .success) {
+      let gone = [
+        "LD_PRELOAD", "LD_LIBRARY_PATH", "RES_OPTIONS", "LOCALDOMAIN", "HOSTALIASES", "OPENSSL_CONF", "OPENSSL_MODULES",
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "no_proxy",
+      ]
+      let kept = ["PATH", "NOTIFY_SOCKET", "CREDENTIALS_DIRECTORY", "LDX", "PROXY", "XSSL_CERT_FILE", "EMPTY"]
+      for name in gone + kept { setenv(name, name == "EMPTY" ? "" : "/nonexistent", 1) }
+      ProcessHardening.apply()
+      for name in gone { try expect(getenv(name) == nil) }
+      for name in kept { try expect(getenv(name) != nil) }
+    }
+  }
+
+  /// T49: Swift's backtracer prints registers with the memory behind them. The control shows that it would have.
+  @Test func `a trap prints no registers`() async throws {
+    setenv("SWIFT_BACKTRACE", "enable=yes,symbolicate=off,color=no", 1)
+    defer { unsetenv("SWIFT_BACKTRACE") }
+    let hardened = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      ProcessHardening.apply()
+      trap()
+    }
+    let control = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { trap() }
+    #expect(text(hardened).contains("Registers:") == false)
+    #expect(text(control).contains("Registers:"))
+  }
+}
+
+private func text(_ result: ExitTest.Result?) -> String {
+  String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+}
+
+@inline(never)
+private func trap() {
+  let bytes = [UInt8](repeating: 1, count: Int(getpid() & 1))
+  print(bytes[Int(getpid())])
+}
+
+@Suite struct LockedMemoryTests {
+  @Test func `memory is zero, whole, and wiped`() throws {
+    let memory = try LockedMemory(byteCount: 5000)
+    #expect(memory.bytes.count == 5000)
+    #expect(memory.bytes.allSatisfy { $0 == 0 })
+    memory.bytes.copyBytes(from: [UInt8](repeating: 7, count: 5000))
+    memory.wipe()
+    #expect(memory.bytes.allSatisfy { $0 == 0 })
+  }
+
+  /// As the kernel sees it: locked (lo), left out of dumps (dd), wiped on fork (wf).
+  @Test func `memory is locked and marked`() throws {
+    let memory = try LockedMemory(byteCount: 1)
+    let flags = try #require(mappingFlags(memory.bytes))
+    #expect(flags.contains("dd") && flags.contains("wf"))
+    #expect(flags.contains("lo") == memory.isLocked)
+  }
+
+  @Test(arguments: [0, -1, Int.max, Int.max - 4096, Int.min])
+  func `what cannot be had throws`(_ count: Int) {
+    #expect(throws: SystemError.self) { try LockedMemory(byteCount: count) }
+  }
+
+  @Test func `without permission to lock there is memory, and it says so`() async {
+    await #expect(processExitsWith: .success) {
+      var none = rlimit(rlim_cur: 0, rlim_max: 0)
+      setrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &none)
+      if geteuid() == 0 { seteuid(65534) }
+      let memory = try LockedMemory(byteCount: 100)
+      try expect(!memory.isLocked && memory.bytes.count == 100)
+    }
+  }
+
+  private func mappingFlags(_ bytes: UnsafeMutableRawBufferPointer) -> [Substring]? {
+    guard let file = fopen("/proc/self/smaps", "r") else { return nil }
+    defer { fclose(file) }
+    let start = UInt(bitPattern: bytes.baseAddress)
+    var (line, capacity, isOurs) = (UnsafeMutablePointer<CChar>?.none, 0, false)
+    defer { free(line) }
+    while getline(&line, &capacity, file) > 0, let text = line.map({ String(cString: $0) }) {
+      let words = text.split(whereSeparator: { $0 == " " || $0 == "\n" })
+      let range = words.first?.split(separator: "-").compactMap { UInt($0, radix: 16) } ?? []
+      if range.count == 2 { isOurs = range[0] <= start && start < range[1] }
+      if isOurs, words.first == "VmFlags:" { return Array(words.dropFirst()) }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,149 @@
+import Glibc
+import System
+import Testing
+
+/// Each in a process of its own, because the environment is everybody's.
+@Suite struct ServiceManagerTests {
+  @Test(arguments: ["/", "@"]) func `states reach the service manager`(_ kind: String) async {
+    await #expect(processExitsWith: .success) { [kind] in
+      let scratch = try Scratch()
+      let manager = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+      let name = kind == "/" ? scratch("notify") : "@bearerd-test-\(getpid())"
+      var (address, size) = unixAddress(
+        kind == "/" ? Array(name.utf8) + [0] : [0] + Array(name.utf8.dropFirst()))
+      try expect(withAddress(&address) { sockaddr, _ in bind(manager, sockaddr, size) } == 0)
+      setenv("NOTIFY_SOCKET", name, 1)
+      ServiceManager.notify("READY=1\nSTATUS=fine")
+      ServiceManager.notify("RELOADING=1")
+      var buffer = [UInt8](repeating: 0, count: 256)
+      try expect(String(decoding: buffer[..<recv(manager, &buffer, 256, 0)], as: UTF8.self) == "READY=1\nSTATUS=fine")
+      let reload = String(decoding: buffer[..<recv(manager, &buffer, 256, 0)], as: UTF8.self)
+      let lines = reload.split(separator: "\n")
+      try expect(lines.count == 2 && lines[0] == "RELOADING=1" && lines[1].hasPrefix("MONOTONIC_USEC="))
+      let sent = try #require(UInt64(lines[1].dropFirst(15)))
+      try expect(sent <= Clock.monotonicMicroseconds && sent + 60_000_000 > Clock.monotonicMicroseconds)
+    }
+  }
+
+  @Test func `without a service manager nothing happens`() async {
+    await #expect(processExitsWith: .success) {
+      unsetenv("NOTIFY_SOCKET")
+      ServiceManager.notify("READY=1")
+      for name in ["/nonexistent/notify", "vsock:2:1", "", "@", "/" + String(repeating: "a", count: 200)] {
+        setenv("NOTIFY_SOCKET", name, 1)
+        ServiceManager.notify("READY=1")
+      }
+    }
+  }
+
+  @Test func `the watchdog is ours only if it says so`() async {
+    await #expect(processExitsWith: .success) {
+      let us = "\(getpid())"
+      let rows: [(usec: String?, pid: String?, expected: UInt64?)] = [
+        (nil, nil, nil), ("30000000", nil, 30_000), ("30000000", us, 30_000), ("30000000", "1", nil), ("0", us, nil),
+        ("x", us, nil), ("-5", us, nil), ("500", us, 1),
+      ]
+      for row in rows {
+        if let usec = row.usec { setenv("WATCHDOG_USEC", usec, 1) } else { unsetenv("WATCHDOG_USEC") }
+        if let pid = row.pid { setenv("WATCHDOG_PID", pid, 1) } else { unsetenv("WATCHDOG_PID") }
+        try expect(ServiceManager.watchdogInterval == row.expected)
+      }
+    }
+  }
+
+  @Test func `the journal is known by its device and inode`() async {
+    await #expect(processExitsWith: .success) {
+      var status = stat()
+      fstat(STDERR_FILENO, &status)
+      unsetenv("JOURNAL_STREAM")
+      try expect(!ServiceManager.isJournalStream)
+      setenv("JOURNAL_STREAM", "\(status.st_dev):\(status.st_ino)", 1)
+      try expect(ServiceManager.isJournalStream)
+      setenv("JOURNAL_STREAM", "\(status.st_dev):\(status.st_ino + 1)", 1)
+      try expect(!ServiceManager.isJournalStream)
+    }
+  }
+
+  @Test func `inherited sockets are taken if they are meant for us`() async {
+    await #expect(processExitsWith: .success) {
+      let first: Int32 = 200
+      let pair = try LoopbackPair()
+      dup2(pair.listener, first)
+      dup2(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0), first + 1)
+      setenv("LISTEN_FDS", "2", 1)
+      try expect(ServiceManager.inheritedSockets(first: first).isEmpty)
+      setenv("LISTEN_PID", "1", 1)
+      try expect(ServiceManager.inheritedSockets(first: first).isEmpty)
+      setenv("LISTEN_PID", "\(getpid())", 1)
+      setenv("LISTEN_FDNAMES", "main", 1)
+      let sockets = ServiceManager.inheritedSockets(first: first)
+      try expect(sockets.map(\.name) == ["main", "unknown"])
+      try expect(sockets.map(\.descriptor) == [first, first + 1])
+      try expect(sockets.map(\.isUnix) == [false, true])
+      try expect(fcntl(first, F_GETFD) & FD_CLOEXEC != 0)
+      for count in ["-1", "x", "0", "99999999999"] {
+        setenv("LISTEN_FDS", count, 1)
+        try expect(ServiceManager.inheritedSockets(first: first).isEmpty)
+      }
+    }
+  }
+}
+
+@Suite struct UsersTests {
+  @Test func `root is known by name and number, strangers are not`() {
+    #expect(Users.uid(named: "root") == 0)
+    #expect(Users.gid(named: "root") == 0)
+    #expect(Users.name(ofUID: 0) == "root")
+    #expect(Users.uid(named: "no-such-user") == nil)
+    #expect(Users.gid(named: "no-such-group") == nil)
+    #expect(Users.name(ofUID: 4_000_000_000) == nil)
+    #expect(Users.currentUID == geteuid())
+  }
+
+  @Test func `a group's members include those whose primary group it is`() {
+    #expect(Users.members(ofGroup: 0).contains(0))
+    #expect(Users.members(ofGroup: 4_000_000_000).isEmpty)
+  }
+}
+
+@Suite struct StandardErrorTests {
+  @Test(arguments: ["pipe", "socket"]) func `a full reader is not waited for`(_ kind: String) throws {
+    signal(SIGPIPE, SIG_IGN)
+    var ends: [Int32] = [0, 0]
+    try #require((kind == "pipe" ? pipe(&ends) : socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)) == 0)
+    let (reader, writer) = kind == "pipe" ? (ends[0], ends[1]) : (ends[0], ends[1])
+    let text = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    let written = StandardError.write(text.span, to: writer)
+    #expect(written > 0 && written < text.count)
+    #expect(StandardError.write(text.span, to: writer) == 0)
+    #expect(fcntl(writer, F_GETFL) & O_NONBLOCK == 0)
+    var received = [UInt8](repeating: 0, count: written)
+    var count = 0
+    while count < written,
+      case let more = received.withUnsafeMutableBytes({ read(reader, $0.baseAddress! + count, written - count) }),
+      more > 0
+    {
+      count += more
+    }
+    #expect(received.elementsEqual(text.prefix(written)))
+    close(reader)
+    #expect(StandardError.write(text.span, to: writer) == 0)  // nobody reads
+    close(writer)
+  }
+
+  @Test func `a file takes everything`() throws {
+    let scratch = try Scratch()
+    let file = open(scratch("log"), O_WRONLY | O_CREAT, 0o600)
+    let text = [UInt8](repeating: 65, count: 1_000_000)
+    #expect(StandardError.write(text.span, to: file) == text.count)
+    #expect(StandardError.write([UInt8]().span, to: file) == 0)
+    close(file)
+    #expect(FileStatus(path: scratch("log"))?.size == 1_000_000)
+  }
+}
+
+@Test func `clocks go forward`() {
+  let (now, monotonic) = (Clock.now, Clock.monotonicMicroseconds)
+  #expect(now.seconds > 1_600_000_000 && (0..<1_000_000).contains(now.microseconds))
+  #expect(Clock.monotonicMicroseconds >= monotonic)
+}

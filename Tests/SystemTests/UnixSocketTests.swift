@@ -1,0 +1,159 @@
+import Glibc
+import System
+import Testing
+
+/// T9.
+@Suite struct UnixSocketTests {
+  let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  @Test(arguments: [0o600, 0o660, 0o666] as [UInt32])
+  func `a socket has its mode whatever the umask, and answers`(_ mode: UInt32) throws {
+    let listener = try listen(scratch("s"), mode: mode)
+    #expect(FileStatus(path: scratch("s"))?.mode == mode)
+    #expect(fcntl(listener, F_GETFD) & FD_CLOEXEC != 0 && fcntl(listener, F_GETFL) & O_NONBLOCK != 0)
+    let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    #expect(connectUnix(client, scratch("s")) == 0)
+    [client, listener].forEach { close($0) }
+  }
+
+  /// Seen by a thread that looks all the time: never more than the mode, and nothing for a group other than the named.
+  @Test func `at no moment is more allowed than in the end`() async {
+    await #expect(processExitsWith: .success) {
+      umask(0)
+      let scratch = try Scratch()
+      let group: UInt32? = geteuid() == 0 ? 65534 : nil
+      let path = scratch("s")
+      let watcher = Task.detached {
+        var (seen, tooMuch) = (Set<UInt32>(), 0)
+        while !Task.isCancelled {
+          guard let status = FileStatus(path: path) else { continue }
+          seen.insert(status.mode)
+          let isNamed = group == nil || status.group == group
+          if status.mode & ~(isNamed ? 0o660 : 0o600) != 0 { tooMuch += 1 }
+        }
+        return (seen, tooMuch)
+      }
+      for _ in 0..<3000 {
+        close(try UnixSocket.listen(path: path, mode: 0o660, group: group, backlog: 1))
+        unlink(path)
+      }
+      watcher.cancel()
+      let (seen, tooMuch) = await watcher.value
+      try expect(tooMuch == 0 && !seen.isEmpty)
+    }
+  }
+
+  @Test(arguments: ["file", "directory", "link", "foreign"])
+  func `what is not our socket is left alone`(_ kind: String) throws {
+    if kind == "foreign" && !isRoot { return }
+    let path = scratch(kind)
+    switch kind {
+    case "file": scratch.write("precious", to: kind)
+    case "directory": mkdir(path, 0o700)
+    case "link":
+      close(try listen(scratch("stale")))
+      symlink("stale", path)
+    default:
+      close(try listen(path))
+      chown(path, 65534, 65534)
+    }
+    #expect(error { try listen(path) } == EEXIST)
+    #expect(access(path, F_OK) == 0)
+    if kind == "file" { #expect(try FileReader.read(path: path, maximum: 99).bytes == Array("precious".utf8)) }
+  }
+
+  @Test func `a stale socket is replaced, a live one is not`() throws {
+    close(try listen(scratch("s")))
+    let live = try listen(scratch("s"))
+    #expect(error { try listen(scratch("s")) } == EADDRINUSE)
+    var clients: [Int32] = []
+    for _ in 0..<20 {  // a full backlog is alive too
+      let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+      clients.append(client)
+      if connectUnix(client, scratch("s")) != 0 { break }
+    }
+    #expect(error { try listen(scratch("s")) } == EADDRINUSE)
+    #expect(accept(live, nil, nil) >= 0)
+    (clients + [live]).forEach { close($0) }
+  }
+
+  /// (what is wrong with the way to the socket, errno)
+  @Test(arguments: [
+    ("writable", EPERM), ("group", EPERM), ("sticky", EPERM), ("above", EPERM), ("link", ELOOP), ("missing", ENOENT),
+    ("foreign", EPERM), ("foreign above", EPERM), ("foreign link", EPERM), ("file", ENOTDIR),
+  ])
+  func `an unsafe directory is refused`(_ kind: String, _ expected: Int32) throws {
+    if kind.hasPrefix("foreign") && !isRoot { return }
+    let (above, parent) = (scratch("above"), scratch("above/parent"))
+    mkdir(above, 0o700)
+    mkdir(parent, 0o700)
+    var path = parent + "/s"
+    switch kind {
+    case "writable": chmod(parent, 0o702)
+    case "group": chmod(parent, 0o720)
+    case "sticky": chmod(parent, 0o1777)
+    case "above": chmod(above, 0o702)
+    case "link":
+      symlink("parent", scratch("above/link"))
+      path = scratch("above/link/s")
+    case "missing": path = scratch("above/missing/s")
+    case "foreign": chown(parent, 65534, 65534)
+    case "foreign above": chown(above, 65534, 65534)
+    case "foreign link":
+      symlink("above", scratch("link"))
+      lchown(scratch("link"), 65534, 65534)
+      path = scratch("link/parent/s")
+    default:
+      scratch.write("", to: "above/file")
+      path = scratch("above/file/s")
+    }
+    #expect(error { try listen(path) } == expected)
+    #expect(access(path, F_OK) != 0)
+  }
+
+  @Test func `a link of ours on the way is followed`() throws {
+    mkdir(scratch("real"), 0o755)
+    mkdir(scratch("real/parent"), 0o755)
+    symlink("real", scratch("link"))
+    close(try listen(scratch("link/parent/s")))
+    #expect(FileStatus(path: scratch("real/parent/s"))?.mode == 0o600)
+    chmod(scratch("real"), 0o777)  // where the link leads counts as much
+    #expect(error { try listen(scratch("link/parent/t")) } == EPERM)
+  }
+
+  @Test func `a path that is none is refused`() {
+    let long = "/" + String(repeating: "a", count: 107)
+    for path in ["", "s", "./s", "@s", "\0s", "/tmp/../s", long] {
+      #expect(error { try listen(path) } == EINVAL, "\(path)")
+    }
+  }
+
+  @Test(.enabled(if: isRoot)) func `a socket that cannot have its group is not left behind`() async {
+    await #expect(processExitsWith: .success) {
+      let scratch = try Scratch()
+      chown(scratch.path, 65534, 65534)
+      seteuid(65534)
+      try expect(error { try UnixSocket.listen(path: scratch("s"), mode: 0o660, group: 12345, backlog: 1) } == EPERM)
+      try expect(access(scratch("s"), F_OK) != 0)
+      seteuid(0)
+    }
+  }
+
+  private func listen(_ path: String, mode: UInt32 = 0o600) throws -> Int32 {
+    try UnixSocket.listen(path: path, mode: mode, group: nil, backlog: 1)
+  }
+}
+
+func unixAddress(_ name: [UInt8]) -> (address: sockaddr_un, size: socklen_t) {
+  var address = sockaddr_un()
+  address.sun_family = sa_family_t(AF_UNIX)
+  withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+  return (address, socklen_t(2 + name.count))
+}
+
+func connectUnix(_ descriptor: Int32, _ path: String) -> Int32 {
+  var (address, size) = unixAddress(Array(path.utf8) + [0])
+  return withAddress(&address) { sockaddr, _ in connect(descriptor, sockaddr, size) }
+}
