@@ -1,3 +1,4 @@
+internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
@@ -23,6 +24,8 @@ final class Journal {
 
   private var buffer: [UInt8] = []
   private var dropped = 0
+  private var second: [UInt8] = []
+  private var secondShown: Int64 = -1
   private let hasPriorities: Bool
   private static let limit = 1 << 20
 
@@ -127,16 +130,25 @@ final class Journal {
     return true
   }
 
+  /// RFC 3339, UTC. The part down to the second is made once per second.
   private func timestamp() {
-    buffer.append(contentsOf: "time=".utf8)
     let now = Clock.now
-    number(UInt64(max(0, now.seconds)))
-    buffer.append(UInt8(ascii: "."))
+    if now.seconds != secondShown {
+      secondShown = now.seconds
+      let time = max(0, now.seconds) % 86_400
+      second = Array("time=\(CivilTime.day(of: now.seconds))T".utf8)
+      for part in [time / 3_600, time / 60 % 60, time % 60] {
+        second += [UInt8(ascii: "0") + UInt8(part / 10), UInt8(ascii: "0") + UInt8(part % 10), UInt8(ascii: ":")]
+      }
+      second.removeLast()
+    }
+    buffer.append(contentsOf: second)
     let milliseconds = UInt64(max(0, now.microseconds) / 1000)
+    buffer.append(UInt8(ascii: "."))
     if milliseconds < 100 { buffer.append(UInt8(ascii: "0")) }
     if milliseconds < 10 { buffer.append(UInt8(ascii: "0")) }
     number(milliseconds)
-    buffer.append(UInt8(ascii: " "))
+    buffer.append(contentsOf: "Z ".utf8)
   }
 
   private func field(_ name: String, _ value: String) {
