@@ -21,7 +21,9 @@ enum CookieRewriting {
       }
       let equals = attribute.firstIndex(of: UInt8(ascii: "="))
       let name = attribute.startIndex..<(equals ?? attribute.endIndex)
-      if FieldName.matches(name, of: bytes.span, "domain") || FieldName.matches(name, of: bytes.span, "secure") { continue }
+      if FieldName.matches(name, of: bytes.span, "domain") || FieldName.matches(name, of: bytes.span, "secure") {
+        continue
+      }
       if FieldName.matches(name, of: bytes.span, "path"), let equals {
         hasPath = true
         output.append(contentsOf: "; Path=".utf8)

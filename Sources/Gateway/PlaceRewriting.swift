@@ -27,7 +27,8 @@ enum PlaceRewriting {
     switch Reference(reference, scheme: service.upstream.origin.scheme) {
     case .relative:
       guard hasDotSegment(reference) else { return reference }
-      let path = Reference.resolve(reference, against: plan.basePath + context.path.dropFirst(context.route.pathStart + 1))
+      let path = Reference.resolve(
+        reference, against: plan.basePath + context.path.dropFirst(context.route.pathStart + 1))
       return local(path, plan) ?? absolute(path, service.upstream.origin)
     case .odd: return []
     case .absolutePath(let path): return local(path, plan) ?? absolute(path, service.upstream.origin)

@@ -15,7 +15,8 @@ extension PolicyRefusal {
         421, "host-not-allowed", "http_request_denied", "The Host field does not name this listener (see hosts)")
     case .authorityMismatch:
       RefusalRow(
-        421, "authority-mismatch", "http_request_denied", "The request-target names another authority than this listener")
+        421, "authority-mismatch", "http_request_denied",
+        "The request-target names another authority than this listener")
     case .originNotAllowed:
       RefusalRow(
         403, "origin-not-allowed", "http_request_denied",

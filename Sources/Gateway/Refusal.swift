@@ -107,12 +107,14 @@ extension Refusal {
     case .connectionTimeout:
       RefusalRow(504, "connection-timeout", "connection_timeout", "The upstream did not accept a connection in time")
     case .handshakeTimeout:
-      RefusalRow(504, "handshake-timeout", "connection_timeout", "The upstream did not finish its TLS handshake in time")
+      RefusalRow(
+        504, "handshake-timeout", "connection_timeout", "The upstream did not finish its TLS handshake in time")
     case .handshakeFailed:
       RefusalRow(502, "tls-handshake-failed", "tls_protocol_error", "The TLS handshake with the upstream failed")
     case .certificateInvalid:
       RefusalRow(
-        502, "certificate-invalid", "tls_certificate_error", "The upstream's certificate is not trusted; nothing was sent")
+        502, "certificate-invalid", "tls_certificate_error",
+        "The upstream's certificate is not trusted; nothing was sent")
     case .certificateExpired:
       RefusalRow(
         502, "certificate-expired", "tls_certificate_error",
@@ -155,9 +157,12 @@ extension Refusal {
     return switch status {
     case 414: RefusalRow(414, "target-too-long", "http_request_error", "The request-target is too long")
     case 431: RefusalRow(431, "head-too-large", "http_request_error", "The request's fields are too large or too many")
-    case 505: RefusalRow(505, "version-not-supported", "http_request_error", "Only HTTP/1.0 and HTTP/1.1 are spoken here")
-    case 501: RefusalRow(501, "unknown-transfer-coding", "http_request_error", "Only the chunked transfer coding is known here")
-    case 417: RefusalRow(417, "unknown-expectation", "http_request_error", "Only the expectation 100-continue is known here")
+    case 505:
+      RefusalRow(505, "version-not-supported", "http_request_error", "Only HTTP/1.0 and HTTP/1.1 are spoken here")
+    case 501:
+      RefusalRow(501, "unknown-transfer-coding", "http_request_error", "Only the chunked transfer coding is known here")
+    case 417:
+      RefusalRow(417, "unknown-expectation", "http_request_error", "Only the expectation 100-continue is known here")
     default: RefusalRow(400, "malformed-request", "http_request_error", "The request is not valid HTTP/1.1")
     }
   }

@@ -25,7 +25,10 @@ struct RequestForwarding {
     let headers = snapshot.headers(of: route)
     if headers.onClientHeader == .replace { return nil }
     let names = snapshot.rules.grants[index].fieldNames
-    guard head.fields.contains(where: { field in names.contains { FieldName.resembles(field.name, of: head.bytes.span, $0) } }) else {
+    guard
+      head.fields.contains(where: { field in names.contains { FieldName.resembles(field.name, of: head.bytes.span, $0) }
+        })
+    else {
       return nil
     }
     if headers.onClientHeader == .reject { return .clientCredentialField }
@@ -87,14 +90,20 @@ struct RequestForwarding {
     }
     if !options.nominated.isEmpty, options.names(field.name, of: head.bytes) { return .endsHere }
     for name in headers.remove where FieldName.resembles(field.name, of: head.bytes.span, name) { return .removed }
-    for setting in headers.set where FieldName.resembles(field.name, of: head.bytes.span, setting.folded) { return .removed }
-    for name in credentialFields where FieldName.resembles(field.name, of: head.bytes.span, name) { return injects ? .removed : .goesOn }
+    for setting in headers.set where FieldName.resembles(field.name, of: head.bytes.span, setting.folded) {
+      return .removed
+    }
+    for name in credentialFields where FieldName.resembles(field.name, of: head.bytes.span, name) {
+      return injects ? .removed : .goesOn
+    }
     if route.credential == .pass { return .goesOn }
     guard
       CredentialFields.isCredentialLike(name: head.bytes, range: field.name)
         || CredentialFields.isImpersonation(name: head.bytes, range: field.name)
     else { return .goesOn }
-    for name in headers.allowClientHeaders where FieldName.resembles(field.name, of: head.bytes.span, name) { return .goesOn }
+    for name in headers.allowClientHeaders where FieldName.resembles(field.name, of: head.bytes.span, name) {
+      return .goesOn
+    }
     return field.known == .cookie && headers.cookies == .pass ? .goesOn : .removed
   }
 

@@ -1,0 +1,145 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import HTTP1
+internal import Policy
+internal import TLS
+
+extension ClientSession: UpstreamSessionOwner {
+  func sessionIsReady(_ session: UpstreamSession) {}
+
+  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
+    guard session === upstream else { return }
+    if upstreamPending.isEmpty {
+      takeResponse(plaintext)
+    } else {
+      upstreamPending.append(plaintext)
+      let held = upstreamPending
+      upstreamPending = []
+      takeResponse(held.span)
+    }
+    if upstream == nil { feedPending() }
+    settle()
+  }
+
+  func takeResponse(_ input: Span<UInt8>) {
+    var position = 0
+    worker.output.reset()
+    machine.receivedFromUpstream(input, position: &position, output: &worker.output)
+    perform(input)
+    if position < input.count, upstream != nil { upstreamPending.append(input.extracting(position...)) }
+  }
+
+  func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
+    guard session === upstream else { return session.close() }
+    failureDetail = isClean ? nil : "closed without close_notify"
+    step { machine, output in machine.upstreamEnded(isClean: isClean, output: &output) }
+    feedPending()
+    settle()
+  }
+
+  func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) {
+    guard session === upstream else { return }
+    failureDetail = detail
+    step { machine, output in machine.upstreamFailed(refusal, output: &output) }
+    feedPending()
+    settle()
+  }
+
+  func sessionDidDrain(_ session: UpstreamSession) { settle() }
+
+  /// Leaves its result in `openResult` if it is there at once.
+  func open(fresh: Bool) {
+    if machine.exchange.snapshot?.generation != worker.generation.snapshot.generation {
+      generation = worker.generation
+      return step { machine, output in machine.configurationChanged(worker.generation.snapshot, output: &output) }
+    }
+    guard let route = machine.exchange.route else { return }
+    if let grant = machine.exchange.grant, let problem = generation.keyring.status(ofGrant: grant).problem,
+      generation.keyring.status(ofGrant: grant).generation == 0
+    {
+      openResult = .failed(ConnectFailure(.credentialUnavailable, problem))
+      return
+    }
+    do throws(TLSError) {
+      let destination = try generation.destination(of: route)
+      if !fresh, let idle = destination.takeIdle() {
+        idle.taken(by: self)
+        openResult = .session(idle, isReused: true)
+      } else {
+        connect(to: destination, timeouts: generation.snapshot.rules.services[route.service].timeouts)
+      }
+    } catch {
+      openResult = .failed(ConnectFailure(.internalError, error.detail))
+    }
+  }
+
+  func connect(to destination: Destination, timeouts: Timeouts) {
+    var isInCall = true
+    let connector = Connector(destination: destination, timeouts: timeouts, worker: worker) { [unowned self] result in
+      self.connector = nil
+      let opened: Opened =
+        switch result {
+        case .success(let session): .session(session, isReused: false)
+        case .failure(let failure): .failed(failure)
+        }
+      openResult = opened
+      if !isInCall { takeOpened() }
+    }
+    self.connector = connector
+    connector.start()
+    isInCall = false
+    if openResult != nil { self.connector = nil }
+  }
+
+  /// A session, or the reason why there is none, came on a later turn.
+  func takeOpened() {
+    let held = pending
+    pending = []
+    var position = 0
+    while let opened = openResult {
+      openResult = nil
+      take(opened, held.span, position: &position)
+    }
+    if position < held.count, !isClosed { pending.append(held.span.extracting(position...)) }
+    feedPending()
+    settle()
+  }
+
+  func take(_ opened: Opened, _ input: Span<UInt8>, position: inout Int) {
+    worker.output.reset()
+    switch opened {
+    case .session(let session, let isReused):
+      upstream = session
+      upstreamPending.removeAll(keepingCapacity: true)
+      session.owner = self
+      machine.upstreamReady(isReused: isReused, input, position: &position, output: &worker.output)
+    case .failed(let failure):
+      failureDetail = failure.detail
+      machine.upstreamRefused(failure.refusal, output: &worker.output)
+    }
+    perform(input)
+  }
+
+  func endUpstream(reuse: Bool) {
+    connector?.cancel()
+    connector = nil
+    guard let upstream else { return }
+    self.upstream = nil
+    upstreamPending.removeAll(keepingCapacity: true)
+    if reuse { upstream.release() } else { upstream.close() }
+  }
+}
+
+extension Denied {
+  /// The row of our table for a door that stayed shut.
+  var refusal: Refusal {
+    switch reason {
+    case .unavailable: .credentialUnavailable
+    case .originNotGranted, .callerNotGranted, .unknownGrant, .wrongSession: .grantDenied
+    case .pinsNotMatched: .pinMismatch
+    case .sessionFailed: .upstreamClosed
+    }
+  }
+}

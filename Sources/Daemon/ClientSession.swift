@@ -1,0 +1,238 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import HTTP1
+internal import Policy
+internal import TLS
+
+/// One client connection: a stream below, the state machine above, and at most one upstream session at its side.
+/// Does what `ClientConnection` says; has no rules of its own.
+final class ClientSession: Timed, StreamDelegate {
+  let stream: EventLoop.Stream
+  unowned let worker: Worker
+  let listener: ListenerSlot
+  var machine: ClientConnection
+  let peer: Peer
+  /// Bytes that the machine could not use yet.
+  var pending: [UInt8] = []
+  var upstream: UpstreamSession?
+  var upstreamPending: [UInt8] = []
+  var connector: Connector?
+  var generation: Generation
+  var isReading = false
+  var isClosed = false
+  /// Nothing more is taken or asked; what is queued still goes out.
+  var isClosing = false
+  var lastDeadline = Deadline.none
+  var startedAt: UInt64 = 0
+  var totalBy = UInt64.max
+  var failureDetail: String?
+  /// What `open` found at once, for the loop that asked.
+  var openResult: Opened?
+
+  enum Opened {
+    case session(UpstreamSession, isReused: Bool)
+    case failed(ConnectFailure)
+  }
+
+  init(stream: EventLoop.Stream, listener: ListenerSlot, peer: Peer, worker: Worker) {
+    self.stream = stream
+    self.listener = listener
+    self.peer = peer
+    self.worker = worker
+    generation = worker.generation
+    machine = ClientConnection(
+      listener: listener.index, caller: peer.caller, limits: worker.generation.snapshot.headLimits)
+    super.init()
+    stream.delegate = self
+    settle()
+  }
+
+  // MARK: what the client's stream says
+
+  func streamDidConnect(_ stream: EventLoop.Stream) {}
+
+  func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
+    if pending.isEmpty {
+      let used = feed(bytes)
+      if used < bytes.count, !isClosed { pending.append(bytes.extracting(used...)) }
+    } else {
+      pending.append(bytes)
+      feedPending()
+    }
+    settle()
+  }
+
+  func streamDidEnd(_ stream: EventLoop.Stream) {
+    isReading = false
+    let isGone = peer.isGone(stream, worker: worker)
+    step { machine, output in
+      if isGone { machine.clientGone(output: &output) } else { machine.clientEnded(output: &output) }
+    }
+    settle()
+  }
+
+  func streamDidDrain(_ stream: EventLoop.Stream) {
+    if isClosing { finishClosing() } else { settle() }
+  }
+
+  func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
+    step { machine, output in machine.clientGone(output: &output) }
+    finishClosing()
+  }
+
+  // MARK: what the clock and the configuration say
+
+  override func deadlinePassed() {
+    if isClosing { return finishClosing(reset: true) }
+    let isTotal = worker.loop.now >= totalBy
+    step { machine, output in
+      if isTotal { machine.totalDeadlinePassed(output: &output) } else { machine.deadlinePassed(output: &output) }
+    }
+    lastDeadline = .none
+    settle()
+  }
+
+  /// A new generation is current. Returns false if a running exchange would no longer be allowed.
+  /// - Parameter index: the listener's, in the new settings; nil: it is no longer configured.
+  func configurationChanged(listener index: Int?) -> Bool {
+    guard let index else {
+      let isRunning = machine.phase == .exchanging
+      drain()
+      return !isRunning
+    }
+    machine.listener = index
+    if machine.phase == .awaitingUpstream {
+      connector?.cancel()
+      connector = nil
+      generation = worker.generation
+      step { machine, output in machine.configurationChanged(worker.generation.snapshot, output: &output) }
+      takeOpened()
+    }
+    return machine.isStillAllowed(by: worker.generation.snapshot)
+  }
+
+  /// The time of grace of a revoked exchange is over. It may have ended by itself.
+  func cut(ifStillIn old: Generation) {
+    guard machine.phase == .exchanging, generation === old else { return }
+    step { machine, output in machine.revoked(output: &output) }
+    settle()
+  }
+
+  func drain() {
+    step { machine, output in machine.drain(output: &output) }
+    settle()
+  }
+
+  // MARK: events in, actions out
+
+  func step(_ event: (inout ClientConnection, inout Output) -> Void) {
+    worker.output.reset()
+    event(&machine, &worker.output)
+    let nothing: [UInt8] = []
+    perform(nothing.span)
+    if openResult != nil { takeOpened() }
+  }
+
+  func feedPending() {
+    guard !pending.isEmpty, !isClosed else { return }
+    let held = pending
+    pending = []
+    let used = feed(held.span)
+    if used < held.count, !isClosed { pending.append(held.span.extracting(used...)) }
+  }
+
+  /// Gives the machine bytes of the client for as long as it takes some. Returns how many it took.
+  func feed(_ input: Span<UInt8>) -> Int {
+    var position = 0
+    while position < input.count, !isClosed {
+      let before = (position, machine.phase)
+      worker.output.reset()
+      machine.receivedFromClient(
+        input, position: &position, snapshot: worker.generation.snapshot, output: &worker.output)
+      if before.1 == .awaitingHead, position > before.0 { begin() }
+      perform(input)
+      while let opened = openResult {
+        openResult = nil
+        take(opened, input, position: &position)
+      }
+      if position == before.0, machine.phase == before.1 { break }
+    }
+    return position
+  }
+
+  /// A head was read: a new exchange.
+  func begin() {
+    generation = worker.generation
+    startedAt = worker.loop.now
+    failureDetail = nil
+    if let route = machine.exchange.route,
+      let total = generation.snapshot.rules.services[route.service].timeouts.total
+    {
+      totalBy = startedAt + total
+    } else {
+      totalBy = .max
+    }
+  }
+
+  /// Carries out what the machine wants done, in the order that `Actions` lists.
+  func perform(_ input: Span<UInt8>) {
+    let actions = worker.output.actions
+    if actions.isEmpty { return }
+    if actions.contains(.sendHead) {
+      if !sendHead(input) { return }
+    } else if actions.contains(.sendBody), let upstream {
+      if !worker.output.toUpstream.isEmpty {
+        let staged = worker.output.toUpstream
+        upstream.send(staged.span)
+      }
+      upstream.send(input.extracting(worker.output.upstreamBody))
+    }
+    if actions.contains(.sendToClient) { sendToClient(input) }
+    if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
+    if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
+    if actions.contains(.record) { record() }
+    if actions.contains(.openUpstream) { open(fresh: false) }
+    if actions.contains(.openFreshUpstream) { open(fresh: true) }
+    if actions.contains(.linger) { stream.shutdown() }
+    if actions.contains(.reset) { close(reset: true) } else if actions.contains(.close) { close() }
+  }
+
+  func sendToClient(_ input: Span<UInt8>) {
+    let staged = worker.output.toClient
+    let body = worker.output.clientBody
+    if body.isEmpty {
+      stream.write(staged.span)
+    } else if staged.isEmpty {
+      stream.write(input.extracting(body))
+    } else {
+      stream.write(staged.span, input.extracting(body))
+    }
+  }
+
+  /// Returns false when the credential could not be written: the machine has been told.
+  func sendHead(_ input: Span<UInt8>) -> Bool {
+    guard let upstream else { return true }
+    do throws(Denied) {
+      let body = worker.output.upstreamBody
+      let staged = worker.output.toUpstream
+      if staged.isEmpty {
+        try upstream.send(
+          head: worker.output.upstreamHead, grant: machine.exchange.grant, caller: machine.exchange.caller,
+          body: input.extracting(body), keyring: worker.generation.keyring)
+      } else {
+        try upstream.send(
+          head: worker.output.upstreamHead, grant: machine.exchange.grant, caller: machine.exchange.caller,
+          body: staged.span, keyring: worker.generation.keyring)
+        upstream.send(input.extracting(body))
+      }
+      return true
+    } catch {
+      failureDetail = error.description
+      worker.journal.denied(error, exchange: machine.exchange, generation: generation)
+      step { machine, output in machine.upstreamRefused(error.refusal, output: &output) }
+      return false
+    }
+  }
+}

@@ -1,0 +1,155 @@
+package import Configuration
+internal import Credentials
+package import Gateway
+internal import HTTP1
+internal import Policy
+internal import System
+internal import TLS
+
+/// A configuration that could not be used: every finding, in the order of the file.
+package struct LoadError: Error, Sendable {
+  package let diagnostics: [Diagnostic]
+}
+
+/// From a file to settings, the same for the daemon and for `bearerctl`.
+package enum ConfigurationLoader {
+  /// Where the configuration is looked for when nobody says.
+  package static var defaultFile: String {
+    if Users.currentUID < 1000 { return "/etc/bearerd/bearerd.yaml" }
+    if let base = ProcessEnvironment.value("XDG_CONFIG_HOME"), base.hasPrefix("/") {
+      return base + "/bearerd/bearerd.yaml"
+    }
+    return (ProcessEnvironment.value("HOME") ?? "") + "/.config/bearerd/bearerd.yaml"
+  }
+
+  /// Reads and checks; opens no secret.
+  package static func load(_ file: String) throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
+    let text: [UInt8]
+    do throws(SystemError) {
+      text = try FileReader.read(path: file, maximum: 1 << 20).bytes
+    } catch {
+      throw LoadError(diagnostics: [.about(file: file, "cannot be read: \(error)")])
+    }
+    switch ConfigurationReader.read(text: text, file: file, environment: .system) {
+    case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics)
+    case .success(let (settings, warnings)):
+      _ = try trustStores(of: settings)
+      return (settings, warnings)
+    }
+  }
+
+  /// The `ca_file`s, by path. An unreadable one is an error, never skipped.
+  static func trustStores(of settings: Settings) throws(LoadError) -> [String: TrustStore] {
+    var stores: [String: TrustStore] = [:]
+    for service in settings.rules.services {
+      guard let file = service.trust.caFile, stores[file] == nil else { continue }
+      do {
+        let pem = try FileReader.read(path: file, maximum: 4 << 20).bytes
+        stores[file] = try TrustStore(pem: pem, name: file)
+      } catch {
+        throw LoadError(
+          diagnostics: [.about(file: settings.file, "services.\(service.name).ca_file: \(file): \(error)")])
+      }
+    }
+    return stores
+  }
+
+  /// The keyring that the settings describe.
+  static func keyring(for settings: Settings) throws(Denied) -> Keyring {
+    let entries = zip(settings.rules.grants, settings.credentials).map { grant, credential in
+      Keyring.Entry(grant: grant, scheme: AuthScheme(credential.scheme))
+    }
+    return try Keyring(entries: entries, requireLockedMemory: settings.requireLockedMemory)
+  }
+
+  /// What the gateway decides by. `ports`: what each listener's TCP sockets are bound to.
+  package static func snapshot(of settings: Settings, generation: UInt64, ports: [[UInt16]]) -> Snapshot {
+    var limits = HeadLimits()
+    limits.headBytes = settings.limits.headBytes
+    limits.fields = settings.limits.fields
+    limits.targetBytes = settings.limits.targetBytes
+    var own: Set<String> = []
+    let admissions = settings.listeners.enumerated().map { index, listener in
+      let authorities = listener.authorities(ports: index < ports.count ? ports[index] : [])
+      own.formUnion(authorities ?? [])
+      return Admission(callers: listener.callers, authorities: authorities)
+    }
+    return Snapshot(
+      generation: generation, rules: settings.rules, admissions: admissions, headLimits: limits, ownAuthorities: own)
+  }
+}
+
+extension ListenerSettings {
+  /// What `Host` may say here; nil when it is not checked (unix sockets only).
+  package func authorities(ports: [UInt16]) -> [String]? {
+    var names = extraAuthorities
+    var hasTCP = false
+    for address in addresses {
+      switch address {
+      case .localhost(let port), .tcp(_, let port):
+        hasTCP = true
+        for port in port == 0 ? ports : [port] {
+          names += ["localhost:\(port)", "127.0.0.1:\(port)", "[::1]:\(port)"]
+        }
+      case .unix: break
+      }
+    }
+    return hasTCP ? names : nil
+  }
+}
+
+extension AuthScheme {
+  fileprivate init(_ scheme: CredentialSettings.Scheme) {
+    switch scheme {
+    case .bearer(let source): self = .bearer(SecretSource(source))
+    case .basic(let user, let password): self = .basic(user: FieldValue(user), password: SecretSource(password))
+    case .headers(let headers):
+      self = .headers(headers.map { HeaderTemplate(name: $0.name, prefix: $0.prefix, value: FieldValue($0.value)) })
+    }
+  }
+}
+
+extension SecretSource {
+  fileprivate init(_ source: CredentialSettings.Source) {
+    switch source {
+    case .file(let path): self = .file(path)
+    case .systemd(let name): self = .systemd(name)
+    case .env(let name): self = .env(name)
+    }
+  }
+}
+
+extension FieldValue {
+  fileprivate init(_ value: CredentialSettings.Value) {
+    switch value {
+    case .plain(let text): self = .plain(text)
+    case .secret(let source): self = .secret(SecretSource(source))
+    }
+  }
+}
+
+extension Diagnostic {
+  /// About the file as a whole.
+  static func about(file: String, _ message: String) -> Diagnostic {
+    Diagnostic(
+      severity: .error, file: file, line: 0, column: 0, length: 0, message: message, help: nil, sourceLine: nil)
+  }
+}
+
+extension ConfigurationReader.Environment {
+  /// This machine, as it is.
+  package static var system: Self {
+    Self(
+      uid: Users.currentUID,
+      now: Clock.now.seconds,
+      userID: { Users.uid(named: $0) },
+      groupMembers: { Users.gid(named: $0).map(Users.members(ofGroup:)) },
+      fileStatus: { path in
+        FileStatus(path: path).map { ($0.owner, $0.mode, $0.isRegular) }
+      },
+      readFile: { path in
+        do throws(SystemError) { return try FileReader.read(path: path, maximum: 4 << 20).bytes } catch { return nil }
+      },
+      hasIPv6: true)
+  }
+}

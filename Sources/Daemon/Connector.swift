@@ -1,0 +1,186 @@
+internal import EventLoop
+internal import Gateway
+internal import Policy
+
+/// Opens a session: name, permitted address, TCP with Happy Eyeballs (RFC 8305), TLS with its verdict.
+final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
+  /// Called once, on a later turn or at once: the session, or why there is none.
+  private var completion: ((Result<UpstreamSession, ConnectFailure>) -> Void)?
+  private let destination: Destination
+  private let timeouts: Timeouts
+  private unowned let worker: Worker
+  private var waiting: [SocketAddress] = []
+  private var attempts: [EventLoop.Stream] = []
+  private var session: UpstreamSession?
+  private var connectBy: UInt64 = 0
+  private var lastFailure: ConnectFailure?
+
+  /// RFC 8305 §5: Connection Attempt Delay.
+  private static let attemptDelay: UInt64 = 250
+
+  init(
+    destination: Destination, timeouts: Timeouts, worker: Worker,
+    completion: @escaping (Result<UpstreamSession, ConnectFailure>) -> Void
+  ) {
+    self.destination = destination
+    self.timeouts = timeouts
+    self.worker = worker
+    self.completion = completion
+  }
+
+  func start() {
+    connectBy = worker.loop.now + timeouts.connect
+    let origin = destination.upstream.origin
+    switch origin.host {
+    case .address(let address): race([SocketAddress(ip: address.bytes, port: origin.port)])
+    case .name(let name):
+      worker.deadlines.schedule(self, at: connectBy)
+      worker.resolver.resolve(name, port: origin.port) { [weak self] result in self?.resolved(result) }
+    }
+  }
+
+  /// Nobody waits any more.
+  func cancel() {
+    completion = nil
+    stop()
+    session?.close()
+    session = nil
+  }
+
+  // MARK: addresses
+
+  private func resolved(_ result: Result<[SocketAddress], UVError>) {
+    guard completion != nil, attempts.isEmpty, session == nil else { return }
+    switch result {
+    case .failure(let error): finish(.failure(ConnectFailure(.nameNotFound, error.description)))
+    case .success(let addresses):
+      let permitted = addresses.filter { address in
+        IPAddress(bytes: address.ip).map(destination.upstream.permits) ?? false
+      }
+      if permitted.isEmpty {
+        let seen = addresses.map(\.description).joined(separator: ", ")
+        finish(.failure(ConnectFailure(.addressForbidden, "resolved to \(seen)")))
+      } else {
+        race(Connector.interleave(permitted))
+      }
+    }
+  }
+
+  /// One family after the other, beginning with the one that the system prefers (RFC 8305 §4).
+  static func interleave(_ addresses: [SocketAddress]) -> [SocketAddress] {
+    guard let first = addresses.first else { return [] }
+    var preferred = addresses.filter { $0.ip.count == first.ip.count }[...]
+    var other = addresses.filter { $0.ip.count != first.ip.count }[...]
+    var result: [SocketAddress] = []
+    while !preferred.isEmpty || !other.isEmpty {
+      if let address = preferred.popFirst() { result.append(address) }
+      if let address = other.popFirst() { result.append(address) }
+    }
+    return result
+  }
+
+  // MARK: TCP
+
+  private func race(_ addresses: [SocketAddress]) {
+    waiting = addresses
+    attempt()
+  }
+
+  private func attempt() {
+    while !waiting.isEmpty {
+      let address = waiting.removeFirst()
+      do throws(UVError) {
+        attempts.append(try EventLoop.Stream(loop: worker.loop, connectingTo: address, delegate: self))
+        let next = waiting.isEmpty ? connectBy : min(connectBy, worker.loop.now + Connector.attemptDelay)
+        worker.deadlines.schedule(self, at: .max)
+        worker.deadlines.schedule(self, at: next)
+        return
+      } catch {
+        lastFailure = ConnectFailure(connect: error)
+      }
+    }
+    if attempts.isEmpty { finish(.failure(lastFailure ?? ConnectFailure(.connectionFailed, "no address"))) }
+  }
+
+  override func deadlinePassed() {
+    if worker.loop.now < connectBy, !waiting.isEmpty {
+      attempt()
+    } else if attempts.isEmpty {
+      finish(.failure(ConnectFailure(.nameTimeout, "no answer of the name server in time")))
+    } else {
+      finish(.failure(ConnectFailure(.connectionTimeout, "no answer to the connection attempt in time")))
+    }
+  }
+
+  func streamDidConnect(_ stream: EventLoop.Stream) {
+    attempts.removeAll { $0 === stream }
+    stop()
+    let session = UpstreamSession(stream: stream, destination: destination, worker: worker)
+    self.session = session
+    session.owner = self
+    session.begin(timeout: timeouts.handshake)
+  }
+
+  func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
+    attempts.removeAll { $0 === stream }
+    stream.close()
+    lastFailure = ConnectFailure(connect: error)
+    if !waiting.isEmpty || attempts.isEmpty { attempt() }
+  }
+
+  func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {}
+  func streamDidEnd(_ stream: EventLoop.Stream) {}
+  func streamDidDrain(_ stream: EventLoop.Stream) {}
+
+  // MARK: TLS
+
+  func sessionIsReady(_ session: UpstreamSession) {
+    self.session = nil
+    finish(.success(session))
+  }
+
+  func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) {
+    self.session = nil
+    finish(.failure(ConnectFailure(refusal, detail)))
+  }
+
+  func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
+    session.close()
+    self.session = nil
+    finish(.failure(ConnectFailure(.handshakeFailed, "closed during the handshake")))
+  }
+
+  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {}
+  func sessionDidDrain(_ session: UpstreamSession) {}
+
+  // MARK: the end
+
+  private func stop() {
+    worker.deadlines.cancel(self)
+    waiting = []
+    for stream in attempts { stream.close() }
+    attempts = []
+  }
+
+  private func finish(_ result: Result<UpstreamSession, ConnectFailure>) {
+    stop()
+    let completion = completion
+    self.completion = nil
+    completion?(result)
+  }
+}
+
+/// Why there is no session: what the client is told, and what the log says besides.
+struct ConnectFailure: Error {
+  let refusal: Refusal
+  let detail: String
+
+  init(_ refusal: Refusal, _ detail: String) {
+    self.refusal = refusal
+    self.detail = detail
+  }
+
+  init(connect error: UVError) {
+    self.init(error.isConnectionRefused ? .connectionRefused : .connectionFailed, error.description)
+  }
+}

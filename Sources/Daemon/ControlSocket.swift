@@ -1,0 +1,92 @@
+internal import Configuration
+internal import EventLoop
+internal import System
+
+/// Where `bearerctl` asks: a unix socket for root and the daemon's own user. One line in, the answer out, closed (T52).
+final class ControlSocket: ListenerDelegate, StreamDelegate {
+  private var listener: Listener?
+  private let reload: () -> Result<UInt64, StartError>
+  private var connections: [ObjectIdentifier: (stream: EventLoop.Stream, input: [UInt8])] = [:]
+  private static let maximumLine = 256
+
+  /// Without a place for the socket, or when it cannot be had, there is none, and the log says so.
+  init(settings: Settings, loop: Loop, journal: Journal, reload: @escaping () -> Result<UInt64, StartError>) {
+    self.reload = reload
+    guard let path = settings.controlSocket ?? ControlPath.standard else { return }
+    do {
+      let descriptor = try UnixSocket.listen(path: path, mode: 0o600, group: nil, backlog: 16)
+      listener = try Listener(loop: loop, adopting: descriptor, isUnix: true)
+      listener?.delegate = self
+      try listener?.start()
+      journal.event(.notice, "control", ("address", "unix:\(path)"))
+    } catch {
+      journal.event(.warning, "no-control-socket", ("path", path), ("detail", "\(error)"))
+    }
+  }
+
+  func close() {
+    listener?.close()
+    listener = nil
+    for connection in connections.values { connection.stream.close() }
+    connections = [:]
+  }
+
+  func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
+    let uid = CallerIdentity.ofPeer(descriptor: stream.descriptor)
+    guard uid == 0 || uid == Users.currentUID, connections.count < 16 else { return stream.close() }
+    connections[ObjectIdentifier(stream)] = (stream, [])
+    stream.delegate = self
+    stream.startReading()
+  }
+
+  func listener(_ listener: Listener, didFail error: UVError) { listener.resume() }
+
+  func streamDidConnect(_ stream: EventLoop.Stream) {}
+
+  func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
+    guard var connection = connections[ObjectIdentifier(stream)] else { return }
+    for index in bytes.indices { connection.input.append(bytes[index]) }
+    connections[ObjectIdentifier(stream)] = connection
+    if let end = connection.input.firstIndex(of: UInt8(ascii: "\n")) {
+      answer(String(decoding: connection.input[..<end], as: UTF8.self), on: stream)
+    } else if connection.input.count > ControlSocket.maximumLine {
+      finish(stream, "error\nThe request is too long.\n")
+    }
+  }
+
+  private func answer(_ command: String, on stream: EventLoop.Stream) {
+    switch command {
+    case "reload":
+      switch reload() {
+      case .success(let generation): finish(stream, "ok\n\(generation)\n")
+      case .failure(let error): finish(stream, "error\n\(error)\n")
+      }
+    default: finish(stream, "error\nThis daemon does not know that request.\n")
+    }
+  }
+
+  private func finish(_ stream: EventLoop.Stream, _ text: String) {
+    connections[ObjectIdentifier(stream)] = nil
+    stream.write(Array(text.utf8).span)
+    stream.closeAfterFlush()
+  }
+
+  func streamDidEnd(_ stream: EventLoop.Stream) { drop(stream) }
+  func streamDidDrain(_ stream: EventLoop.Stream) {}
+  func stream(_ stream: EventLoop.Stream, didFail error: UVError) { drop(stream) }
+
+  private func drop(_ stream: EventLoop.Stream) {
+    connections[ObjectIdentifier(stream)] = nil
+    stream.close()
+  }
+}
+
+/// Where the control socket is when the configuration does not say.
+package enum ControlPath {
+  /// `$RUNTIME_DIRECTORY` (systemd), else `$XDG_RUNTIME_DIR/bearerd`, else `/run/bearerd` for a system daemon; nil: nowhere.
+  package static var standard: String? {
+    if let directory = ProcessEnvironment.value("RUNTIME_DIRECTORY") { return directory + "/control.sock" }
+    if Users.currentUID < 1000 { return "/run/bearerd/control.sock" }
+    return ProcessEnvironment.value("XDG_RUNTIME_DIR").map { $0 + "/bearerd-control.sock" }
+  }
+}

@@ -1,0 +1,124 @@
+internal import EventLoop
+
+/// Something that has to happen by a certain time.
+class Timed {
+  /// Milliseconds of the loop's clock; `.max`: never. Moving it later costs nothing.
+  fileprivate(set) var dueAt = UInt64.max
+  fileprivate var heapTime = UInt64.max
+  fileprivate var heapIndex = -1
+
+  init() {}
+
+  /// The time has come. It is no longer scheduled.
+  func deadlinePassed() {}
+}
+
+/// All deadlines of a worker on one libuv timer, so that an idle daemon sleeps.
+///
+/// A heap with lazy entries: an owner whose deadline moves later (each request moves one) is only looked at again when its
+/// earlier time comes.
+final class DeadlineQueue {
+  private var heap: [Timed] = []
+  private var armedFor = UInt64.max
+  private var timer: Timer?
+  private unowned let loop: Loop
+
+  init(loop: Loop) {
+    self.loop = loop
+    timer = Timer(loop: loop) { [unowned self] in fire() }
+  }
+
+  func schedule(_ owner: Timed, at time: UInt64) {
+    owner.dueAt = time
+    if owner.heapIndex >= 0, owner.heapTime <= time { return }
+    if time == .max { return }
+    owner.heapTime = time
+    if owner.heapIndex < 0 {
+      owner.heapIndex = heap.count
+      heap.append(owner)
+    }
+    siftUp(owner.heapIndex)
+    arm()
+  }
+
+  func cancel(_ owner: Timed) {
+    owner.dueAt = .max
+    guard owner.heapIndex >= 0 else { return }
+    remove(at: owner.heapIndex)
+  }
+
+  func close() {
+    timer?.close()
+    timer = nil
+    for owner in heap { owner.heapIndex = -1 }
+    heap.removeAll()
+  }
+
+  private func fire() {
+    armedFor = .max
+    let now = loop.now
+    while let owner = heap.first, owner.heapTime <= now {
+      if owner.dueAt == .max {
+        remove(at: 0)
+      } else if owner.dueAt > now {
+        owner.heapTime = owner.dueAt
+        siftDown(0)
+      } else {
+        remove(at: 0)
+        owner.dueAt = .max
+        owner.deadlinePassed()
+      }
+    }
+    arm()
+  }
+
+  private func arm() {
+    guard let first = heap.first, first.heapTime < armedFor else { return }
+    armedFor = first.heapTime
+    let now = loop.now
+    timer?.start(after: armedFor > now ? armedFor - now : 0)
+  }
+
+  private func remove(at index: Int) {
+    let owner = heap[index]
+    let last = heap.removeLast()
+    if last !== owner {
+      heap[index] = last
+      last.heapIndex = index
+      siftDown(index)
+      siftUp(last.heapIndex)
+    }
+    owner.heapIndex = -1
+    owner.heapTime = .max
+  }
+
+  private func siftUp(_ start: Int) {
+    var index = start
+    while index > 0 {
+      let parent = (index - 1) / 2
+      if heap[parent].heapTime <= heap[index].heapTime { return }
+      swap(parent, index)
+      index = parent
+    }
+  }
+
+  private func siftDown(_ start: Int) {
+    var index = start
+    while true {
+      var least = index
+      for child in [2 * index + 1, 2 * index + 2]
+      where child < heap.count && heap[child].heapTime < heap[least].heapTime {
+        least = child
+      }
+      if least == index { return }
+      swap(least, index)
+      index = least
+    }
+  }
+
+  private func swap(_ a: Int, _ b: Int) {
+    heap.swapAt(a, b)
+    heap[a].heapIndex = a
+    heap[b].heapIndex = b
+  }
+}

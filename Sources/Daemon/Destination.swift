@@ -1,0 +1,42 @@
+internal import Policy
+internal import TLS
+
+/// The sessions of one identity: same origin, trust, pins, credential and generation. Its idle ones serve the next request of
+/// that identity and of no other (T25).
+final class Destination {
+  let upstream: Upstream
+  /// nil: plain HTTP to a loopback address, which has no door for secrets.
+  let context: ClientContext?
+  let generation: UInt64
+  private(set) var idle: [UpstreamSession] = []
+  /// A newer generation is current: nothing is kept any more.
+  private(set) var isRetired = false
+
+  init(upstream: Upstream, context: ClientContext?, generation: UInt64) {
+    self.upstream = upstream
+    self.context = context
+    self.generation = generation
+  }
+
+  /// The one that was used last: the others grow old and go.
+  func takeIdle() -> UpstreamSession? { idle.popLast() }
+
+  /// - Returns: false when it is not kept: the caller closes it.
+  func keep(_ session: UpstreamSession, limit: Int) -> Bool {
+    guard !isRetired, idle.count < limit else { return false }
+    idle.append(session)
+    return true
+  }
+
+  func forget(_ session: UpstreamSession) {
+    if let index = idle.lastIndex(where: { $0 === session }) { idle.remove(at: index) }
+  }
+
+  func retire() {
+    isRetired = true
+    context?.forgetSessions()
+    let sessions = idle
+    idle = []
+    for session in sessions { session.close() }
+  }
+}

@@ -1,0 +1,59 @@
+internal import Configuration
+internal import Credentials
+internal import Gateway
+internal import Policy
+internal import TLS
+
+/// Everything that one reading of the configuration brought into being. A reload makes a new one; requests that were
+/// authorised under the old one finish with it.
+final class Generation {
+  let settings: Settings
+  let snapshot: Snapshot
+  let keyring: Keyring
+  private let trust: SystemTrust
+  private let stores: [String: TrustStore]
+  /// By service, then by credential: few per service, so a short list is the fastest map.
+  private var destinations: [[(credential: CredentialChoice, destination: Destination)]]
+  private var destinationsByIdentity: [SessionIdentity: Destination] = [:]
+
+  init(
+    settings: Settings, snapshot: Snapshot, keyring: Keyring, stores: [String: TrustStore], trust: SystemTrust
+  ) {
+    self.settings = settings
+    self.snapshot = snapshot
+    self.keyring = keyring
+    self.stores = stores
+    self.trust = trust
+    destinations = Array(repeating: [], count: snapshot.rules.services.count)
+  }
+
+  /// Where the sessions of a route are. Services with the same identity share one.
+  func destination(of route: Route) throws(TLSError) -> Destination {
+    for entry in destinations[route.service] where entry.credential == route.credential { return entry.destination }
+    let made = try makeDestination(of: route)
+    destinations[route.service].append((route.credential, made))
+    return made
+  }
+
+  var allDestinations: [Destination] { Array(destinationsByIdentity.values) + plainDestinations }
+  private var plainDestinations: [Destination] = []
+
+  private func makeDestination(of route: Route) throws(TLSError) -> Destination {
+    let service = snapshot.rules.services[route.service]
+    guard service.upstream.origin.scheme == .https else {
+      let made = Destination(upstream: service.upstream, context: nil, generation: snapshot.generation)
+      plainDestinations.append(made)
+      return made
+    }
+    let store: TrustStore
+    if let file = service.trust.caFile, let loaded = stores[file] { store = loaded } else { store = try trust.get() }
+    let identity = SessionIdentity(
+      origin: service.upstream.origin, trust: service.trust, trustFingerprint: store.fingerprint,
+      grant: snapshot.rules.grant(of: route)?.name, generation: snapshot.generation)
+    if let known = destinationsByIdentity[identity], known.upstream == service.upstream { return known }
+    let context = try ClientContext(identity: identity, store: store)
+    let made = Destination(upstream: service.upstream, context: context, generation: snapshot.generation)
+    destinationsByIdentity[identity] = made
+    return made
+  }
+}

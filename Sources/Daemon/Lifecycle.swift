@@ -1,0 +1,43 @@
+internal import EventLoop
+internal import System
+
+/// Signals, the watchdog, and the deadline of a drain.
+final class Lifecycle {
+  private let loop: Loop
+  private var signals: [SignalSource] = []
+  private var watchdog: Timer?
+  private var drain: Timer?
+
+  /// SIGHUP reloads; SIGTERM and SIGINT stop (a second one at once).
+  init(loop: Loop, reload: @escaping () -> Void, stop: @escaping () -> Void) throws(StartError) {
+    self.loop = loop
+    do throws(UVError) {
+      signals = [
+        try SignalSource(loop: loop, signal: 1, onSignal: reload),
+        try SignalSource(loop: loop, signal: 2, onSignal: stop),
+        try SignalSource(loop: loop, signal: 15, onSignal: stop),
+      ]
+    } catch {
+      throw .system(error.description)
+    }
+    if let interval = ServiceManager.watchdogInterval {
+      // Twice as often as asked for: a loop that hangs misses it, one that is busy does not.
+      watchdog = Timer(loop: loop) { ServiceManager.notify("WATCHDOG=1") }
+      watchdog?.start(after: interval / 2, repeatEvery: max(1, interval / 2))
+    }
+  }
+
+  func startDrain(limit: UInt64, onLimit: @escaping () -> Void) {
+    drain = Timer(loop: loop, onFire: onLimit)
+    drain?.start(after: limit)
+  }
+
+  func close() {
+    for signal in signals { signal.close() }
+    signals = []
+    watchdog?.close()
+    drain?.close()
+    watchdog = nil
+    drain = nil
+  }
+}

@@ -1,0 +1,52 @@
+internal import System
+
+/// What `bearerd` does with its command line. Ends the process.
+package enum Program {
+  private static let usage = """
+    usage: bearerd [--config FILE]
+
+    Runs the gateway in the foreground until SIGTERM. SIGHUP reloads the configuration.
+
+      --config FILE   the configuration; default \(ConfigurationLoader.defaultFile)
+      --version       print the version
+      --help          print this
+
+    To check a configuration, ask what it decides, or see a demonstration: bearerctl --help
+
+    """
+
+  /// Exit codes: 0 it was stopped, 2 usage or configuration, 71 the system said no (sysexits EX_OSERR).
+  package static func run(arguments: [String]) -> Never {
+    ProcessHardening.apply()
+    var file = ConfigurationLoader.defaultFile
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      switch argument {
+      case "--config", "-c":
+        guard let value = rest.popFirst() else { fail("--config wants the name of a file\n\n\(usage)", code: 2) }
+        file = value
+      case "--version":
+        StandardOutput.print("bearerd \(Version.text)\n")
+        Process.exit(0)
+      case "--help", "-h":
+        StandardOutput.print(usage)
+        Process.exit(0)
+      default: fail("unknown argument \(argument)\n\n\(usage)", code: 2)
+      }
+    }
+    do throws(StartError) {
+      try Server(file: file).run()
+    } catch {
+      switch error {
+      case .configuration: fail("\(error)\n", code: 2)
+      case .system: fail("bearerd: \(error)\n", code: 71)
+      }
+    }
+    Process.exit(0)
+  }
+
+  private static func fail(_ text: String, code: Int32) -> Never {
+    _ = StandardError.write(Array(text.utf8))
+    Process.exit(code)
+  }
+}

@@ -1,0 +1,191 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import System
+internal import TLS
+
+/// The daemon as a whole: one worker, its listeners, and what starts, reloads and ends them.
+package final class Server {
+  private let file: String
+  private let loop: Loop
+  private let worker: Worker
+  private let journal: Journal
+  private let trust: SystemTrust
+  private var slots: [ListenerSlot]
+  private var lifecycle: Lifecycle?
+  private var watch: SecretWatch?
+  private var control: ControlSocket?
+
+  /// Reads the configuration and opens every listener; nothing is served before `run`.
+  package init(file: String) throws(StartError) {
+    self.file = file
+    journal = Journal(hasPriorities: ServiceManager.isJournalStream)
+    trust = SystemTrust()
+    let settings = try Server.load(file, journal: journal)
+    do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
+    var sockets: [ListenerSockets] = []
+    for listener in settings.listeners { sockets.append(try ListenerSockets(listener, loop: loop)) }
+    let generation = try Server.generation(settings, number: 1, ports: sockets.map(\.ports), trust: trust)
+    let worker = Worker(loop: loop, journal: journal, generation: generation)
+    self.worker = worker
+    slots = sockets.enumerated().map { ListenerSlot($1, index: $0, worker: worker) }
+    worker.listen(on: slots)
+  }
+
+  /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over.
+  package func run() throws(StartError) {
+    worker.generation.keyring.report(to: journal, of: worker.generation)
+    watch = SecretWatch(worker: worker)
+    watch?.follow(worker.generation)
+    control = ControlSocket(settings: worker.generation.settings, loop: loop, journal: journal) { [unowned self] in
+      reload()
+    }
+    lifecycle = try Lifecycle(
+      loop: loop, reload: { [unowned self] in _ = reload() }, stop: { [unowned self] in stop() })
+    do throws(UVError) {
+      for slot in slots { try slot.start() }
+    } catch {
+      throw .system(error.description)
+    }
+    for slot in slots { announce(slot) }
+    journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
+    ServiceManager.notify("READY=1\nSTATUS=serving, generation 1")
+    loop.run()
+    journal.flush()
+  }
+
+  // MARK: reload
+
+  /// Validated whole, then swapped; or nothing changes and the reason is said.
+  private func reload() -> Result<UInt64, StartError> {
+    ServiceManager.notify("RELOADING=1")
+    let number = worker.generation.snapshot.generation + 1
+    do throws(StartError) {
+      let settings = try Server.load(file, journal: journal)
+      trust.forget()
+      let new = try slots(for: settings)
+      let generation: Generation
+      do throws(StartError) {
+        generation = try Server.generation(settings, number: number, ports: new.map(\.ports), trust: trust)
+      } catch {
+        for slot in new where !slots.contains(where: { $0 === slot }) { slot.close() }
+        throw error
+      }
+      let added = new.filter { slot in !slots.contains { $0 === slot } }
+      slots = new
+      for (index, slot) in new.enumerated() { slot.index = index }
+      worker.adopt(generation, listeners: new)
+      do throws(UVError) {
+        for slot in added { try slot.start() }
+      } catch {
+        journal.event(.error, "listen-failed", ("detail", error.description))
+      }
+      for slot in added { announce(slot) }
+      generation.keyring.report(to: journal, of: generation)
+      watch?.follow(generation)
+      journal.event(.notice, "reloaded", ("generation", String(number)))
+      ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
+      return .success(number)
+    } catch {
+      journal.event(
+        .error, "reload-failed", ("detail", error.description), ("still", "generation \(number - 1)"))
+      ServiceManager.notify("READY=1\nSTATUS=reload failed, still serving generation \(number - 1)")
+      return .failure(error)
+    }
+  }
+
+  /// Listeners that stay as they are keep their sockets.
+  private func slots(for settings: Settings) throws(StartError) -> [ListenerSlot] {
+    var result: [ListenerSlot] = []
+    do throws(StartError) {
+      for (index, listener) in settings.listeners.enumerated() {
+        let kept = slots.first { $0.name == listener.name && $0.addresses == listener.addresses }
+        if let kept {
+          result.append(kept)
+        } else {
+          result.append(ListenerSlot(try ListenerSockets(listener, loop: loop), index: index, worker: worker))
+        }
+      }
+      return result
+    } catch {
+      for slot in result where !slots.contains(where: { $0 === slot }) { slot.close() }
+      throw error
+    }
+  }
+
+  // MARK: the end
+
+  private func stop() {
+    guard !worker.isDraining else { return finish() }
+    ServiceManager.notify("STOPPING=1")
+    journal.event(.notice, "stopping", ("connections", String(worker.sessionCount)))
+    lifecycle?.startDrain(limit: worker.generation.settings.limits.drain) { [unowned self] in finish() }
+    worker.onDrained = { [unowned self] in finish() }
+    worker.drain()
+  }
+
+  private func finish() {
+    worker.onDrained = nil
+    journal.event(.notice, "stopped", ("cut", String(worker.sessionCount)))
+    worker.close()
+    control?.close()
+    watch?.close()
+    lifecycle?.close()
+    loop.stop()
+  }
+
+  // MARK: making a generation
+
+  private static func load(_ file: String, journal: Journal) throws(StartError) -> Settings {
+    do throws(LoadError) {
+      let loaded = try ConfigurationLoader.load(file)
+      for finding in loaded.findings where finding.severity == .warning {
+        journal.event(
+          .warning, "configuration", ("line", String(finding.line)), ("detail", finding.message))
+      }
+      return loaded.settings
+    } catch {
+      throw .configuration(error.diagnostics)
+    }
+  }
+
+  private static func generation(
+    _ settings: Settings, number: UInt64, ports: [[UInt16]], trust: SystemTrust
+  ) throws(StartError) -> Generation {
+    let stores: [String: TrustStore]
+    let keyring: Keyring
+    do throws(LoadError) {
+      stores = try ConfigurationLoader.trustStores(of: settings)
+    } catch {
+      throw .configuration(error.diagnostics)
+    }
+    do throws(Denied) {
+      keyring = try ConfigurationLoader.keyring(for: settings)
+    } catch {
+      throw .system(error.description)
+    }
+    let snapshot = ConfigurationLoader.snapshot(of: settings, generation: number, ports: ports)
+    return Generation(settings: settings, snapshot: snapshot, keyring: keyring, stores: stores, trust: trust)
+  }
+
+  private func announce(_ slot: ListenerSlot) {
+    for address in slot.descriptions {
+      journal.event(.notice, "listening", ("listener", slot.name), ("address", address))
+    }
+  }
+}
+
+/// The system's certificates: read when first asked for, and again after a reload.
+final class SystemTrust {
+  private var store: TrustStore?
+
+  func get() throws(TLSError) -> TrustStore {
+    if let store { return store }
+    let loaded = try TrustStore.system()
+    store = loaded
+    return loaded
+  }
+
+  func forget() { store = nil }
+}

@@ -1,0 +1,242 @@
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import Policy
+internal import System
+internal import TLS
+
+/// Who hears of a session while it is being made, and while it carries an exchange.
+protocol UpstreamSessionOwner: AnyObject {
+  func sessionIsReady(_ session: UpstreamSession)
+  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>)
+  /// Nothing more will come; `isClean` if the upstream said so.
+  func sessionEnded(_ session: UpstreamSession, isClean: Bool)
+  func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String)
+  /// Everything queued has gone to the kernel.
+  func sessionDidDrain(_ session: UpstreamSession)
+}
+
+/// One connection to an upstream: a TCP stream with TLS above it, or without for a plain loopback upstream.
+final class UpstreamSession: Timed, StreamDelegate {
+  let destination: Destination
+  let stream: EventLoop.Stream
+  weak var owner: (any UpstreamSessionOwner)?
+  private unowned let worker: Worker
+  private var handshake: Handshake?
+  private var verified: VerifiedSession?
+  private(set) var isClosed = false
+  private var isReading = false
+  /// The upstream has said that it is done.
+  private var isEnding = false
+  private var writeFailed = false
+  /// When it became idle, for the log of a stale one.
+  private(set) var exchanges = 0
+
+  /// `stream` is connected.
+  init(stream: EventLoop.Stream, destination: Destination, worker: Worker) {
+    self.stream = stream
+    self.destination = destination
+    self.worker = worker
+    super.init()
+    stream.delegate = self
+  }
+
+  // MARK: making it
+
+  /// TLS, if it is asked for; the owner hears how it went.
+  func begin(timeout: UInt64) {
+    setReading(true)
+    guard let context = destination.context else {
+      owner?.sessionIsReady(self)
+      return
+    }
+    worker.deadlines.schedule(self, at: worker.loop.now + timeout)
+    do throws(TLSError) {
+      handshake = try context.handshake(sink: StreamSink(stream))
+    } catch {
+      return fail(error)
+    }
+    let nothing: [UInt8] = []
+    advance(nothing.span)
+  }
+
+  override func deadlinePassed() {
+    if handshake != nil {
+      fail(.handshakeTimeout, detail: "no end of the handshake")
+    } else {
+      // Idle for too long.
+      destination.forget(self)
+      close()
+    }
+  }
+
+  private func advance(_ input: Span<UInt8>) {
+    do throws(TLSError) {
+      guard try handshake!.advance(input) == .finished else { return }
+      worker.deadlines.cancel(self)
+      guard let finished = handshake.take() else { return }
+      let session = try finished.verified(now: Clock.now.seconds)
+      if let remark = session.proof.remark {
+        worker.journal.event(.warning, "pin", ("upstream", destination.upstream.origin.description), ("detail", remark))
+      }
+      worker.countHandshake(isResumed: session.proof.isResumed)
+      verified = consume session
+    } catch {
+      return fail(error)
+    }
+    owner?.sessionIsReady(self)
+  }
+
+  // MARK: using it
+
+  /// The head with the credential of `grant`, or with none; then what of the body fits in the same record.
+  func send(head: [UInt8], grant: Int?, caller: Caller?, body: Span<UInt8>, keyring: Keyring) throws(Denied) {
+    exchanges += 1
+    if let grant {
+      guard verified != nil, let caller else { throw Denied.noProof }
+      try keyring.authorize(grant: grant, head: head.span, body: body, caller: caller, over: &verified!)
+    } else {
+      var bytes = head
+      bytes.append(contentsOf: [13, 10])
+      bytes.append(addingCapacity: body.count) { output in
+        for index in body.indices { output.append(body[index]) }
+      }
+      send(bytes.span)
+    }
+  }
+
+  func send(_ bytes: Span<UInt8>) {
+    guard !isClosed, !writeFailed, bytes.count > 0 else { return }
+    if verified != nil {
+      do throws(TLSError) { try verified!.write(bytes) } catch { writeFailed = true }
+    } else if destination.context == nil {
+      stream.write(bytes)
+    }
+  }
+
+  var queuedBytes: Int { stream.queuedBytes }
+
+  func setReading(_ wanted: Bool) {
+    guard wanted != isReading, !isClosed else { return }
+    isReading = wanted
+    if wanted { stream.startReading() } else { stream.stopReading() }
+  }
+
+  /// Back to the others of its identity, or closed if it is of no further use.
+  func release() {
+    owner = nil
+    if isEnding || isClosed || writeFailed || stream.queuedBytes > 0 || !destination.keep(self, limit: worker.idleLimit)
+    {
+      return close()
+    }
+    setReading(true)
+    worker.deadlines.schedule(self, at: worker.loop.now + worker.upstreamIdleTime)
+  }
+
+  /// Taken from the idle ones.
+  func taken(by owner: any UpstreamSessionOwner) {
+    self.owner = owner
+    worker.deadlines.schedule(self, at: .max)
+  }
+
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    owner = nil
+    worker.deadlines.cancel(self)
+    if verified != nil { verified!.close() }
+    verified = nil
+    handshake = nil
+    stream.close()
+  }
+
+  // MARK: what the stream says
+
+  func streamDidConnect(_ stream: EventLoop.Stream) {}
+
+  func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
+    if handshake != nil { return advance(bytes) }
+    guard verified != nil else {
+      if let owner { owner.session(self, didReceive: bytes) } else { discard() }
+      return
+    }
+    worker.plaintext.removeAll(keepingCapacity: true)
+    do throws(TLSError) {
+      if try verified!.decrypt(bytes, into: &worker.plaintext) == .closed { isEnding = true }
+    } catch {
+      return fail(.upstreamClosed, detail: error.description)
+    }
+    let plaintext = worker.plaintext
+    if !plaintext.isEmpty {
+      guard let owner else { return discard() }
+      owner.session(self, didReceive: plaintext.span)
+    }
+    if isEnding, !isClosed { end(isClean: true) }
+  }
+
+  func streamDidEnd(_ stream: EventLoop.Stream) {
+    if handshake != nil {
+      fail(handshake!.inputEnded())
+    } else {
+      // Without TLS the end of the stream is all that there is to say.
+      end(isClean: destination.context == nil)
+    }
+  }
+
+  func streamDidDrain(_ stream: EventLoop.Stream) { owner?.sessionDidDrain(self) }
+
+  func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
+    if handshake != nil { return fail(.handshakeFailed, detail: error.description) }
+    fail(.upstreamClosed, detail: error.description)
+  }
+
+  // MARK: its end
+
+  /// Bytes that nobody asked for (T26), or the end of an idle session.
+  private func discard() {
+    destination.forget(self)
+    close()
+  }
+
+  private func end(isClean: Bool) {
+    isEnding = true
+    guard let owner else { return discard() }
+    owner.sessionEnded(self, isClean: isClean)
+  }
+
+  private func fail(_ error: TLSError) { fail(error.kind.refusal, detail: error.description) }
+
+  private func fail(_ refusal: Refusal, detail: String) {
+    let owner = owner
+    destination.forget(self)
+    close()
+    owner?.session(self, didFail: refusal, detail: detail)
+  }
+}
+
+/// Ciphertext on its way to the socket.
+private final class StreamSink: CiphertextSink {
+  private let stream: EventLoop.Stream
+
+  init(_ stream: EventLoop.Stream) {
+    self.stream = stream
+    super.init()
+  }
+
+  override func send(_ ciphertext: Span<UInt8>) { stream.write(ciphertext) }
+}
+
+extension TLSError.Kind {
+  /// The row of our table for what TLS found.
+  var refusal: Refusal {
+    switch self {
+    case .certificateInvalid: .certificateInvalid
+    case .certificateExpired: .certificateExpired
+    case .hostnameMismatch: .hostnameMismatch
+    case .pinMismatch: .pinMismatch
+    case .pinsExpired: .pinsExpired
+    case .handshakeFailed, .closed: .handshakeFailed
+    case .internalError: .internalError
+    }
+  }
+}

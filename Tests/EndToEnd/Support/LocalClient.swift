@@ -1,0 +1,160 @@
+import Foundation
+
+/// An app as the daemon sees it: a plain socket, so that every byte is the test's own.
+final class LocalClient {
+  private let descriptor: Int32
+  private var buffer: [UInt8] = []
+  /// Everything that ever came, for the canary.
+  private(set) var received: [UInt8] = []
+
+  init(port: UInt16, family: Int32 = AF_INET) throws {
+    descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+    var result: Int32
+    if family == AF_INET {
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      result = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+    } else {
+      var address = sockaddr_in6()
+      address.sin6_family = sa_family_t(AF_INET6)
+      address.sin6_port = port.bigEndian
+      address.sin6_addr = in6addr_loopback
+      result = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+        }
+      }
+    }
+    guard result == 0 else { throw TestFailure("connect: \(String(cString: strerror(errno)))") }
+    limitTime()
+  }
+
+  init(unix path: String) throws {
+    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard result == 0 else { throw TestFailure("connect: \(String(cString: strerror(errno)))") }
+    limitTime()
+  }
+
+  deinit { close(descriptor) }
+
+  private func limitTime() {
+    var limit = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+  func send(_ bytes: [UInt8]) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let sent = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue)) }
+      guard sent > 0 else { throw TestFailure("send: \(String(cString: strerror(errno)))") }
+      rest = rest.dropFirst(sent)
+    }
+  }
+
+  func shutdownSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  /// Closes with a reset.
+  func abort() {
+    var linger = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+    shutdown(descriptor, Int32(SHUT_RDWR))
+  }
+
+  struct Response {
+    var status: Int
+    var head: String
+    var body: [UInt8]
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The values of a field, in order.
+    func values(_ name: String) -> [String] {
+      head.components(separatedBy: "\r\n").dropFirst().compactMap { line in
+        guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else { return nil }
+        return line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+      }
+    }
+  }
+
+  /// The next answer, whole; interim ones are answers too. `isHead`: it has no body whatever its fields say.
+  func response(isHead: Bool = false) throws -> Response {
+    while buffer.firstRange(of: Array("\r\n\r\n".utf8)) == nil { try more() }
+    let end = buffer.firstRange(of: Array("\r\n\r\n".utf8))!
+    let head = String(decoding: buffer[..<end.lowerBound], as: UTF8.self)
+    buffer.removeSubrange(..<end.upperBound)
+    guard let status = Int(head.split(separator: " ").dropFirst().first ?? "") else {
+      throw TestFailure("no status: \(head)")
+    }
+    var response = Response(status: status, head: head, body: [])
+    if isHead || status < 200 || status == 204 || status == 304 { return response }
+    if let length = response.values("Content-Length").first.flatMap(Int.init) {
+      while buffer.count < length { try more() }
+      response.body = Array(buffer[..<length])
+      buffer.removeSubrange(..<length)
+    } else if response.values("Transfer-Encoding").contains("chunked") {
+      response.body = try chunkedBody()
+    } else {
+      while try fill() {}
+      response.body = buffer
+      buffer = []
+    }
+    return response
+  }
+
+  private func chunkedBody() throws -> [UInt8] {
+    var body: [UInt8] = []
+    while true {
+      let line = try line()
+      guard let size = Int(line.prefix { $0 != ";" }, radix: 16) else { throw TestFailure("bad chunk size \(line)") }
+      while buffer.count < size + 2 { try more() }
+      if size == 0 {
+        while try !self.line().isEmpty {}
+        return body
+      }
+      body += buffer[..<size]
+      buffer.removeSubrange(..<(size + 2))
+    }
+  }
+
+  private func line() throws -> String {
+    while buffer.firstRange(of: Array("\r\n".utf8)) == nil { try more() }
+    let end = buffer.firstRange(of: Array("\r\n".utf8))!
+    defer { buffer.removeSubrange(..<end.upperBound) }
+    return String(decoding: buffer[..<end.lowerBound], as: UTF8.self)
+  }
+
+  /// Whether the daemon has closed and nothing more came.
+  func isAtEnd() throws -> Bool { buffer.isEmpty ? try !fill() : false }
+
+  private func more() throws {
+    guard try fill() else {
+      throw TestFailure("closed in the middle of an answer: \(String(decoding: buffer, as: UTF8.self))")
+    }
+  }
+
+  /// False at the end.
+  private func fill() throws -> Bool {
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    let count = recv(descriptor, &chunk, chunk.count, 0)
+    guard count >= 0 else { throw TestFailure("recv: \(String(cString: strerror(errno)))") }
+    buffer += chunk[..<count]
+    received += chunk[..<count]
+    return count > 0
+  }
+}

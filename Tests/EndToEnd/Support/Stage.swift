@@ -1,0 +1,143 @@
+import DemoUpstream
+import Foundation
+import Testing
+
+/// What most promises need: a CA, a recording TLS upstream, a secret that must stand nowhere else, and a directory.
+final class Stage {
+  let scratch: Scratch
+  let ca: Certificate
+  let leaf: Certificate
+  let backup: Certificate
+  let upstream: UpstreamServer
+  /// The secret of the credential `canary`.
+  let canary: String
+  private var clients: [LocalClient] = []
+  private(set) var daemon: RunningDaemon?
+
+  init(
+    options: UpstreamServer.Options = .init(),
+    handler: (@Sendable (UpstreamConnection) -> Void)? = nil
+  ) throws {
+    scratch = try Scratch()
+    var caOptions = Certificate.Options()
+    caOptions.commonName = "test CA"
+    caOptions.isCA = true
+    ca = try Certificate(caOptions)
+    leaf = try Self.leaf(issuer: ca)
+    backup = try Self.leaf(issuer: ca)
+    canary = "CANARY-" + (0..<24).map { _ in String("abcdefghijkmnpqrstuvwxyz23456789".randomElement()!) }.joined()
+    upstream = try UpstreamServer(
+      chain: [leaf], options: options,
+      handler: handler ?? UpstreamServer.recordingHTTP(response: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"))
+    try scratch.write("ca.pem", ca.pem)
+    try scratch.write("canary.token", canary + "\n")
+  }
+
+  static func leaf(issuer: Certificate, names: [String] = ["localhost"]) throws -> Certificate {
+    var options = Certificate.Options()
+    options.commonName = "upstream"
+    options.dnsNames = names
+    options.ipAddresses = ["127.0.0.1", "::1"]
+    return try Certificate(options, issuer: issuer)
+  }
+
+  var origin: String { "https://localhost:\(upstream.port)" }
+
+  /// One service `api` at `/api/` with the credential `canary`; `service` and `credential` are lines that are added, with
+  /// their indentation.
+  func configuration(
+    service: String = "", credential: String = "bearer: { file: canary.token }", pins: [String]? = nil,
+    listener: String = "address: localhost:0", more: String = "", services: String = ""
+  ) -> String {
+    let pins = pins ?? [leaf.pin, backup.pin]
+    return """
+      listeners:
+        main:
+          \(listener)
+          allow_users: [\(getuid())]
+      credentials:
+        canary:
+          origins: ["\(origin)"]
+          \(credential)
+      services:
+        api:
+          upstream: \(origin)/base/
+          ca_file: ca.pem
+          pins: [\(pins.joined(separator: ", "))]
+          credential: canary
+      \(service.split(separator: "\n").map { "    " + $0 }.joined(separator: "\n"))
+      \(services)
+      \(more)
+      """
+  }
+
+  @discardableResult
+  func start(_ configuration: String? = nil, environment: [String: String] = [:]) throws -> RunningDaemon {
+    let file = try scratch.write("bearerd.yaml", configuration ?? self.configuration(), mode: 0o644)
+    let daemon = try RunningDaemon(configuration: file, environment: environment)
+    self.daemon = daemon
+    return daemon
+  }
+
+  /// A new client of the daemon's listener.
+  func client(_ listener: String = "main") throws -> LocalClient {
+    let client = try LocalClient(port: daemon!.port(listener))
+    clients.append(client)
+    return client
+  }
+
+  /// One request on a connection of its own.
+  func request(_ head: String, body: String = "") throws -> LocalClient.Response {
+    let client = try client()
+    let port = try daemon!.port()
+    try client.send(head.replacingOccurrences(of: "HOST", with: "localhost:\(port)") + body)
+    return try client.response(isHead: head.hasPrefix("HEAD"))
+  }
+
+  func get(_ path: String = "/api/x", fields: String = "") throws -> LocalClient.Response {
+    try request("GET \(path) HTTP/1.1\r\nHost: HOST\r\n\(fields)\r\n")
+  }
+
+  /// What the upstream got, as text.
+  var recorded: String {
+    upstream.records.map { String(decoding: $0.bytes, as: UTF8.self) }.joined(separator: "\n--\n")
+  }
+
+  /// The two assertions that end every test: the canary stands only in the upstream's recording, in the one expected field;
+  /// and in no encoding anywhere else.
+  /// - Parameter times: how often the upstream must have got it.
+  func assertCanary(
+    times: Int, as line: String? = nil, secret: String? = nil, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let secret = secret ?? canary
+    let expected = line ?? "Authorization: Bearer \(secret)\r\n"
+    let seen = recorded
+    #expect(occurrences(of: expected, in: seen) == times, "in the expected field", sourceLocation: sourceLocation)
+    if expected.contains(secret) {
+      #expect(occurrences(of: secret, in: seen) == times, "anywhere at the upstream", sourceLocation: sourceLocation)
+    }
+    let elsewhere = clients.map { String(decoding: $0.received, as: UTF8.self) } + [daemon?.logText ?? ""]
+    for form in Self.encodings(of: secret) {
+      for text in elsewhere {
+        #expect(!text.contains(form), "the secret came out as \(form)", sourceLocation: sourceLocation)
+      }
+    }
+  }
+
+  /// Raw, base64 at its three alignments, percent-escaped.
+  static func encodings(of secret: String) -> [String] {
+    let bytes = Array(secret.utf8)
+    var forms = [secret, secret.utf8.map { "%" + String($0, radix: 16, uppercase: true) }.joined()]
+    for offset in 0..<3 {
+      let padded = Data(repeating: 0, count: offset) + Data(bytes)
+      let encoded = padded.base64EncodedString()
+      // What does not depend on the neighbours.
+      forms.append(String(encoded.dropFirst(offset == 0 ? 0 : 4).dropLast(4)))
+    }
+    return forms
+  }
+
+  private func occurrences(of needle: String, in text: String) -> Int {
+    text.components(separatedBy: needle).count - 1
+  }
+}
