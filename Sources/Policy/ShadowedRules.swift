@@ -4,7 +4,7 @@ internal import HTTP1
 package struct ShadowedRule: Sendable, Equatable {
   package let service: Int
   package let rule: Int
-  /// The earlier rules that cover it.
+  /// Earlier rules that together cover it. Still others may come before them and win for some requests.
   package let by: [Int]
   /// `GET`
   package let witnessMethod: String
