@@ -3,8 +3,8 @@
 enum Coverage {
   /// States of the product, after which the question is left open.
   private static let maximumNodes = 20_000
-  /// Steps of single patterns: the same for time, some tenths of a second.
-  private static let maximumSteps = 500_000
+  /// Steps of single patterns for one question: the same for time, below a tenth of a second.
+  private static let maximumSteps = 200_000
 
   private struct Node: Hashable {
     let rule: PatternAutomaton.States
@@ -19,12 +19,14 @@ enum Coverage {
 
   /// The patterns (by index in `earlier`) that match first, one or another, whatever `pattern` matches; nil when a path is
   /// left, or when it was not found out.
-  static func find(of pattern: URLPattern, by earlier: [URLPattern]) -> Set<Int>? {
+  ///
+  /// `budget` is what all questions together may still cost, in steps.
+  static func find(of pattern: URLPattern, by earlier: [URLPattern], budget: inout Int) -> Set<Int>? {
     let rule = PatternAutomaton(pattern)
     let others = earlier.map(PatternAutomaton.init)
     let alphabet = alphabet(of: [pattern] + earlier)
     var used: Set<Int> = []
-    var steps = 0
+    let floor = max(budget - maximumSteps, 0)
     let start = Node(rule: rule.start, earlier: others.map(\.start))
     var seen: Set<Node> = [start]
     var queue = [start]
@@ -44,7 +46,7 @@ enum Coverage {
       for symbol in rule.expected(node.rule) ?? alphabet {
         let next = rule.step(node.rule, on: symbol)
         if next.isEmpty { continue }
-        steps += others.count + 1
+        budget -= others.count + 1
         let child = Node(
           rule: next,
           earlier: others.indices.map {
@@ -52,7 +54,7 @@ enum Coverage {
           })
         if seen.insert(child).inserted { queue.append(child) }
       }
-      if seen.count > maximumNodes || steps > maximumSteps { return nil }
+      if seen.count > maximumNodes || budget < floor { return nil }
     }
     return used
   }
