@@ -41,7 +41,7 @@ struct RequestLine: Sendable {
       if bytes[end] == Byte.lineFeed { throw MessageError(.bareLineFeed) }
       throw MessageError(bytes[end] == Byte.carriageReturn ? .badRequestLine : .badMethod)
     }
-    method = end <= 8 ? Method(word) : .other
+    method = Method(word)
     methodRange = 0..<end
     position = end &+ 1
     return true
@@ -190,7 +190,10 @@ extension Version {
 }
 
 extension Method {
-  /// - Parameter word: a name of at most eight bytes, the last one lowest. Methods are case-sensitive (RFC 9110 §9.1).
+  /// Methods are case-sensitive (RFC 9110 §9.1).
+  ///
+  /// - Parameter word: the last eight bytes of the name, the last one lowest. All that are known here are shorter, so
+  ///   that no long name ends like one.
   fileprivate init(_ word: UInt64) {
     switch word {
     case 0x47_4554: self = .get

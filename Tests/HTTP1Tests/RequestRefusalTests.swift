@@ -72,6 +72,8 @@ struct RequestRefusalTests {
     Row(.badTarget, "OPTIONS *?a HTTP/1.1\r\nHost: a\r\n\r\n"),
     Row(.badTarget, "GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n"),
     Row(.badTarget, "GET http:/a HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Row(.badTarget, "GET http:/abc/ HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Row(.badTarget, "GET http:abc/ HTTP/1.1\r\nHost: a\r\n\r\n"),
     Row(.badTarget, "GET http: HTTP/1.1\r\nHost: a\r\n\r\n"),
     Row(.badTarget, "GET http HTTP/1.1\r\nHost: a\r\n\r\n"),
     Row(.badTarget, "GET httpss://a/ HTTP/1.1\r\nHost: a\r\n\r\n"),
