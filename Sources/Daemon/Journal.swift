@@ -168,7 +168,8 @@ final class Journal {
   private func field(_ name: String, _ value: Int) { field(name, UInt64(max(0, value))) }
 
   private func text(_ name: String, _ bytes: [UInt8], _ range: Range<Int>) {
-    guard !range.isEmpty else { return }
+    // Of a head that was never whole the ranges may be of what was not kept.
+    guard !range.isEmpty, range.lowerBound >= 0, range.upperBound <= bytes.count else { return }
     key(name)
     var isPlain = true
     for index in range where !Journal.isPlain(bytes[index]) { isPlain = false }
