@@ -71,6 +71,6 @@ let package = Package(
     tests("TLSTests", ["TLS", "Policy", "DemoUpstream"]),
     tests("CredentialsTests", ["Credentials", "TLS", "Policy", "DemoUpstream", "System"]),
     tests("LayeringTests", []),
-    tests("EndToEnd", ["DemoUpstream"]),
+    tests("EndToEnd", ["DemoUpstream", "bearerd"]),
   ]
 )

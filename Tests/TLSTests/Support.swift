@@ -49,7 +49,7 @@ func pinning(_ certificates: Certificate..., mode: PinPolicy.Mode = .enforce, ex
 
 func pinning(_ pins: [String], mode: PinPolicy.Mode = .enforce, expires: Int64? = nil) throws -> PinPolicy {
   var policy = PinPolicy()
-  policy.pins = try pins.map { try Pin(parsing: $0) }
+  policy.pins = try pins.map { try Pin(parsing: String($0.dropFirst("sha256/".count))) }
   policy.mode = mode
   policy.expires = expires
   return policy

@@ -1,0 +1,68 @@
+/// One credential of the keyring: its lines, ready to be written, and how fresh they are.
+final class CredentialSlot {
+  let entry: Keyring.Entry
+  /// nil: not available.
+  private(set) var lines: Secret?
+  private(set) var generation: UInt64 = 0
+  private(set) var problem: String?
+  /// Where a change can change it.
+  private(set) var directories: Set<String> = []
+
+  init(_ entry: Keyring.Entry) {
+    self.entry = entry
+  }
+
+  /// Reads and renders anew. True when what would be written has changed.
+  ///
+  /// A value that is unusable leaves the last good one in place, and the problem says so: half-written files are more
+  /// common than revocations. A file that is gone takes the value with it.
+  func load(_ reader: SecretReader) -> Bool {
+    // Before reading: a change between the two is noticed
+    directories = watched()
+    do throws(SecretProblem) {
+      let fresh = try FieldLines(reader: reader).render(entry.scheme)
+      problem = nil
+      if isCurrent(fresh) { return false }
+      lines = consume fresh
+      generation &+= 1
+      return true
+    } catch {
+      guard hasLines, !error.isMissing else {
+        problem = error.sentence
+        let hadLines = hasLines
+        lines = nil
+        return hadLines
+      }
+      problem = "\(error.sentence) (the value read before is still in use)"
+      return false
+    }
+  }
+
+  var hasLines: Bool {
+    switch lines {
+    case .some: true
+    case .none: false
+    }
+  }
+
+  private func isCurrent(_ fresh: borrowing Secret) -> Bool {
+    switch lines {
+    case .some(let lines): lines.isEqual(to: fresh)
+    case .none: false
+    }
+  }
+
+  private func watched() -> Set<String> {
+    var found: Set<String> = []
+    for source in entry.scheme.sources {
+      switch source {
+      case .file(let path): found.formUnion(watchedDirectories(of: path))
+      case .systemd(let name):
+        guard let file = try? SecretFile.ofUnit(name) else { continue }
+        found.formUnion(watchedDirectories(of: file.path))
+      case .env: continue
+      }
+    }
+    return found
+  }
+}

@@ -1,0 +1,33 @@
+package import TLS
+
+/// Why the door stayed shut. A plain connection to a loopback address, or any other session without proof, is of another
+/// type: `authorize` does not accept it.
+package struct Denied: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Reason: Sendable, Equatable {
+    /// The secret is missing, empty or unusable; `detail` says which source and what to do, never a byte of it.
+    case unavailable
+    case originNotGranted
+    case callerNotGranted
+    case pinsNotMatched
+    case wrongSession
+    case unknownGrant
+    case sessionFailed(TLSError)
+  }
+
+  package let reason: Reason
+  package let detail: String
+
+  package init(reason: Reason, detail: String) {
+    self.reason = reason
+    self.detail = detail
+  }
+
+  package var description: String { detail }
+}
+
+extension Denied {
+  /// A session of a type that has no door for secrets was asked to carry one.
+  package static var noProof: Denied {
+    Denied(reason: .wrongSession, detail: "the connection proves nothing about who is at its other end")
+  }
+}

@@ -1,0 +1,118 @@
+internal import System
+package import Policy
+package import TLS
+
+extension Keyring {
+  /// The door. Writes the staged head (a complete head but for the closing CRLF), the credential's fields, CRLF, and
+  /// `body`, in one TLS record where they fit; if and only if the grant names the session's origin and this caller, and the
+  /// session's proof is what the grant demands.
+  ///
+  /// Nothing is sent unless everything holds. `sessionFailed`: the connection is of no use any more.
+  package func authorize(
+    grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, over session: inout VerifiedSession
+  ) throws(Denied) {
+    guard index >= 0, index < slots.count else {
+      throw Denied(reason: .unknownGrant, detail: "there is no such credential")
+    }
+    let slot = slots[index]
+    try check(slot.entry.grant, caller: caller, proof: session.proof)
+    guard endsBeforeClosing(head) else {
+      let detail = "the staged head does not end before its closing CRLF"
+      throw Denied(reason: .sessionFailed(TLSError(kind: .internalError, detail: detail)), detail: detail)
+    }
+    switch slot.lines {
+    case .none:
+      throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
+    case .some(let lines):
+      do throws(TLSError) {
+        try write(head, lines, body, to: &session)
+      } catch {
+        throw Denied(reason: .sessionFailed(error), detail: error.description)
+      }
+    }
+  }
+
+  private func check(_ grant: Grant, caller: Caller, proof: SessionProof) throws(Denied) {
+    let origin = proof.identity.origin
+    guard origin.scheme == .https, grant.names(origin) else {
+      throw Denied(reason: .originNotGranted, detail: "credential \(grant.name) may not go to \(origin)")
+    }
+    guard proof.identity.grant == grant.name else {
+      throw Denied(
+        reason: .wrongSession, detail: "the session to \(origin) was not opened for credential \(grant.name)")
+    }
+    guard grant.callers?.admits(caller) ?? true else {
+      throw Denied(reason: .callerNotGranted, detail: "credential \(grant.name) is not for uid \(caller.uid)")
+    }
+    guard satisfies(proof.pins, proof.identity.trust.pinning) else {
+      throw Denied(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")
+    }
+  }
+
+  private func satisfies(_ verdict: SessionProof.PinVerdict, _ pinning: PinPolicy) -> Bool {
+    switch verdict {
+    case .matched: true
+    case .none: pinning.pins.isEmpty
+    case .reported: pinning.mode == .report
+    }
+  }
+
+  /// Fields that were added after an empty line would be a body.
+  private func endsBeforeClosing(_ head: Span<UInt8>) -> Bool {
+    let count = head.count
+    guard count >= 4, head[count - 2] == 0x0D, head[count - 1] == 0x0A else { return false }
+    return head[count - 4] != 0x0D || head[count - 3] != 0x0A
+  }
+
+  private func write(
+    _ head: Span<UInt8>, _ lines: borrowing Secret, _ body: Span<UInt8>, to session: inout VerifiedSession
+  ) throws(TLSError) {
+    var stage = Stage(memory: staging.bytes)
+    defer { stage.wipe() }
+    try head.withUnsafeBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
+    try lines.withBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
+    try stage.appendLineBreak(session: &session)
+    try body.withUnsafeBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
+    try stage.flush(session: &session)
+  }
+}
+
+/// Gathers pieces into records.
+private struct Stage {
+  let memory: UnsafeMutableRawBufferPointer
+  private var used = 0
+  private var most = 0
+
+  init(memory: UnsafeMutableRawBufferPointer) {
+    self.memory = memory
+  }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer, session: inout VerifiedSession) throws(TLSError) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = min(rest.count, memory.count - used)
+      UnsafeMutableRawBufferPointer(rebasing: memory[used...]).copyMemory(
+        from: UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
+      used += count
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+      if used == memory.count { try flush(session: &session) }
+    }
+  }
+
+  mutating func appendLineBreak(session: inout VerifiedSession) throws(TLSError) {
+    let bytes: (UInt8, UInt8) = (0x0D, 0x0A)
+    try withUnsafeBytes(of: bytes) { (bytes) throws(TLSError) in try append(bytes, session: &session) }
+  }
+
+  mutating func flush(session: inout VerifiedSession) throws(TLSError) {
+    most = max(most, used)
+    let bytes = UnsafeRawBufferPointer(rebasing: memory[..<used])
+    used = 0
+    try session.write(bytes)
+  }
+
+  /// What was ever in it.
+  mutating func wipe() {
+    Credentials.wipe(UnsafeMutableRawBufferPointer(rebasing: memory[..<max(most, used)]))
+  }
+}

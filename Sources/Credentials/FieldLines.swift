@@ -1,0 +1,104 @@
+internal import System
+
+/// A credential's field lines, complete with CRLF, ready to be copied into a request's head.
+struct FieldLines {
+  let reader: SecretReader
+
+  func render(_ scheme: AuthScheme) throws(SecretProblem) -> Secret {
+    do {
+      return try lines(scheme)
+    } catch let problem as SecretProblem {
+      throw problem
+    } catch let error as SystemError {
+      throw SecretProblem("there is no memory for secrets: \(error)")
+    } catch {
+      throw SecretProblem("the credential cannot be prepared")
+    }
+  }
+
+  private func lines(_ scheme: AuthScheme) throws -> Secret {
+    var lines = try Secret(capacity: 256, in: reader.arena)
+    switch scheme {
+    case .bearer(let source):
+      let token = try reader.read(source)
+      try token.withBytes { try checkToken($0, name: source.name) }
+      try appendLine("Authorization", prefix: "Bearer ", token, to: &lines)
+    case .basic(let user, let password):
+      try lines.append("Authorization: Basic ")
+      let pair = try pair(user: user, password: password)
+      try pair.withBytes { try appendBase64($0, to: &lines) }
+      try lines.append("\r\n")
+    case .headers(let templates):
+      for template in templates {
+        try checkFieldName(template.name)
+        let value = try self.value(template.value)
+        try value.withBytes { try checkFieldValue($0, name: template.value.name(in: template)) }
+        try checkPrefix(template)
+        try appendLine(template.name, prefix: template.prefix, value, to: &lines)
+      }
+    }
+    return lines
+  }
+
+  private func value(_ value: FieldValue) throws -> Secret {
+    switch value {
+    case .secret(let source): return try reader.read(source)
+    case .plain(let text):
+      var secret = try Secret(capacity: text.utf8.count, in: reader.arena)
+      try secret.append(text)
+      return secret
+    }
+  }
+
+  /// RFC 7617 section 2: user-id and password, both UTF-8 without control characters, the user-id without a colon.
+  private func pair(user: FieldValue, password source: SecretSource) throws -> Secret {
+    let userName: String =
+      switch user {
+      case .plain: "the user"
+      case .secret(let source): source.name
+      }
+    let user = try value(user)
+    try user.withBytes { try checkText($0, name: userName) }
+    guard user.withBytes({ !$0.contains(UInt8(ascii: ":")) }) else {
+      throw SecretProblem("\(userName) has a colon in it: a Basic user name cannot (RFC 7617)")
+    }
+    let password = try reader.read(source)
+    try password.withBytes { try checkText($0, name: source.name) }
+
+    var pair = try Secret(capacity: user.count + 1 + password.count, in: reader.arena)
+    try user.withBytes { try pair.append($0) }
+    try pair.append(UInt8(ascii: ":"))
+    try password.withBytes { try pair.append($0) }
+    return pair
+  }
+
+  private func appendLine(
+    _ name: String, prefix: String, _ value: borrowing Secret, to lines: inout Secret
+  ) throws(SystemError) {
+    try lines.append(name)
+    try lines.append(": ")
+    try lines.append(prefix)
+    try value.withBytes { (bytes) throws(SystemError) in try lines.append(bytes) }
+    try lines.append("\r\n")
+  }
+}
+
+extension SecretSource {
+  /// For sentences.
+  var name: String {
+    switch self {
+    case .file(let path): path
+    case .systemd(let name): "the systemd credential \(name)"
+    case .env(let name): "the environment variable \(name)"
+    }
+  }
+}
+
+extension FieldValue {
+  fileprivate func name(in template: HeaderTemplate) -> String {
+    switch self {
+    case .plain: "the value of \(template.name)"
+    case .secret(let source): source.name
+    }
+  }
+}

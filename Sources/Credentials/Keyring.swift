@@ -1,0 +1,77 @@
+package import Policy
+internal import System
+
+/// All credentials of one configuration: the only holder of secrets, and the only door (`authorize`).
+package final class Keyring {
+  package struct Entry: Sendable {
+    package let grant: Grant
+    package let scheme: AuthScheme
+
+    package init(grant: Grant, scheme: AuthScheme) {
+      self.grant = grant
+      self.scheme = scheme
+    }
+  }
+
+  package struct Status: Sendable, Equatable {
+    /// Counts up each time the secret's bytes change; 0: never loaded.
+    package let generation: UInt64
+    /// nil: fine; else why it is not available, or not renewed (one sentence with what to do).
+    package let problem: String?
+  }
+
+  let slots: [CredentialSlot]
+  /// Where a request and its credential meet on their way into TLS; zero except during `authorize`.
+  let staging: LockedMemory
+  private let reader: SecretReader
+
+  /// Reads every source. Missing secrets are no error: see `status`.
+  package init(entries: [Entry], requireLockedMemory: Bool) throws(Denied) {
+    do {
+      staging = try LockedMemory(byteCount: Self.stagingSize)
+    } catch {
+      throw Denied(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
+    }
+    reader = SecretReader(arena: SecretArena())
+    slots = entries.map { CredentialSlot($0) }
+    for slot in slots { _ = slot.load(reader) }
+    guard isLocked || !requireLockedMemory else {
+      throw Denied(
+        reason: .unavailable,
+        detail:
+          "the system refuses to lock memory: raise LimitMEMLOCK= of the unit, or set require_locked_memory: false")
+    }
+  }
+
+  /// One TLS record's plaintext (RFC 8446 section 5.1).
+  static let stagingSize = 16_384
+
+  package var grantCount: Int { slots.count }
+
+  package func status(ofGrant index: Int) -> Status {
+    guard slots.indices.contains(index) else { return Status(generation: 0, problem: "there is no such credential") }
+    return Status(generation: slots[index].generation, problem: slots[index].problem)
+  }
+
+  /// Whether there is something to write. False: `status` says why, and nothing may be sent.
+  package func isAvailable(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].hasLines }
+
+  /// Counts up each time the secret's bytes change; 0: never loaded.
+  package func generation(ofGrant index: Int) -> UInt64 { slots.indices.contains(index) ? slots[index].generation : 0 }
+
+  /// False when memory could not be locked.
+  package var isLocked: Bool { staging.isLocked && reader.arena.isLocked }
+
+  /// Directories to watch for changed secret files, sorted. Ask again after each `reload`: links may lead elsewhere then.
+  package var directories: [String] {
+    slots.reduce(into: Set()) { $0.formUnion($1.directories) }.sorted()
+  }
+
+  /// Reads again the secrets whose files are in these directories. Keeps the last good value when a new one is unusable
+  /// (and says so in `status.problem`); a deleted file makes it unavailable. Returns indices of grants that changed.
+  package func reload(directories: Set<String>) -> [Int] {
+    slots.indices.filter { index in
+      !slots[index].directories.isDisjoint(with: directories) && slots[index].load(reader)
+    }
+  }
+}

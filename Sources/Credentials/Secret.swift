@@ -1,0 +1,71 @@
+internal import Glibc
+internal import System
+
+/// Bytes in locked memory, wiped when it ends. Move-only: the compiler refuses to print, box, copy or collect it, and
+/// outside of this module nothing of it can be read.
+package struct Secret: ~Copyable {
+  private let arena: SecretArena
+  private var block: SecretArena.Block
+  private var used = 0
+
+  /// Empty, with room.
+  init(capacity: Int, in arena: SecretArena) throws(SystemError) {
+    block = try arena.allocate(byteCount: capacity)
+    self.arena = arena
+  }
+
+  deinit { arena.release(block) }
+
+  var count: Int { used }
+
+  /// Borrowed for the call. Copy them into locked memory or a VerifiedSession, and nowhere else.
+  borrowing func withBytes<Result: ~Copyable, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(UnsafeRawBufferPointer(rebasing: block.bytes[..<used]))
+  }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    try makeRoom(for: bytes.count)
+    UnsafeMutableRawBufferPointer(rebasing: block.bytes[used...]).copyMemory(from: bytes)
+    used += bytes.count
+  }
+
+  mutating func append(_ byte: UInt8) throws(SystemError) {
+    try makeRoom(for: 1)
+    block.bytes[used] = byte
+    used += 1
+  }
+
+  /// For text of a configuration, which is no secret.
+  mutating func append(_ text: String) throws(SystemError) {
+    for byte in text.utf8 { try append(byte) }
+  }
+
+  /// The old place is wiped.
+  private mutating func makeRoom(for count: Int) throws(SystemError) {
+    guard block.bytes.count - used < count else { return }
+    let larger = try arena.allocate(byteCount: max(used + count, 2 * block.bytes.count))
+    larger.bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes[..<used]))
+    arena.release(block)
+    block = larger
+  }
+
+  /// Takes as long for equal bytes as for others of the same length.
+  borrowing func isEqual(to other: borrowing Secret) -> Bool {
+    withBytes { mine in
+      other.withBytes { theirs in
+        guard mine.count == theirs.count else { return false }
+        var difference: UInt8 = 0
+        for index in mine.indices { difference |= mine[index] ^ theirs[index] }
+        return difference == 0
+      }
+    }
+  }
+}
+
+/// Zeroes; the compiler cannot leave it out.
+func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
+  guard let start = bytes.baseAddress else { return }
+  explicit_bzero(start, bytes.count)
+}

@@ -1,0 +1,83 @@
+internal import Glibc
+internal import System
+
+/// A secret in a file: who may own it, who may read it, how large it may be.
+struct SecretFile {
+  let path: String
+  /// Its name, when systemd put it there: its ways with modes are its own.
+  let unitCredential: String?
+
+  private static let maximumSize = 65_536
+
+  /// Below $CREDENTIALS_DIRECTORY.
+  static func ofUnit(_ name: String) throws(SecretProblem) -> SecretFile {
+    guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(UInt8(ascii: "/")) else {
+      throw SecretProblem("\(name) is no name of a systemd credential", isMissing: true)
+    }
+    guard let directory = unitDirectory else { throw missingUnitCredential(name) }
+    return SecretFile(path: "\(directory)/\(name)", unitCredential: name)
+  }
+
+  static var unitDirectory: String? {
+    guard let value = getenv("CREDENTIALS_DIRECTORY"), value.pointee != 0 else { return nil }
+    return String(cString: value)
+  }
+
+  func read(in arena: SecretArena) throws(SecretProblem) -> Secret {
+    let scratch: LockedMemory
+    do { scratch = try LockedMemory(byteCount: Self.maximumSize) } catch { throw SecretProblem(error, reading: path) }
+    defer { scratch.wipe() }
+    let (count, status) = try content(into: scratch)
+    try checkAccess(status)
+    return try secretContent(UnsafeRawBufferPointer(rebasing: scratch.bytes[..<count]), name: path, in: arena)
+  }
+
+  private func content(into scratch: LockedMemory) throws(SecretProblem) -> (count: Int, status: FileStatus) {
+    do {
+      return try FileReader.read(path: path, into: scratch)
+    } catch {
+      switch error.errno {
+      case ENOENT, ENOTDIR:
+        if let unitCredential { throw Self.missingUnitCredential(unitCredential) }
+        throw SecretProblem(
+          "\(path) does not exist: write the secret into it, then chmod 0600 \(path)", isMissing: true)
+      case EFBIG: throw SecretProblem("\(path) is larger than 64 KiB: that is no secret")
+      case EINVAL: throw SecretProblem("\(path) is not a regular file")
+      case EAGAIN: throw SecretProblem("\(path) changed while it was read: write another file and rename it")
+      case EACCES:
+        throw SecretProblem("\(path) may not be read by uid \(Users.currentUID): chown \(Users.currentUID) \(path)")
+      default: throw SecretProblem(error, reading: path)
+      }
+    }
+  }
+
+  /// Nobody else may read it, and nobody else may have written it (T44).
+  private func checkAccess(_ status: FileStatus) throws(SecretProblem) {
+    guard status.owner == 0 || status.owner == Users.currentUID else {
+      throw SecretProblem(
+        "\(path) belongs to uid \(status.owner), who could change it: chown root \(path), or uid \(Users.currentUID)")
+    }
+    // systemd grants us access by an ACL, whose mask looks like a group's bits
+    let groupMayRead = unitCredential != nil || (status.owner == 0 && isOurs(group: status.group))
+    let forbidden: UInt32 = groupMayRead ? 0o037 : 0o077
+    guard status.mode & forbidden == 0 else {
+      let mode = String(status.mode, radix: 8)
+      let wanted = groupMayRead ? "0640" : "0600"
+      throw SecretProblem("\(path) is open to others (mode 0\(mode)): chmod \(wanted) \(path)")
+    }
+  }
+
+  private func isOurs(group: UInt32) -> Bool {
+    if group == getegid() { return true }
+    let count = getgroups(0, nil)
+    guard count > 0 else { return false }
+    var groups = [gid_t](repeating: 0, count: Int(count))
+    return getgroups(count, &groups) > 0 && groups.contains(group)
+  }
+
+  private static func missingUnitCredential(_ name: String) -> SecretProblem {
+    SecretProblem(
+      "systemd passed no credential \(name): add LoadCredential=\(name):/path/to/the/secret to the unit, and restart it",
+      isMissing: true)
+  }
+}

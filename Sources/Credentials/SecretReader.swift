@@ -1,0 +1,69 @@
+internal import Glibc
+internal import System
+
+/// Why a source gives no secret: a sentence with what to do, never a byte of the secret.
+struct SecretProblem: Error {
+  let sentence: String
+  /// Nothing is there (any more), so that an earlier value ends too. Otherwise what is there is unusable, and an earlier
+  /// value stays (T44).
+  var isMissing = false
+
+  init(_ sentence: String, isMissing: Bool = false) {
+    self.sentence = sentence
+    self.isMissing = isMissing
+  }
+
+  init(_ error: SystemError, reading name: String) {
+    self.init("\(name) cannot be read: \(error)")
+  }
+}
+
+/// Reads sources into secrets. Not one byte passes through an Array or a String.
+struct SecretReader {
+  let arena: SecretArena
+
+  /// Without one closing line break. Never empty.
+  func read(_ source: SecretSource) throws(SecretProblem) -> Secret {
+    switch source {
+    case .env(let name): return try readEnvironment(name)
+    case .file(let path): return try SecretFile(path: path, unitCredential: nil).read(in: arena)
+    case .systemd(let name): return try SecretFile.ofUnit(name).read(in: arena)
+    }
+  }
+
+  private func readEnvironment(_ name: String) throws(SecretProblem) -> Secret {
+    var secret: Secret
+    do {
+      secret = try Secret(capacity: 256, in: arena)
+    } catch {
+      throw SecretProblem(error, reading: SecretSource.env(name).name)
+    }
+    guard try EnvironmentSecrets.ofProcess.append(name, to: &secret) else {
+      throw SecretProblem("the environment variable \(name) is not set", isMissing: true)
+    }
+    return secret
+  }
+}
+
+/// What every source has in common: one closing `\n` or `\r\n` goes, a byte order mark and emptiness are refused (T43).
+func secretContent(
+  _ bytes: UnsafeRawBufferPointer, name: String, in arena: SecretArena
+) throws(SecretProblem) -> Secret {
+  var bytes = bytes
+  if bytes.last == UInt8(ascii: "\n") {
+    bytes = UnsafeRawBufferPointer(rebasing: bytes.dropLast())
+    if bytes.last == UInt8(ascii: "\r") { bytes = UnsafeRawBufferPointer(rebasing: bytes.dropLast()) }
+  }
+  guard !bytes.isEmpty else { throw SecretProblem("\(name) is empty: write the secret into it") }
+  let marks: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xFE, 0xFF], [0xFF, 0xFE]]
+  guard !marks.contains(where: { bytes.starts(with: $0) }) else {
+    throw SecretProblem("\(name) begins with a byte order mark: save it as plain text")
+  }
+  do {
+    var secret = try Secret(capacity: bytes.count, in: arena)
+    try secret.append(bytes)
+    return secret
+  } catch {
+    throw SecretProblem(error, reading: name)
+  }
+}

@@ -1,0 +1,154 @@
+import Credentials
+import DemoUpstream
+import Policy
+import Testing
+
+/// What goes out for each scheme, and what never does (T43).
+@Suite struct FieldTests {
+  let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  private let start = "GET / HTTP/1.1\r\nHost: upstream.test\r\n"
+
+  @Test(arguments: [
+    ("t0k", "t0k"), ("a|b:c~!", "a|b:c~!"), ("t0k\n", "t0k"), ("t0k\r\n", "t0k"),
+    ("mF_9.B5f-4.1JqM==", "mF_9.B5f-4.1JqM=="),
+  ]) func `A bearer token, without one closing line break`(file: String, token: String) throws {
+    let path = try scratch.write("token", file)
+    #expect(try sent(keyring(.bearer(.file(path)))) == start + "Authorization: Bearer \(token)\r\n\r\n")
+  }
+
+  @Test(arguments: [
+    ("Aladdin", "open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test", "123£", "dGVzdDoxMjPCow=="),
+    ("user", "p@ss:w/ord", "dXNlcjpwQHNzOncvb3Jk"), ("", "pw", "OnB3"), ("ü", "ß", "w7w6w58="),
+    ("u", " p ", "dTogcCA="),
+    ("u", "a%40b", "dTphJTQwYg=="), ("u", "😀", "dTrwn5iA"),
+  ]) func `Basic, as in RFC 7617`(user: String, password: String, encoded: String) throws {
+    let path = try scratch.write("password", password + "\n")
+    let keyring = try keyring(.basic(user: .plain(user), password: .file(path)))
+    #expect(keyring.status(ofGrant: 0).problem == nil)
+    #expect(try sent(keyring) == start + "Authorization: Basic \(encoded)\r\n\r\n")
+    let userPath = try scratch.write("user", user)
+    guard !user.isEmpty else { return }
+    let other = try CredentialsTests.keyring(.basic(user: .secret(.file(userPath)), password: .file(path)))
+    #expect(try sent(other) == start + "Authorization: Basic \(encoded)\r\n\r\n")
+  }
+
+  @Test(arguments: [(47, 64), (48, 64), (49, 68), (96, 128), (97, 132), (144, 192), (145, 196), (4096, 5464)])
+  func `Basic of any length is one line`(length: Int, encodedLength: Int) throws {
+    let path = try scratch.write("password", String(repeating: "x", count: length - 2))
+    let text = try sent(keyring(.basic(user: .plain("u"), password: .file(path))))
+    let line = try #require(text.split(separator: "\r\n").last)
+    #expect(line.utf8.count == "Authorization: Basic ".utf8.count + encodedLength)
+    #expect(text.hasSuffix("\r\n\r\n"))
+  }
+
+  @Test func `Several fields, with prefixes and plain text`() throws {
+    let path = try scratch.write("search.token", "s3cret \u{2}".dropLast(2) + "\n")
+    let keyring = try keyring(
+      .headers([
+        HeaderTemplate(name: "Authorization", prefix: "Bot ", value: .secret(.file(path))),
+        HeaderTemplate(name: "X-Organization", prefix: "", value: .plain("acme corp\tltd")),
+      ]))
+    #expect(
+      try sent(keyring) == start + "Authorization: Bot s3cret\r\nX-Organization: acme corp\tltd\r\n\r\n")
+  }
+
+  struct Bad: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let content: [UInt8]
+    /// In the sentence.
+    var says = ""
+    var isBadBearer = true
+    var isBadBasic = true
+    var isBadHeader = true
+  }
+
+  static let bad: [Bad] = [
+    Bad(testDescription: "empty", content: [], says: "is empty"),
+    Bad(testDescription: "only a line break", content: [10], says: "is empty"),
+    Bad(testDescription: "a second line", content: Array("CANARY\r\nX: y".utf8), says: ""),
+    Bad(testDescription: "a bare LF", content: Array("CANARY\nX: y".utf8)),
+    Bad(testDescription: "a bare CR", content: Array("CANARY\rX: y".utf8)),
+    Bad(testDescription: "two closing line breaks", content: Array("CANARY\n\n".utf8)),
+    Bad(testDescription: "NUL", content: Array("CANARY\0".utf8)),
+    Bad(testDescription: "escape", content: Array("CANARY\u{1B}[1m".utf8)),
+    Bad(testDescription: "DEL", content: Array("CANARY\u{7F}".utf8)),
+    Bad(testDescription: "UTF-8 BOM", content: [0xEF, 0xBB, 0xBF] + Array("CANARY".utf8), says: "byte order mark"),
+    Bad(testDescription: "UTF-16 BOM", content: [0xFF, 0xFE, 67, 0], says: "byte order mark"),
+    Bad(testDescription: "not ASCII", content: Array("CANARYé".utf8), isBadBasic: false),
+    Bad(testDescription: "Latin-1", content: Array("CANARY".utf8) + [0xE9], says: ""),
+    Bad(testDescription: "overlong UTF-8", content: Array("CANARY".utf8) + [0xC0, 0xAF]),
+    Bad(testDescription: "a surrogate", content: Array("CANARY".utf8) + [0xED, 0xA0, 0x80]),
+    Bad(testDescription: "UTF-8 cut short", content: Array("CANARY".utf8) + [0xF0, 0x9F, 0x98]),
+    Bad(testDescription: "a space inside", content: Array("CANARY x".utf8), isBadBasic: false, isBadHeader: false),
+    Bad(testDescription: "a space before", content: Array(" CANARY".utf8), isBadBasic: false),
+    Bad(testDescription: "a space behind", content: Array("CANARY ".utf8), isBadBasic: false),
+    Bad(testDescription: "a tab behind", content: Array("CANARY\t".utf8)),
+    Bad(testDescription: "100 KB", content: Array(repeating: 65, count: 100_000), says: "64 KiB"),
+    Bad(testDescription: "one byte too many", content: Array(repeating: 65, count: 65_537), says: "64 KiB"),
+  ]
+
+  @Test(arguments: bad) func `A value that would break a line is never loaded, nor quoted`(bad: Bad) throws {
+    let path = try scratch.write("secret", bad.content)
+    let rows: [(AuthScheme, Bool)] = [
+      (.bearer(.file(path)), bad.isBadBearer),
+      (.basic(user: .plain("u"), password: .file(path)), bad.isBadBasic),
+      (.headers([HeaderTemplate(name: "X-Key", prefix: "", value: .secret(.file(path)))]), bad.isBadHeader),
+      (.headers([HeaderTemplate(name: "X-Key", prefix: "p ", value: .secret(.file(path)))]), bad.isBadHeader),
+    ]
+    for (scheme, isBad) in rows {
+      let keyring = try keyring(scheme)
+      let status = keyring.status(ofGrant: 0)
+      #expect(status.generation == (isBad ? 0 : 1))
+      #expect((status.problem == nil) == !isBad)
+      guard let problem = status.problem else { continue }
+      #expect(problem.contains(path))
+      #expect(problem.contains(bad.says), "\(problem)")
+      #expect(!problem.contains("CANARY"))
+      #expect(problem.utf8.allSatisfy { $0 >= 0x20 })
+      let upstream = try Upstream()
+      do {
+        var session = try upstream.session()
+        let denied = #expect(throws: Denied.self) {
+          try keyring.authorize(grant: 0, head: Array(start.utf8), over: &session)
+        }
+        #expect(denied?.reason == .unavailable)
+        #expect(denied?.detail == problem)
+      }
+      #expect(upstream.finish() == [""])
+    }
+  }
+
+  @Test func `64 KiB is the most`() throws {
+    let path = try scratch.write("secret", Array(repeating: 65, count: 65_536))
+    #expect(try keyring(.bearer(.file(path))).status(ofGrant: 0).problem == nil)
+  }
+
+  @Test(arguments: ["a:b", "a\nb", "a\0b", "\u{7F}"]) func `A user name that Basic cannot carry is refused`(
+    user: String
+  ) throws {
+    let password = try scratch.write("password", "pw")
+    let path = try scratch.write("user", user)
+    for value in [FieldValue.plain(user), .secret(.file(path))] {
+      let status = try keyring(.basic(user: value, password: .file(password))).status(ofGrant: 0)
+      #expect(status.generation == 0)
+      #expect(status.problem != nil)
+    }
+  }
+
+  @Test(arguments: [
+    ("", "", "v"), ("X Y", "", "v"), ("X:", "", "v"), ("X\r\nY", "", "v"), ("Host", "", "v"),
+    ("content-length", "", "1"),
+    ("Transfer-Encoding", "", "chunked"), ("X", "a\r\nY: ", "v"), ("X", " ", "v"), ("X", "é", "v"), ("X", "", ""),
+    ("X", "", "a\nb"), ("X", "", " a"), ("X", "", "é"),
+  ]) func `Names, prefixes and plain values are checked alike`(name: String, prefix: String, value: String) throws {
+    let status = try keyring(.headers([HeaderTemplate(name: name, prefix: prefix, value: .plain(value))]))
+      .status(ofGrant: 0)
+    #expect(status.generation == 0)
+    #expect(status.problem != nil)
+  }
+}

@@ -1,0 +1,193 @@
+import Credentials
+import DemoUpstream
+import Glibc
+import Policy
+import TLS
+import Testing
+
+/// A directory of its own, gone at the end.
+final class Scratch {
+  let path: String
+
+  init() throws {
+    var template = Array("/tmp/bearerd-credentials-XXXXXX".utf8CString)
+    let made = try #require(mkdtemp(&template))
+    path = String(cString: made)
+  }
+
+  deinit { _ = run("rm -rf '\(path)'") }
+
+  /// Writes and closes.
+  @discardableResult
+  func write(_ name: String, _ bytes: [UInt8], mode: mode_t = 0o600) throws -> String {
+    let file = "\(path)/\(name)"
+    let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC, mode)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    try #require(count == bytes.count)
+    try #require(fchmod(descriptor, mode) == 0)
+    return file
+  }
+
+  @discardableResult
+  func write(_ name: String, _ text: String, mode: mode_t = 0o600) throws -> String {
+    try write(name, Array(text.utf8), mode: mode)
+  }
+}
+
+/// The output of a shell command and whether it succeeded.
+func run(_ command: String) -> (output: String, isSuccess: Bool) {
+  guard let pipe = popen("\(command) 2>&1", "r") else { return ("", false) }
+  var output: [UInt8] = []
+  while case let byte = fgetc(pipe), byte >= 0 { output.append(UInt8(byte)) }
+  return (String(decoding: output, as: UTF8.self), pclose(pipe) == 0)
+}
+
+let me = Caller(uid: 1000)
+
+func origin(_ text: String) throws -> Origin { try Origin(parsing: text) }
+
+func grant(
+  _ name: String = "api", origins: [String] = ["https://upstream.test"], callers: Set<UInt32>? = nil
+) throws -> Grant {
+  Grant(
+    name: name, origins: try origins.map(origin), callers: callers.map { Callers(uids: $0) },
+    fieldNames: ["authorization"])
+}
+
+func keyring(_ scheme: AuthScheme, grant: Grant? = nil) throws -> Keyring {
+  try Keyring(
+    entries: [Keyring.Entry(grant: try grant ?? CredentialsTests.grant(), scheme: scheme)], requireLockedMemory: false)
+}
+
+/// A TLS upstream of this origin, a context that trusts it, and sessions to it.
+final class Upstream {
+  let server: UpstreamServer
+  private let store: TrustStore
+  private let leaf: Certificate
+
+  init() throws {
+    var options = Certificate.Options()
+    options.dnsNames = ["upstream.test", "other.test"]
+    leaf = try Certificate(options)
+    store = try TrustStore(pem: Array(leaf.pem.utf8), name: "test")
+    server = try UpstreamServer(chain: [leaf], handler: UpstreamServer.recordingHTTP(response: "HTTP/1.1 204 \r\n\r\n"))
+  }
+
+  deinit { server.stop() }
+
+  enum Pins { case none, matching, reported }
+
+  func session(
+    origin text: String = "https://upstream.test", grant: String? = "api", pins: Pins = .none
+  ) throws -> Session {
+    var trust = TrustPolicy()
+    switch pins {
+    case .none: break
+    case .matching: trust.pinning.pins = [try Pin(parsing: String(leaf.pin.dropFirst("sha256/".count)))]
+    case .reported:
+      trust.pinning.pins = [try #require(Pin(digest: Array(repeating: 7, count: 32)))]
+      trust.pinning.mode = .report
+    }
+    let identity = SessionIdentity(
+      origin: try origin(text), trust: trust, trustFingerprint: store.fingerprint, grant: grant, generation: 1)
+    return try Session(try ClientContext(identity: identity, store: store), port: server.port)
+  }
+
+  /// What the server got, connection by connection, when all is over.
+  func finish() -> [String] {
+    server.finish().map { String(decoding: $0.bytes, as: UTF8.self) }
+  }
+}
+
+/// A verified session over a blocking socket.
+struct Session: ~Copyable {
+  var verified: VerifiedSession
+  private let sink: RecordingSink
+
+  init(_ context: ClientContext, port: UInt16) throws {
+    let sink = RecordingSink(descriptor: try connectedSocket(port: port))
+    var handshake = try context.handshake(sink: sink)
+    var progress = try handshake.advance([UInt8]().span)
+    while progress == .wantsPeer {
+      progress = try handshake.advance(receive(sink.descriptor).span)
+    }
+    verified = try handshake.verified(now: Int64(time(nil)))
+    sink.records = 0
+    self.sink = sink
+  }
+
+  deinit {
+    // `finish` of the server waits for this
+    close(sink.descriptor)
+  }
+
+  /// TLS records sent since the handshake.
+  var records: Int { sink.records }
+}
+
+final class RecordingSink: CiphertextSink {
+  let descriptor: Int32
+  var records = 0
+
+  init(descriptor: Int32) {
+    self.descriptor = descriptor
+    super.init()
+  }
+
+  override func send(_ ciphertext: Span<UInt8>) {
+    records += 1
+    ciphertext.withUnsafeBytes { bytes in
+      var sent = 0
+      while sent < bytes.count {
+        let count = Glibc.send(descriptor, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+        guard count > 0 else { return }
+        sent += count
+      }
+    }
+  }
+}
+
+private func connectedSocket(port: UInt16) throws -> Int32 {
+  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_port = port.bigEndian
+  inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+  let status = withUnsafePointer(to: &address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+    }
+  }
+  try #require(status == 0)
+  var limit = timeval(tv_sec: 10, tv_usec: 0)
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  return descriptor
+}
+
+private func receive(_ descriptor: Int32) -> [UInt8] {
+  var bytes = [UInt8](repeating: 0, count: 65_536)
+  let count = recv(descriptor, &bytes, bytes.count, 0)
+  return Array(bytes.prefix(max(0, count)))
+}
+
+/// What a keyring sends for its first grant: the only way to see its bytes is at the other end of a session.
+func sent(_ keyring: Keyring, head: String = "GET / HTTP/1.1\r\nHost: upstream.test\r\n", body: String = "") throws
+  -> String
+{
+  let upstream = try Upstream()
+  do {
+    var session = try upstream.session()
+    try keyring.authorize(grant: 0, head: Array(head.utf8), body: Array(body.utf8), over: &session)
+  }
+  return upstream.finish()[0]
+}
+
+extension Keyring {
+  func authorize(
+    grant: Int, head: [UInt8], body: [UInt8] = [], caller: Caller = me, over session: inout Session
+  ) throws(Denied) {
+    try authorize(grant: grant, head: head.span, body: body.span, caller: caller, over: &session.verified)
+  }
+}
