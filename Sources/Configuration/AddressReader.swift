@@ -6,20 +6,25 @@ extension SettingsReader {
   func address(_ text: String, at place: Place, mode: UInt32) -> ListenerSettings.Address? {
     if text.hasPrefix("unix:") { return unix(String(text.dropFirst("unix:".utf8.count)), at: place, mode: mode) }
     if text.hasPrefix("systemd:") {
-      report.error(place, "sockets of systemd are not supported by this version", help: "write localhost:7070 or unix:/PATH")
+      report.error(
+        place, "sockets of systemd are not supported by this version", help: "write localhost:7070 or unix:/PATH")
       return nil
     }
     guard let (host, port) = splitPort(text) else {
-      let help = decimal(text).map { "write localhost:\($0)" } ?? "write localhost:PORT, 127.0.0.1:PORT, [::1]:PORT or unix:/PATH"
+      let help =
+        decimal(text).map { "write localhost:\($0)" }
+        ?? "write localhost:PORT, 127.0.0.1:PORT, [::1]:PORT or unix:/PATH"
       report.error(place, "not an address: \(quoted(text))", help: help)
       return nil
     }
     if ASCII.lowercased(host) == "localhost" { return .localhost(port: port) }
     let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
     let literal = isBracketed ? String(host.dropFirst().dropLast()) : host
-    guard let address = IPAddress(parsing: literal), address.isLoopback, (address.bytes.count == 16) == isBracketed else {
+    guard let address = IPAddress(parsing: literal), address.isLoopback, (address.bytes.count == 16) == isBracketed
+    else {
       report.error(
-        place, "\(quoted(host)) is not a loopback address: who listens to other machines needs client tokens, which this version does not have",
+        place,
+        "\(host.isEmpty ? "every address" : quoted(host)) is not a loopback address: who listens to other machines needs client tokens, which this version does not have",
         help: "write localhost:\(port), or unix:/PATH for containers")
       return nil
     }
@@ -31,7 +36,9 @@ extension SettingsReader {
 
   private func unix(_ path: String, at place: Place, mode: UInt32) -> ListenerSettings.Address? {
     guard path.hasPrefix("/"), !path.hasSuffix("/") else {
-      report.error(place, "the path of a socket begins with a slash and names a file", help: "write unix:/run/bearerd/bearerd.sock")
+      report.error(
+        place, "the path of a socket begins with a slash and names a file", help: "write unix:/run/bearerd/bearerd.sock"
+      )
       return nil
     }
     guard path.utf8.count <= Self.longestSocketPath else {
@@ -69,7 +76,8 @@ extension ListenerSettings.Address {
     switch (self, host) {
     case (.unix, _): return false
     case (.localhost(let own), .name), (.tcp(_, let own), .name): return own == port
-    case (.localhost(let own), .address(let address)): return own == port && Self.localhost.contains(address.description)
+    case (.localhost(let own), .address(let address)):
+      return own == port && Self.localhost.contains(address.description)
     case (.tcp(let own, let ownPort), .address(let address)): return own == address && ownPort == port
     }
   }

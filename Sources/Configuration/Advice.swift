@@ -38,7 +38,8 @@ extension SettingsReader {
     if listener.place.line > 0 {
       report.advice(listener.place, message, help: "add to it: allow_users: [\(uids)]")
     } else {
-      report.advice(.wholeFile, message, help: "add:\nlisteners:\n  main: { address: localhost:7070, allow_users: [\(uids)] }")
+      report.advice(
+        .wholeFile, message, help: "add:\nlisteners:\n  main: { address: localhost:7070, allow_users: [\(uids)] }")
     }
   }
 
@@ -47,7 +48,8 @@ extension SettingsReader {
       let named = draft.rules.contains { $0.credential != nil }
       if !named {
         report.advice(
-          draft.place, "service \"\(draft.service.name)\" names no credential: nothing is added, and what the app sends is removed",
+          draft.place,
+          "service \"\(draft.service.name)\" names no credential: nothing is added, and what the app sends is removed",
           help: "add to it: credential: none (or pass, or a name)")
       }
       return
@@ -57,12 +59,16 @@ extension SettingsReader {
       let origin = draft.service.upstream.origin
       let host = origin.port == 443 ? "\(origin.host)" : "\(origin.host):\(origin.port)"
       report.advice(
-        draft.place, "service \"\(draft.service.name)\" sends a credential to any key that a public authority vouches for",
-        help: "if you can follow its changes of keys, run \"bearerctl pin \(host)\" and add the line that it prints: pins: [sha256/…, sha256/…]")
+        draft.place,
+        "service \"\(draft.service.name)\" sends a credential to any key that a public authority vouches for",
+        help:
+          "if you can follow its changes of keys, run \"bearerctl pin \(host)\" and add the line that it prints: pins: [sha256/…, sha256/…]"
+      )
     }
     if draft.service.rules == nil {
       report.advice(
-        draft.place, "service \"\(draft.service.name)\" has no rules: every method and path goes out with the credential",
+        draft.place,
+        "service \"\(draft.service.name)\" has no rules: every method and path goes out with the credential",
         help: "to allow reading only, add to it: rules: [{ match: \"/**\", methods: [GET, HEAD] }]")
     }
   }

@@ -92,7 +92,8 @@ package enum LimitKey: String, ConfigurationKey {
 enum SchemaWords {
   /// Known to the documentation of later versions, refused by this one: a key that is not enforced must not be accepted.
   static let later: Set<String> = [
-    "browsers", "clients", "command", "jar", "login", "oauth", "redact", "refresh_on", "replay_buffer", "upgrades", "workers",
+    "browsers", "clients", "command", "jar", "login", "oauth", "redact", "refresh_on", "replay_buffer", "upgrades",
+    "workers",
   ]
 
   /// Which kinds of mapping have a key of this name.
@@ -114,6 +115,7 @@ enum SchemaWords {
   /// Indices of the scalars that belong to a word of the schema, where it stands as a key.
   static func columns(of line: [Unicode.Scalar]) -> Set<Int> {
     var columns: Set<Int> = []
+    if line == ["-", "-", "-"] { columns.formUnion(line.indices) }
     var start = 0
     for end in 0...line.count where end == line.count || !isWordCharacter(line[end]) {
       let word = String(String.UnicodeScalarView(line[start..<end]))
@@ -124,5 +126,12 @@ enum SchemaWords {
   }
 
   /// Everything but what gives YAML its shape.
-  static func isWordCharacter(_ scalar: Unicode.Scalar) -> Bool { !" \t:,[]{}".unicodeScalars.contains(scalar) }
+  static func isWordCharacter(_ scalar: Unicode.Scalar) -> Bool { !" \t:,[]{}\"'".unicodeScalars.contains(scalar) }
+
+  /// Whether an unknown key may be repeated: it looks like one, and something stands behind it. `bearer:s3cret` and
+  /// `{ s3cret }` are keys as well, to YAML.
+  static func isPresentable(_ entry: YAMLEntry) -> Bool {
+    !entry.value.isAbsent && entry.name.utf8.count <= 32
+      && entry.name.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x5F || $0 == 0x2D }
+  }
 }

@@ -14,7 +14,8 @@ extension SettingsReader {
     guard errors == report.errorCount else { return nil }
     guard headers.contains(where: \.isSecret) else {
       report.error(
-        node.place, "none of these headers has a secret", help: "write value: { file: NAME }; for plain headers a service has set_headers")
+        node.place, "none of these headers has a secret",
+        help: "write value: { file: NAME }; for plain headers a service has set_headers")
       return nil
     }
     return .headers(headers)
@@ -24,7 +25,8 @@ extension SettingsReader {
     if case .sequence(let nodes) = node.content, !nodes.isEmpty { return nodes }
     if case .refused = node.content { return nil }
     report.error(
-      node.place, "\"headers\" is a list", help: "write [{ name: X-Api-Key, value: { file: NAME } }], or one - line for each")
+      node.place, "\"headers\" is a list",
+      help: "write [{ name: X-Api-Key, value: { file: NAME } }], or one - line for each")
     return nil
   }
 
@@ -36,7 +38,8 @@ extension SettingsReader {
     }
     guard let name = fieldName(nameNode, for: .credential) else { return nil }
     guard names.insert(FieldRules.normalised(name)).inserted else {
-      report.error(nameNode.place, "a credential sets \"\(name)\" once: two lines would leave the choice to the upstream")
+      report.error(
+        nameNode.place, "a credential sets \"\(name)\" once: two lines would leave the choice to the upstream")
       return nil
     }
     guard let valueNode = fields[.value] else {
@@ -44,7 +47,9 @@ extension SettingsReader {
       return nil
     }
     let prefix = fields[.prefix].flatMap { fieldValue($0, "a prefix like \"Bot \"", mayEndBlank: true) } ?? ""
-    guard let value = value(valueNode, at: fields.place(of: .value), "plain text, or { file: NAME }") else { return nil }
+    guard let value = value(valueNode, at: fields.place(of: .value), "plain text, or { file: NAME }") else {
+      return nil
+    }
     if case .plain = value {
       guard !FieldRules.credentials.contains(FieldRules.normalised(name)) else {
         report.error(

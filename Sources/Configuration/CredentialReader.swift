@@ -38,7 +38,9 @@ extension SettingsReader {
   private func credential(_ named: Named) -> CredentialDraft {
     var draft = CredentialDraft(name: named.name, place: named.place, originsPlace: named.place)
     if named.name == "none" || named.name == "pass" {
-      report.error(named.place, "\"\(named.name)\" has a meaning of its own where a credential is named", help: "choose another name")
+      report.error(
+        named.place, "\"\(named.name)\" has a meaning of its own where a credential is named",
+        help: "choose another name")
     }
     guard let fields = fields(named.value, at: named.place, of: CredentialKey.self) else { return draft }
     draft.originsPlace = fields.place(of: .origins)
@@ -57,19 +59,22 @@ extension SettingsReader {
       return []
     }
     var origins: [Origin] = []
+    var seen: Set<Origin> = []
     for node in filledList(node, of: "origins like https://api.example.com") ?? [] {
       guard let origin = origin(node) else { continue }
-      if origins.contains(origin) {
-        report.error(node.place, "\(origin) stands in this list already")
-      } else {
+      if seen.insert(origin).inserted {
         origins.append(origin)
+      } else {
+        report.error(node.place, "\(origin) stands in this list already")
       }
     }
     return origins
   }
 
   private func origin(_ node: YAMLNode) -> Origin? {
-    guard let text = text(node, "an origin like https://api.example.com"), checkURL(text, at: node.place) else { return nil }
+    guard let text = text(node, "an origin like https://api.example.com"), checkURL(text, at: node.place) else {
+      return nil
+    }
     do throws(OriginError) {
       let origin = try Origin(parsing: text)
       if origin.scheme == .https { return origin }
@@ -84,11 +89,15 @@ extension SettingsReader {
   private func scheme(_ fields: Fields<CredentialKey>) -> CredentialSettings.Scheme? {
     let keys = [CredentialKey.bearer, .basic, .headers].filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
-      report.error(fields.place, "the credential has no secret", help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …")
+      report.error(
+        fields.place, "the credential has no secret",
+        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …")
       return nil
     }
     guard keys.count == 1 else {
-      report.error(fields.place(of: keys[1]), "a credential is one of bearer, basic and headers; \"\(key.rawValue)\" stands here already")
+      report.error(
+        fields.place(of: keys[1]),
+        "a credential is one of bearer, basic and headers; \"\(key.rawValue)\" stands here already")
       return nil
     }
     let place = fields.place(of: key)
@@ -102,9 +111,11 @@ extension SettingsReader {
 
   /// RFC 7617 §2: the first colon ends the user's name, so it must not have one.
   private func basic(_ node: YAMLNode, at place: Place) -> CredentialSettings.Scheme? {
-    if case .mapping = node.content {} else {
+    if case .mapping = node.content {
+    } else {
       report.error(
-        node.place, "\"basic\" is a user and the source of a password", help: "write basic: { user: NAME, password: { file: NAME } }")
+        node.place, "\"basic\" is a user and the source of a password",
+        help: "write basic: { user: NAME, password: { file: NAME } }")
       return nil
     }
     guard let fields = fields(node, at: place, of: BasicKey.self) else { return nil }

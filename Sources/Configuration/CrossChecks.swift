@@ -4,13 +4,17 @@ internal import Policy
 extension SettingsReader {
   func check(_ services: [ServiceDraft], listeners: [ListenerDraft], credentials: [CredentialDraft]) {
     checkAddresses(listeners)
-    checkMounts(services, listeners)
+    checkMounts(services)
     for service in services {
       checkScheme(service)
       checkLoop(service, listeners)
       checkCallers(service.service.callers, at: service.place, listeners, service.service.listener)
-      for use in uses(of: service) { check(use, service, credentials) }
+      for use in uses(of: service) {
+        check(use, service, credentials)
+        checkCallers(of: use, service, listeners, credentials)
+      }
     }
+    guard report.errorCount == 0 else { return }
     let used = Set(services.flatMap { uses(of: $0).map(\.index) })
     for (index, credential) in credentials.enumerated() where !used.contains(index) {
       report.warning(credential.place, "no service uses this credential")
@@ -57,10 +61,12 @@ extension SettingsReader {
       switch origin.scheme {
       case .http:
         report.error(
-          use.place, "a credential over plain http: everybody on the way can read it", help: "write upstream: https://…, or credential: none")
+          use.place, "a credential over plain http: everybody on the way can read it",
+          help: "write upstream: https://…, or credential: none")
       case .https where !credential.origins.isEmpty && !credential.origins.contains(origin):
         report.error(
-          use.place, "credential \"\(credential.name)\" may not go to \(origin), the upstream on line \(draft.upstreamPlace.line)",
+          use.place,
+          "credential \"\(credential.name)\" may not go to \(origin), the upstream on line \(draft.upstreamPlace.line)",
           help: "line \(credential.originsPlace.line) says where it may go; if that is wrong, add \(origin) there")
       case .https: break
       }
@@ -68,7 +74,8 @@ extension SettingsReader {
     let own = Set(credential.fieldNames.map { FieldRules.normalised($0) })
     if let setting = use.headers.set.first(where: { own.contains(FieldRules.normalised($0.name)) }) {
       report.error(
-        use.headersPlace, "\"\(setting.name)\" is set here and by credential \"\(credential.name)\"", help: "delete one of the two")
+        use.headersPlace, "\"\(setting.name)\" is set here and by credential \"\(credential.name)\"",
+        help: "delete one of the two")
     }
     if let name = use.headers.allowClientHeaders.first(where: { own.contains($0) }) {
       report.error(
@@ -83,9 +90,11 @@ extension SettingsReader {
     case .https: return
     case .http: break
     }
-    if case .address(let address) = origin.host, address.isLoopback {} else {
+    if case .address(let address) = origin.host, address.isLoopback {
+    } else {
       let help = origin.host.isLocal ? "write http://127.0.0.1:\(origin.port)" : "write https://"
-      report.error(draft.upstreamPlace, "plain http goes to a literal loopback address only, not to \(origin.host)", help: help)
+      report.error(
+        draft.upstreamPlace, "plain http goes to a literal loopback address only, not to \(origin.host)", help: help)
     }
     for place in [draft.pinsPlace, draft.trustPlace] {
       if let place { report.error(place, "plain http has no certificate to check") }
@@ -96,7 +105,8 @@ extension SettingsReader {
     let origin = draft.service.upstream.origin
     let own = listeners.first { $0.addresses.contains { $0.address.answers(origin.host, port: origin.port) } }
     if let own {
-      report.error(draft.upstreamPlace, "this upstream is our own listener \"\(own.name)\": requests would go round in circles")
+      report.error(
+        draft.upstreamPlace, "this upstream is our own listener \"\(own.name)\": requests would go round in circles")
     }
   }
 
@@ -110,26 +120,57 @@ extension SettingsReader {
       help: "add it to the listener's allow_users; a service only narrows")
   }
 
-  private func checkAddresses(_ listeners: [ListenerDraft]) {
-    var seen: [(address: ListenerSettings.Address, place: Place)] = []
-    for one in listeners.flatMap(\.addresses) {
-      if let other = seen.first(where: { $0.address.collides(with: one.address) }) {
-        let line = other.place.line > 0 ? "on line \(other.place.line)" : "by the default listener main"
-        report.error(one.place, "this address is taken \(line) already")
-      }
-      seen.append(one)
+  /// A credential for people whom the service does not let in.
+  private func checkCallers(
+    of use: Use, _ draft: ServiceDraft, _ listeners: [ListenerDraft], _ credentials: [CredentialDraft]
+  ) {
+    guard use.isNamedHere, credentials.indices.contains(use.index), listeners.indices.contains(draft.service.listener)
+    else { return }
+    let credential = credentials[use.index]
+    let admitted = draft.service.callers ?? listeners[draft.service.listener].callers
+    if let own = credential.callers, own.uids.isDisjoint(with: admitted.uids) {
+      report.warning(
+        use.place, "nobody who may use credential \"\(credential.name)\" may use this service",
+        help: "compare allow_users here and on line \(credential.place.line)")
     }
   }
 
-  private func checkMounts(_ services: [ServiceDraft], _ listeners: [ListenerDraft]) {
-    for (index, one) in services.enumerated() {
-      let other = services[..<index].first {
-        $0.service.listener == one.service.listener && $0.service.mount == one.service.mount
-      }
-      if let other {
+  private static let mostAddresses = 1024
+
+  private func checkAddresses(_ listeners: [ListenerDraft]) {
+    let all = listeners.flatMap(\.addresses)
+    guard all.count <= Self.mostAddresses else {
+      return report.error(.wholeFile, "\(all.count) addresses to listen on; the most is \(Self.mostAddresses)")
+    }
+    for (index, one) in all.enumerated() {
+      guard let other = all[..<index].first(where: { $0.address.collides(with: one.address) }) else { continue }
+      let line = other.place.line > 0 ? "on line \(other.place.line)" : "by the default listener main"
+      report.error(one.place, "this address is taken \(line) already")
+    }
+  }
+
+  private func checkMounts(_ services: [ServiceDraft]) {
+    var taken: [String: ServiceDraft] = [:]
+    for one in services {
+      let location = "\(one.service.listener) \(one.service.mount.text)"
+      if let other = taken[location] {
         report.error(
-          one.mountPlace, "service \"\(other.service.name)\" (line \(other.place.line)) is at the same place", help: "add another: at: /\(one.service.name)/")
+          one.mountPlace, "service \"\(other.service.name)\" (line \(other.place.line)) is at the same place",
+          help: "choose another, for example at: /\(one.service.name)/")
+      } else {
+        taken[location] = one
       }
+    }
+  }
+}
+
+extension Mount {
+  /// As in the file.
+  fileprivate var text: String {
+    switch self {
+    case .path(let path): String(decoding: path, as: UTF8.self)
+    case .host(let host): host
+    case .whole: "*"
     }
   }
 }

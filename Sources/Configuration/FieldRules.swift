@@ -27,8 +27,10 @@ enum FieldRules {
 
   /// Fields whose values are secrets: nobody writes them into this file.
   static let credentials: Set<String> = [
-    "api-key", "apikey", "authorization", "cookie", "dd-api-key", "job-token", "private-token", "set-cookie", "x-access-token",
-    "x-amz-security-token", "x-api-key", "x-auth-key", "x-auth-token", "x-github-token", "x-goog-api-key", "x-vault-token",
+    "api-key", "apikey", "authorization", "cookie", "dd-api-key", "job-token", "private-token", "set-cookie",
+    "x-access-token",
+    "x-amz-security-token", "x-api-key", "x-auth-key", "x-auth-token", "x-github-token", "x-goog-api-key",
+    "x-vault-token",
   ]
 
   /// RFC 9110 §5.6.2.
@@ -45,7 +47,9 @@ extension SettingsReader {
 
   func checkFieldName(_ name: String, at place: Place, for use: FieldRules.Use) -> Bool {
     guard FieldRules.isToken(name), name.utf8.count <= 256 else {
-      report.error(place, "not the name of a header: \(quoted(name))")
+      // Not repeated: `Authorization:s3cret` without a blank is a name, to YAML.
+      report.error(
+        place, "not the name of a header", help: name.contains(":") ? "a blank is missing after the colon" : nil)
       return false
     }
     if let reason = FieldRules.refusal(of: name) {

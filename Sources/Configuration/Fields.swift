@@ -44,14 +44,16 @@ extension SettingsReader {
   func named(_ node: YAMLNode, _ kind: String) -> [Named] {
     guard case .mapping(let entries) = node.content else {
       if case .refused = node.content { return [] }
-      report.error(node.place, node.isAbsent ? "nothing stands here" : "expected a mapping of names, each with \(kind)",
+      report.error(
+        node.place, node.isAbsent ? "nothing stands here" : "expected a mapping of names, each with \(kind)",
         help: node.isAbsent ? "delete the line, or add \(kind) below it" : nil)
       return []
     }
     return entries.filter { !$0.isRefused }.compactMap { entry in
       guard Self.isName(entry.name) else {
         report.error(
-          entry.key.place, "a name is letters, digits, \"_\", \"-\" and \".\", at most 64, and begins with a letter or digit")
+          entry.key.place,
+          "a name is letters, digits, \"_\", \"-\" and \".\", at most 64, and begins with a letter or digit")
         return nil
       }
       return Named(name: entry.name, place: entry.key.place, value: entry.value)
@@ -83,10 +85,12 @@ extension SettingsReader {
       let message = "\"\(entry.name)\" is not supported by this version"
       return report.error(place, message, help: "delete it: what is not enforced must not look as if it were")
     }
-    // A secret may stand where a key should.
-    let shown = Key.self == SourceKey.self || Key.self == BasicKey.self ? "unknown key" : "unknown key \(quoted(entry.name))"
+    let mayBeSecret = Key.self == SourceKey.self || Key.self == BasicKey.self || !SchemaWords.isPresentable(entry)
+    let shown = mayBeSecret ? "unknown key" : "unknown key \(quoted(entry.name))"
     let message = "\(shown) in \(Key.kind)"
-    if let nearest = Suggestion.nearest(to: entry.name, in: keys) {
+    if entry.value.isAbsent, entry.name.contains(":") {
+      report.error(place, message, help: "a blank is missing after the colon")
+    } else if let nearest = Suggestion.nearest(to: entry.name, in: keys) {
       report.error(place, message, help: "did you mean \"\(nearest)\"?")
     } else if let home = SchemaWords.kinds(with: entry.name).first {
       report.error(place, message, help: "\"\(entry.name)\" is a key of \(home)")

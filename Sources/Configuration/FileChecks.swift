@@ -9,17 +9,20 @@ extension SettingsReader {
     guard let status = environment.fileStatus(file) else { return }
     if status.mode & Self.othersAndGroupWrite != 0 {
       report.error(
-        .wholeFile, "others can write this file (mode \(octal(status.mode))): they decide where credentials go", help: "chmod go-w \(file)")
+        .wholeFile, "others can write this file (mode \(octal(status.mode))): they decide where credentials go",
+        help: "chmod go-w \(shellQuoted(file))")
     }
     if !isTrusted(status.owner) {
-      report.warning(.wholeFile, "this file belongs to uid \(status.owner), who can change it", help: "chown root \(file)")
+      report.warning(
+        .wholeFile, "this file belongs to uid \(status.owner), who can change it",
+        help: "chown root \(shellQuoted(file))")
     }
     guard let parent = environment.fileStatus(directory) else { return }
     // In a sticky directory only the owner replaces a file.
     if parent.mode & Self.othersAndGroupWrite != 0, parent.mode & Self.sticky == 0 {
       report.error(
         .wholeFile, "others can write the directory of this file (mode \(octal(parent.mode))), and so replace it",
-        help: "chmod go-w \(directory)")
+        help: "chmod go-w \(shellQuoted(directory))")
     }
   }
 
@@ -28,17 +31,21 @@ extension SettingsReader {
     guard let status = environment.fileStatus(path) else {
       report.warning(
         place, "no file \(path): requests with this credential get 503",
-        help: "put the secret there: install -m 600 /dev/null \(path), then write into it with an editor")
+        help:
+          "put the secret there, readable by the daemon only: install -m 0600 /dev/null \(shellQuoted(path)), then an editor"
+      )
       return
     }
     guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
     if status.mode & (Self.othersAny | Self.othersAndGroupWrite) != 0 {
       report.error(
-        place, "others can \(status.mode & Self.othersAny != 0 ? "read or change" : "change") \(path) (mode \(octal(status.mode)))",
-        help: "chmod o-rwx,g-w \(path)")
+        place,
+        "others can \(status.mode & Self.othersAny != 0 ? "read or change" : "change") \(path) (mode \(octal(status.mode)))",
+        help: "chmod o-rwx,g-w \(shellQuoted(path))")
     }
     if !isTrusted(status.owner) {
-      report.warning(place, "\(path) belongs to uid \(status.owner), who can change it", help: "chown root \(path)")
+      report.warning(
+        place, "\(path) belongs to uid \(status.owner), who can change it", help: "chown root \(shellQuoted(path))")
     }
   }
 
@@ -48,7 +55,8 @@ extension SettingsReader {
     }
     guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
     if status.mode & Self.othersAndGroupWrite != 0 {
-      report.error(place, "others can change \(path) (mode \(octal(status.mode)))", help: "chmod go-w \(path)")
+      report.error(
+        place, "others can change \(path) (mode \(octal(status.mode)))", help: "chmod go-w \(shellQuoted(path))")
     }
     if !contains(text, Array("-----BEGIN CERTIFICATE-----".utf8)) {
       report.error(place, "no certificate in \(path)", help: "it is a PEM file with -----BEGIN CERTIFICATE-----")
@@ -61,6 +69,13 @@ extension SettingsReader {
   }
 
   private func isTrusted(_ owner: UInt32) -> Bool { owner == Self.root || owner == environment.uid }
+
+  /// A command to copy does what it says, whatever the path is.
+  private func shellQuoted(_ path: String) -> String {
+    let isPlain = path.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "/._-+:@,".utf8.contains($0) }
+    return isPlain
+      ? path : "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+  }
 
   private func octal(_ mode: UInt32) -> String {
     let digits = String(mode & 0o7777, radix: 8)

@@ -16,21 +16,28 @@ extension SettingsReader {
     let remove = keys.remove.map { names($0, for: .remove) } ?? []
     let setNames = Set(set.map { FieldRules.normalised($0.name) })
     if let node = keys.remove, let both = remove.first(where: { setNames.contains(FieldRules.normalised($0)) }) {
-      report.error(node.place, "\"\(both)\" is set and removed in the same place", help: "what is set replaces what the app sent; delete it here")
+      report.error(
+        node.place, "\"\(both)\" is set and removed in the same place",
+        help: "what is set replaces what the app sent; delete it here")
     }
     let removeNames = Set(remove.map { FieldRules.normalised($0) })
     policy.set.removeAll {
       let name = FieldRules.normalised($0.name)
       return setNames.contains(name) || removeNames.contains(name)
     }
-    policy.remove.removeAll { setNames.contains(FieldRules.normalised($0)) || remove.contains($0) }
+    policy.remove.removeAll {
+      let name = FieldRules.normalised($0)
+      return setNames.contains(name) || removeNames.contains(name)
+    }
     policy.set += set
     policy.remove += remove
     for name in keys.allow.map({ names($0, for: .allow) }) ?? [] {
       let name = FieldRules.normalised(name)
       if !policy.allowClientHeaders.contains(name) { policy.allowClientHeaders.append(name) }
     }
-    let choices: [(String, HeaderPolicy.OnClientHeader)] = [("replace", .replace), ("keep", .keep), ("reject", .reject)]
+    let choices: [(String, HeaderPolicy.OnClientHeader)] = [
+      ("replace", .replace), ("keep", .keep), ("reject", .reject),
+    ]
     if let onClient = keys.onClient.flatMap({ choice($0, choices) }) { policy.onClientHeader = onClient }
     return policy
   }
@@ -59,9 +66,10 @@ extension SettingsReader {
   /// Lower-case, each once.
   private func names(_ node: YAMLNode, for use: FieldRules.Use) -> [String] {
     var names: [String] = []
+    var seen: Set<String> = []
     for node in filledList(node, of: "names of headers") ?? [] {
       guard let name = fieldName(node, for: use).map({ ASCII.lowercased($0) }) else { continue }
-      if !names.contains(name) { names.append(name) }
+      if seen.insert(name).inserted { names.append(name) }
     }
     return names
   }

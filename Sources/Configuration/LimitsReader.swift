@@ -19,7 +19,8 @@ extension SettingsReader {
       let key = fields.has(.target) ? LimitKey.target : .head
       report.error(
         fields.place(of: key),
-        "\"target\" (\(Self.sizeText(limits.targetBytes))) has to be less than \"head\" (\(Self.sizeText(limits.headBytes))), which contains it")
+        "\"target\" (\(Self.sizeText(limits.targetBytes))) has to be less than \"head\" (\(Self.sizeText(limits.headBytes))), which contains it"
+      )
     }
     return limits
   }

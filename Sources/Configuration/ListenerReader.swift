@@ -32,11 +32,13 @@ extension SettingsReader {
   private func defaultListener() -> ListenerDraft {
     if ownCallers == nil {
       report.error(
-        .wholeFile, "no listener says who may ask, and the daemon runs as a user of the system (uid \(environment.uid))",
+        .wholeFile,
+        "no listener says who may ask, and the daemon runs as a user of the system (uid \(environment.uid))",
         help: "add:\nlisteners:\n  main: { address: localhost:7070, allow_users: [NAME] }")
     }
     return ListenerDraft(
-      name: "main", place: .wholeFile, addresses: [(Self.defaultAddress, .wholeFile)], callers: ownCallers ?? Callers(uids: []),
+      name: "main", place: .wholeFile, addresses: [(Self.defaultAddress, .wholeFile)],
+      callers: ownCallers ?? Callers(uids: []),
       namesCallers: false, hosts: [])
   }
 
@@ -50,7 +52,8 @@ extension SettingsReader {
     let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
     if callers == nil, ownCallers == nil {
       report.error(
-        named.place, "listener \"\(named.name)\" does not say who may ask, and the daemon runs as a user of the system (uid \(environment.uid))",
+        named.place,
+        "listener \"\(named.name)\" does not say who may ask, and the daemon runs as a user of the system (uid \(environment.uid))",
         help: "add to it: allow_users: [NAME]")
     }
     let hosts = fields[.hosts].flatMap { filledList($0, of: "names with a port") } ?? []
@@ -85,7 +88,8 @@ extension SettingsReader {
       return nil
     }
     guard mode & 0o111 == 0, mode & 0o600 == 0o600 else {
-      report.error(node.place, "a socket's owner reads and writes, and nobody executes it", help: "write \"0660\" or \"0600\"")
+      report.error(
+        node.place, "a socket's owner reads and writes, and nobody executes it", help: "write \"0660\" or \"0600\"")
       return nil
     }
     return mode
@@ -95,7 +99,8 @@ extension SettingsReader {
   private func host(_ node: YAMLNode) -> String? {
     guard let text = text(node, "a name with a port") else { return nil }
     guard let (name, port) = splitPort(text), port != 0 else {
-      report.error(node.place, "expected a name with a port, not \(quoted(text))", help: "write it like host.docker.internal:7070")
+      report.error(
+        node.place, "expected a name with a port, not \(quoted(text))", help: "write it like host.docker.internal:7070")
       return nil
     }
     do throws(OriginError) {

@@ -17,7 +17,8 @@ extension SettingsReader {
     }
     if text.hasPrefix("unix:") {
       report.error(
-        node.place, "a service has no socket of its own", help: "make a listener with this address, and write listener: NAME")
+        node.place, "a service has no socket of its own",
+        help: "make a listener with this address, and write listener: NAME")
       return nil
     }
     if text.contains(":") {
@@ -37,7 +38,8 @@ extension SettingsReader {
       let isPlain = segment.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "-._~@+=:,".utf8.contains($0) }
       guard isPlain, !segment.isEmpty, segment != ".", segment != ".." else {
         report.error(
-          place, "a path of a service is made of letters, digits and -._~@+=:, between single slashes", help: "write it like /api/v1/")
+          place, "a path of a service is made of letters, digits and -._~@+=:, between single slashes",
+          help: "write it like /api/v1/")
         return nil
       }
     }
@@ -54,7 +56,8 @@ extension SettingsReader {
     }
     // Browsers and resolvers send every such name to this machine (RFC 6761 §6.3), and nobody else can own one.
     guard case .name(let host) = name, host.hasSuffix(".localhost") else {
-      let help = text == "localhost" ? "for a port of its own write localhost:PORT, for all of the listener write /" : nil
+      let help =
+        text == "localhost" ? "for a port of its own write localhost:PORT, for all of the listener write /" : nil
       report.error(
         place, "expected /PATH/, localhost:PORT or NAME.localhost, not \(quoted(text))",
         help: help ?? (FieldRules.isToken(text) ? "write /\(text)/" : nil))

@@ -25,10 +25,11 @@ extension SettingsReader {
   func duration(_ node: YAMLNode, orZero: Bool = false) -> UInt64? {
     let wanted = "a duration like 10s, 500ms, 10m or 1h"
     guard let text = text(node, wanted) else { return nil }
-    return milliseconds(text, orZero: orZero) ?? {
-      report.error(node.place, durationProblem(text, wanted, orZero: orZero))
-      return nil
-    }()
+    return milliseconds(text, orZero: orZero)
+      ?? {
+        report.error(node.place, durationProblem(text, wanted, orZero: orZero))
+        return nil
+      }()
   }
 
   /// A duration, or `none`. The outer nil: reported.

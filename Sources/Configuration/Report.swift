@@ -50,7 +50,7 @@ final class Report {
     return Diagnostic(
       severity: finding.severity, file: file, line: place.line, column: place.column, length: place.length,
       message: finding.message, help: finding.help,
-      sourceLine: place.line > 0 ? source.shown(line: place.line, upTo: place.column) : nil)
+      sourceLine: place.line > 0 ? source.shown(at: place) : nil)
   }
 }
 

@@ -14,22 +14,27 @@ extension SettingsReader {
 
   /// nil: no rules stand here, which is not the same as none.
   func rules(
-    _ fields: Fields<ServiceKey>, _ headers: HeaderPolicy, _ credential: CredentialChoice, _ surrounding: SurroundingSettings
+    _ fields: Fields<ServiceKey>, _ headers: HeaderPolicy, _ credential: CredentialChoice,
+    _ surrounding: SurroundingSettings
   ) -> [ReadRule]? {
     guard let node = fields[.rules] else { return nil }
     guard case .sequence(let nodes) = node.content else {
       if case .refused = node.content { return nil }
-      report.error(node.place, "\"rules\" is a list", help: "write one line for each: - { match: \"/**\", methods: [GET] }")
+      report.error(
+        node.place, "\"rules\" is a list", help: "write one line for each: - { match: \"/**\", methods: [GET] }")
       return nil
     }
     if nodes.isEmpty {
-      report.warning(node.place, "an empty list of rules: every request gets 403", help: "delete the line, or add - { match: \"/**\" }")
+      report.warning(
+        node.place, "an empty list of rules: every request gets 403",
+        help: "delete the line, or add - { match: \"/**\" }")
     }
     return nodes.compactMap { rule($0, headers, credential, surrounding.credentials) }
   }
 
   private func rule(
-    _ node: YAMLNode, _ serviceHeaders: HeaderPolicy, _ serviceCredential: CredentialChoice, _ credentials: [CredentialDraft]
+    _ node: YAMLNode, _ serviceHeaders: HeaderPolicy, _ serviceCredential: CredentialChoice,
+    _ credentials: [CredentialDraft]
   ) -> ReadRule? {
     guard let fields = fields(node, at: node.place, of: RuleKey.self) else { return nil }
     let pattern = pattern(fields)
@@ -43,11 +48,13 @@ extension SettingsReader {
     let description = fields[.description].flatMap { text($0, "text") }
     guard let pattern, let methods else { return nil }
     let rule = Rule(
-      pattern: pattern, methods: methods, action: isDenial ? .deny : .forward(credential ?? serviceCredential), headers: headers,
+      pattern: pattern, methods: methods, action: isDenial ? .deny : .forward(credential ?? serviceCredential),
+      headers: headers,
       description: description, line: node.place.line)
     let headersKey: RuleKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
     let places = RulePlaces(
-      match: fields[.match]?.place ?? node.place, credential: fields[.credential]?.place, headers: fields.place(of: headersKey))
+      match: fields[.match]?.place ?? node.place, credential: fields[.credential]?.place,
+      headers: fields.place(of: headersKey))
     return (rule, places)
   }
 
@@ -69,12 +76,13 @@ extension SettingsReader {
     guard let node = fields[.methods] else { return .every }
     guard let nodes = filledList(node, of: "methods") else { return nil }
     var names: [String] = []
+    var seen: Set<String> = []
     for node in nodes {
       guard let name = method(node) else { continue }
-      if names.contains(name) {
-        report.error(node.place, "\(name) stands in this list already")
-      } else {
+      if seen.insert(name).inserted {
         names.append(name)
+      } else {
+        report.error(node.place, "\(name) stands in this list already")
       }
     }
     guard names.count == nodes.count else { return nil }
@@ -90,7 +98,9 @@ extension SettingsReader {
     guard let name = text(node, "a method like GET") else { return nil }
     if name.utf8.contains(where: { $0 >= 0x61 && $0 <= 0x7A }) {
       let upper = String(decoding: name.utf8.map { $0 >= 0x61 && $0 <= 0x7A ? $0 & 0xDF : $0 }, as: UTF8.self)
-      report.error(node.place, "methods are written in capitals, not \(quoted(name))", help: FieldRules.isToken(upper) ? "write \(upper)" : nil)
+      report.error(
+        node.place, "methods are written in capitals, not \(quoted(name))",
+        help: FieldRules.isToken(upper) ? "write \(upper)" : nil)
       return nil
     }
     do throws(OriginError) {

@@ -39,7 +39,8 @@ extension SettingsReader {
     case "true": return true
     case "false": return false
     default:
-      let meant = ["yes": "true", "on": "true", "no": "false", "off": "false"][ASCII.lowercased(text)]
+      let meant =
+        ["yes": "true", "on": "true", "no": "false", "off": "false"][ASCII.lowercased(text)]
         ?? Suggestion.nearest(to: text, in: ["true", "false"])
       report.error(
         node.place, "expected true or false, not \(quoted(text))", help: meant.map { "did you mean \($0)?" })
@@ -66,7 +67,8 @@ extension SettingsReader {
     let isLater = SchemaWords.later.contains(text)
     let help = Suggestion.nearest(to: text, in: words).map { "did you mean \"\($0)\"?" }
     report.error(
-      node.place, isLater ? "\"\(text)\" is not supported by this version" : "expected \(listed(words)), not \(quoted(text))",
+      node.place,
+      isLater ? "\"\(text)\" is not supported by this version" : "expected \(listed(words)), not \(quoted(text))",
       help: isLater ? "write \(listed(words))" : help)
     return nil
   }
@@ -80,7 +82,8 @@ extension SettingsReader {
       report.error(node.place, "expected a list of \(wanted)", help: "write [\(text)]")
       return nil
     case .scalar, .mapping:
-      report.error(node.place, "expected a list of \(wanted)", help: "a list is written [one, two], or one - line for each")
+      report.error(
+        node.place, "expected a list of \(wanted)", help: "a list is written [one, two], or one - line for each")
       return nil
     }
   }

@@ -9,42 +9,53 @@ enum SecretMask {
     }
     for entry in entries {
       switch TopKey(rawValue: entry.name) {
-      case .listeners, .credentials, .services:
-        named(entry.value, &hidden)
+      case .credentials:
+        named(entry.value, guesses: false, &hidden)
+      case .listeners, .services:
+        named(entry.value, guesses: true, &hidden)
       case .limits, .timeouts, .requireLockedMemory, .control:
-        visit(entry.value, under: entry.name, &hidden)
+        visit(entry.value, under: entry.name, guesses: true, &hidden)
       case nil:
         hide(entry.value, &hidden)
+        if !SchemaWords.isPresentable(entry) { hidden.append(entry.key.stretch) }
       }
     }
     return hidden
   }
 
   /// The keys below `credentials` and the like are names of the user's own.
-  private static func named(_ node: YAMLNode, _ hidden: inout [Hidden]) {
+  private static func named(_ node: YAMLNode, guesses: Bool, _ hidden: inout [Hidden]) {
     guard case .mapping(let entries) = node.content else { return hide(node, &hidden) }
-    for entry in entries { visit(entry.value, under: nil, &hidden) }
+    for entry in entries { visit(entry.value, under: nil, guesses: guesses, &hidden) }
   }
 
-  private static func visit(_ node: YAMLNode, under key: String?, _ hidden: inout [Hidden]) {
+  /// `guesses`: a misspelt key counts as the one that was meant. Not among credentials, where only what is certain is shown.
+  private static func visit(_ node: YAMLNode, under key: String?, guesses: Bool, _ hidden: inout [Hidden]) {
     switch node.content {
     case .scalar(let text, _):
       if isSecret(text, under: key) { hidden.append(node.stretch) }
     case .sequence(let nodes):
-      for node in nodes { visit(node, under: key, &hidden) }
+      for node in nodes { visit(node, under: key, guesses: guesses, &hidden) }
     case .mapping(let entries):
       for entry in entries {
         if entry.key.text == nil { hide(entry.key, &hidden) }
-        if SchemaWords.all.contains(entry.name), key != ServiceKey.setHeaders.rawValue {
-          visit(entry.value, under: entry.name, &hidden)
+        if key == ServiceKey.setHeaders.rawValue {
+          hide(entry.value, &hidden)
+          if entry.value.isAbsent || !FieldRules.isToken(entry.name) { hidden.append(entry.key.stretch) }
+        } else if let word = word(entry.name, guesses: guesses) {
+          visit(entry.value, under: word, guesses: guesses, &hidden)
         } else {
           hide(entry.value, &hidden)
-          // `bearer: { s3cret }` is a mapping whose key is the secret.
-          if takesSource(key) { hidden.append(entry.key.stretch) }
+          if takesSource(key) || !SchemaWords.isPresentable(entry) { hidden.append(entry.key.stretch) }
         }
       }
     case .refused: break
     }
+  }
+
+  private static func word(_ key: String, guesses: Bool) -> String? {
+    if SchemaWords.all.contains(key) { return key }
+    return guesses ? Suggestion.nearest(to: key, in: SchemaWords.all.sorted()) : nil
   }
 
   private static func isSecret(_ text: String, under key: String?) -> Bool {
@@ -52,6 +63,7 @@ enum SecretMask {
     case nil: true
     case let key where takesSource(key): true
     case HeaderKey.prefix.rawValue: true
+    case HeaderKey.name.rawValue: !FieldRules.isToken(text)
     // A user name with its password.
     case BasicKey.user.rawValue: text.utf8.contains(UInt8(ascii: ":"))
     case SourceKey.systemd.rawValue: !SourceName.isCredential(text)
@@ -63,7 +75,10 @@ enum SecretMask {
   }
 
   private static func hasPrivatePart(_ url: String) -> Bool {
-    url.utf8.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+    switch URLCheck(url) {
+    case .fine: false
+    case .userinfo, .query, .fragment, .port: true
+    }
   }
 
   private static func takesSource(_ key: String?) -> Bool {
@@ -79,7 +94,7 @@ enum SecretMask {
     switch node.content {
     case .scalar: hidden.append(node.stretch)
     case .sequence(let nodes): for node in nodes { hide(node, &hidden) }
-    case .mapping(let entries): 
+    case .mapping(let entries):
       for entry in entries {
         hide(entry.key, &hidden)
         hide(entry.value, &hidden)

@@ -21,7 +21,9 @@ struct ServiceDraft {
 extension SettingsReader {
   func services(_ top: Fields<TopKey>, _ surrounding: SurroundingSettings) -> [ServiceDraft] {
     guard let node = top[.services] else {
-      report.error(top.place, "there are no services", help: "add:\nservices:\n  NAME: { upstream: https://HOST/, credential: NAME }")
+      report.error(
+        top.place, "there are no services",
+        help: "add:\nservices:\n  NAME: { upstream: https://HOST/, credential: NAME }")
       return []
     }
     if node.isEmptyMapping { report.warning(node.place, "there are no services: every request gets 404") }
@@ -43,7 +45,9 @@ extension SettingsReader {
       self.timeouts($0, at: fields.place(of: .timeouts), over: surrounding.timeouts)
     }
     let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
-    let rejected = fields[.onRejected].flatMap { choice($0, [("pass", Service.OnRejected.pass), ("502", .badGateway)]) }
+    let rejected = fields[.onRejected].flatMap {
+      choice($0, [("pass", Service.OnRejected.pass), ("502", .badGateway)])
+    }
     guard let upstream = upstream(fields), let at, let listener else { return nil }
 
     var service = Service(
@@ -65,7 +69,8 @@ extension SettingsReader {
 
   private func serviceHeaders(_ fields: Fields<ServiceKey>) -> HeaderPolicy {
     var headers = HeaderPolicy()
-    if let cookies = fields[.cookies].flatMap({ choice($0, [("strip", HeaderPolicy.Cookies.strip), ("pass", .pass)]) }) {
+    if let cookies = fields[.cookies].flatMap({ choice($0, [("strip", HeaderPolicy.Cookies.strip), ("pass", .pass)]) })
+    {
       headers.cookies = cookies
     }
     if let via = fields[.via].flatMap({ boolean($0) }) { headers.via = via }
@@ -85,7 +90,8 @@ extension SettingsReader {
     }
     guard let name = text(node, "the name of a listener") else { return nil }
     if let index = listeners.firstIndex(where: { $0.name == name }) { return index }
-    report.error(node.place, "no listener \(quoted(name))", help: known(listeners.map(\.name), nearest: name, "listeners"))
+    report.error(
+      node.place, "no listener \(quoted(name))", help: known(listeners.map(\.name), nearest: name, "listeners"))
     return nil
   }
 
@@ -115,7 +121,9 @@ extension SettingsReader {
       report.error(fields.place, "the service has no upstream", help: "add to it: upstream: https://HOST/")
       return nil
     }
-    guard let text = text(node, "a URL like https://api.example.com/v1/"), checkURL(text, at: node.place) else { return nil }
+    guard let text = text(node, "a URL like https://api.example.com/v1/"), checkURL(text, at: node.place) else {
+      return nil
+    }
     do throws(OriginError) {
       var upstream = try Upstream(parsing: text)
       upstream.allowedAddresses = allowed
@@ -131,24 +139,8 @@ extension SettingsReader {
     return nodes.compactMap { node in
       guard let text = text(node, "an address block like 10.0.0.0/8") else { return nil }
       if let block = AddressBlock(parsing: text) { return block }
-      let help = IPAddress(parsing: text).map { "write \($0)/\($0.bytes.count * 8)" }
-      report.error(node.place, "not an address block: \(quoted(text))", help: help ?? "write it like 10.0.0.0/8 or fd00::/8")
+      report.error(node.place, "not an address block: \(quoted(text))", help: "write it like 10.0.0.0/8 or fd00::/8")
       return nil
     }
-  }
-
-  /// What must not stand in a URL of this file. Checked before anything else looks at it, so that nothing repeats a password.
-  func checkURL(_ text: String, at place: Place) -> Bool {
-    let afterScheme = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
-    if afterScheme.contains("@") {
-      report.error(
-        place, "a name or password in a URL: a secret does not stand in this file", help: "make it a credential: basic: …")
-      return false
-    }
-    if let part = text.first(where: { $0 == "?" || $0 == "#" }) {
-      report.error(place, "a URL in this file has no \(part == "?" ? "query" : "fragment")", help: "end it before the \"\(part)\"")
-      return false
-    }
-    return true
   }
 }

@@ -12,8 +12,10 @@ struct SettingsReader {
     guard let top = fields(root, at: Place(line: 1, column: 1), of: TopKey.self) else { return nil }
     let listeners = listeners(top)
     let credentials = credentials(top)
-    let timeouts = top[.timeouts].map { self.timeouts($0, at: top.place(of: .timeouts), over: Timeouts()) } ?? Timeouts()
-    var services = services(top, SurroundingSettings(listeners: listeners, credentials: credentials, timeouts: timeouts))
+    let timeouts =
+      top[.timeouts].map { self.timeouts($0, at: top.place(of: .timeouts), over: Timeouts()) } ?? Timeouts()
+    var services = services(
+      top, SurroundingSettings(listeners: listeners, credentials: credentials, timeouts: timeouts))
     let limits = top[.limits].map { self.limits($0, at: top.place(of: .limits)) } ?? Limits()
     let isLocked = top[.requireLockedMemory].flatMap { boolean($0) } ?? false
     let control = top[.control].flatMap { controlSocket($0) }
@@ -25,7 +27,8 @@ struct SettingsReader {
     check(rules, of: services)
     advise(listeners: listeners, credentials: credentials, services: services)
     return Settings(
-      file: file, listeners: allListeners.map(\.settings), credentials: credentials.compactMap(\.settings), rules: rules,
+      file: file, listeners: allListeners.map(\.settings), credentials: credentials.compactMap(\.settings),
+      rules: rules,
       limits: limits, requireLockedMemory: isLocked, controlSocket: control)
   }
 

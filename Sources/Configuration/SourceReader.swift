@@ -8,7 +8,8 @@ extension SettingsReader {
     case .refused: return nil
     case .scalar, .sequence:
       report.error(
-        node.place, node.isAbsent ? "nothing stands here; expected the source of a secret" : "a secret does not stand in this file",
+        node.place,
+        node.isAbsent ? "nothing stands here; expected the source of a secret" : "a secret does not stand in this file",
         help: "put it into a file that only the daemon can read, and write: { file: NAME }")
       return nil
     case .mapping: break
@@ -16,7 +17,8 @@ extension SettingsReader {
     guard let fields = fields(node, at: place, of: SourceKey.self) else { return nil }
     let sources = SourceKey.allCases.filter { fields.has($0) }
     guard let key = sources.first, let value = fields[key] else {
-      report.error(node.place, "no source of the secret", help: "write { file: NAME }, { systemd: NAME } or { env: NAME }")
+      report.error(
+        node.place, "no source of the secret", help: "write { file: NAME }, { systemd: NAME } or { env: NAME }")
       return nil
     }
     guard sources.count == 1 else {

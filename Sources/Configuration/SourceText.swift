@@ -31,7 +31,8 @@ struct SourceText: Sendable {
 
   private let text: [UInt8]
   private let lines: [Range<Int>]
-  private var hidden: [Hidden] = []
+  /// By line.
+  private var hidden: [Int: [Hidden]] = [:]
   private var hidesValues = false
 
   init(_ text: [UInt8]) {
@@ -47,23 +48,32 @@ struct SourceText: Sendable {
   }
 
   /// From now on these stretches are shown as dots.
-  mutating func hide(_ stretches: [Hidden]) { hidden += stretches }
+  mutating func hide(_ stretches: [Hidden]) {
+    for stretch in stretches where stretch.startLine <= stretch.endLine {
+      for line in stretch.startLine...min(stretch.endLine, max(lines.count, stretch.startLine)) {
+        hidden[line, default: []].append(stretch)
+      }
+    }
+  }
 
-  /// For a file that could not be parsed: nobody knows what is a secret there, so only words of the schema are shown wherever
-  /// a credential may stand.
+  /// For a file that could not be parsed: nobody knows what is a secret there, so only its shape and its keys are shown.
   mutating func hideValues() { hidesValues = true }
 
-  /// nil if there is no such line, or if `column` lies beyond what is shown.
-  func shown(line: Int, upTo column: Int) -> String? {
-    guard column <= Self.shownColumns, let scalars = scalars(ofLine: line) else { return nil }
-    let hidesThis = hidesValues && !isOutsideCredentials(line)
-    let words = hidesThis ? SchemaWords.columns(of: scalars) : []
-    let hidden = hidden.filter { $0.startLine <= line && line <= $0.endLine }
+  /// nil if there is no such line, or if the place lies beyond what is shown.
+  func shown(at place: Place) -> String? {
+    guard place.column <= Self.shownColumns, let scalars = scalars(ofLine: place.line) else { return nil }
+    let words = hidesValues ? SchemaWords.columns(of: scalars) : []
+    let hidden = hidden[place.line] ?? []
     var shown = String.UnicodeScalarView()
     for (index, scalar) in scalars.prefix(Self.shownColumns).enumerated() {
-      let isSecret = hidesThis
+      // An old secret may stand in a comment.
+      if scalar == "#", index >= place.column, scalars[index - 1].properties.isWhitespace {
+        return String(shown) + "#…"
+      }
+      let isSecret =
+        hidesValues
         ? SchemaWords.isWordCharacter(scalar) && !words.contains(index)
-        : hidden.contains { $0.covers(line: line, column: index + 1) }
+        : hidden.contains { $0.covers(line: place.line, column: index + 1) }
       shown.append(isSecret && scalar != " " ? "•" : scalar.isHarmless ? scalar : scalar == "\t" ? " " : "\u{FFFD}")
     }
     return String(shown) + (scalars.count > Self.shownColumns ? "…" : "")
@@ -76,18 +86,6 @@ struct SourceText: Sendable {
     // Four bytes are the longest character: enough to know whether the line is longer than what is shown.
     let bytes = text[range].prefix(4 * (Self.shownColumns + 1))
     return Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
-  }
-
-  /// The nearest line above (or this one) that begins at the margin says which section this is.
-  private func isOutsideCredentials(_ line: Int) -> Bool {
-    for candidate in stride(from: min(line, lines.count), through: 1, by: -1) {
-      let bytes = text[lines[candidate - 1]]
-      guard let first = bytes.first, first != UInt8(ascii: " "), first != UInt8(ascii: "#"), first != 13 else { continue }
-      let name = String(decoding: bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
-      guard let key = TopKey(rawValue: name) else { return false }
-      return key != .credentials
-    }
-    return false
   }
 }
 

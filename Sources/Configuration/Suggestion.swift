@@ -20,7 +20,9 @@ enum Suggestion {
 
   /// `allowUsers`, `allow-users` and `Allow_Users` are the same word to a person.
   private static func normalised(_ word: String) -> [UInt8] {
-    word.utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
+    word.utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }.map {
+      $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0
+    }
   }
 
   /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).

@@ -25,23 +25,23 @@ extension SettingsReader {
   }
 
   private func pins(_ nodes: [YAMLNode], _ fields: Fields<ServiceKey>, acceptsOutage: Bool) -> [Pin] {
-    var pins: [Pin] = []
+    var pins: Set<Pin> = []
     let errors = report.errorCount
     for node in nodes {
       guard let pin = pin(node) else { continue }
-      if pins.contains(pin) {
+      if !pins.insert(pin).inserted {
         report.error(node.place, "the same pin twice: the backup has to be another key")
-      } else {
-        pins.append(pin)
       }
     }
     guard report.errorCount == errors else { return [] }
     if pins.isEmpty {
-      report.error(fields.place(of: .pins), "an empty list of pins", help: "delete the line, or run \"bearerctl pin HOST\"")
+      report.error(
+        fields.place(of: .pins), "an empty list of pins", help: "delete the line, or run \"bearerctl pin HOST\"")
     } else if pins.count == 1, !acceptsOutage {
       report.error(
         fields.place(of: .pins), "one pin: when the upstream changes its key, nothing gets through any more",
-        help: "add the pin of the next key or of the issuer, or the line \"backup_pin: none\", which accepts that outage")
+        help:
+          "add the pin of the next key or of the issuer, or the line \"backup_pin: none\", which accepts that outage")
     }
     return pins.sorted { $0.digest.lexicographicallyPrecedes($1.digest) }
   }

@@ -12,7 +12,8 @@ struct YAMLTree {
       case .streamEnd:
         return root
       case .documentStart where root != nil:
-        throw YAMLFailure(place: event.place, message: "a second document", help: "one file is one configuration: delete the --- line")
+        throw YAMLFailure(
+          place: event.place, message: "a second document", help: "one file is one configuration: delete the --- line")
       case .documentStart:
         root = try node(parser.next(), &parser, level: 1)
       case .end, .alias, .scalar, .sequenceStart, .mappingStart:
@@ -25,7 +26,8 @@ struct YAMLTree {
     refuse(event)
     switch event.kind {
     case .alias:
-      report.error(event.place, "aliases (*name) are not allowed", help: "write the value itself: then a line says what it does")
+      report.error(
+        event.place, "aliases (*name) are not allowed", help: "write the value itself: then a line says what it does")
       return make(.refused, event)
     case .scalar(let text, let isPlain):
       return make(.scalar(text, isPlain: isPlain), event)

@@ -41,7 +41,7 @@ struct RequestLine: Sendable {
       if bytes[end] == Byte.lineFeed { throw MessageError(.bareLineFeed) }
       throw MessageError(bytes[end] == Byte.carriageReturn ? .badRequestLine : .badMethod)
     }
-    method = end <= 8 ? Method(word) : .other
+    method = Method(word)
     methodRange = 0..<end
     position = end &+ 1
     return true
@@ -52,9 +52,7 @@ struct RequestLine: Sendable {
     let start = methodRange.upperBound &+ 1
     let (sum, overflows) = start.addingReportingOverflow(limit)
     let furthest = overflows ? bytes.count : Swift.min(sum, bytes.count)
-    var position = self.position
-    while position < furthest, Grammar.isTarget(bytes[position]) { position &+= 1 }
-    self.position = position
+    position = Scanning.endOfTarget(bytes.extracting(first: furthest), from: position)
     guard position < bytes.count else { return false }
     let byte = bytes[position]
     if byte == Byte.space {
@@ -105,8 +103,7 @@ struct StatusLine: Sendable {
     if position == 0 {
       guard try scanStatus(bytes) else { return nil }
     }
-    var end = position
-    while end < bytes.count, Grammar.isValue(bytes[end]) { end &+= 1 }
+    let end = Scanning.endOfValue(bytes, from: position)
     position = end
     guard end < bytes.count else { return nil }
     guard bytes[end] == Byte.carriageReturn else {
@@ -190,7 +187,10 @@ extension Version {
 }
 
 extension Method {
-  /// - Parameter word: a name of at most eight bytes, the last one lowest. Methods are case-sensitive (RFC 9110 §9.1).
+  /// Methods are case-sensitive (RFC 9110 §9.1).
+  ///
+  /// - Parameter word: the last eight bytes of the name, the last one lowest. All that are known here are shorter, so
+  ///   that no long name ends like one.
   fileprivate init(_ word: UInt64) {
     switch word {
     case 0x47_4554: self = .get

@@ -3,8 +3,8 @@
 enum Coverage {
   /// States of the product, after which the question is left open.
   private static let maximumNodes = 20_000
-  /// Steps of single patterns, the same for time.
-  private static let maximumSteps = 1_000_000
+  /// Steps of single patterns for one question: the same for time, below a tenth of a second.
+  private static let maximumSteps = 200_000
 
   private struct Node: Hashable {
     let rule: PatternAutomaton.States
@@ -19,12 +19,14 @@ enum Coverage {
 
   /// The patterns (by index in `earlier`) that match first, one or another, whatever `pattern` matches; nil when a path is
   /// left, or when it was not found out.
-  static func find(of pattern: URLPattern, by earlier: [URLPattern]) -> Set<Int>? {
-    let rule = PatternAutomaton(symbols: pattern.symbols)
-    let others = earlier.map { PatternAutomaton(symbols: $0.symbols) }
+  ///
+  /// `budget` is what all questions together may still cost, in steps.
+  static func find(of pattern: URLPattern, by earlier: [URLPattern], budget: inout Int) -> Set<Int>? {
+    let rule = PatternAutomaton(pattern)
+    let others = earlier.map(PatternAutomaton.init)
     let alphabet = alphabet(of: [pattern] + earlier)
     var used: Set<Int> = []
-    var steps = 0
+    let floor = max(budget - maximumSteps, 0)
     let start = Node(rule: rule.start, earlier: others.map(\.start))
     var seen: Set<Node> = [start]
     var queue = [start]
@@ -41,16 +43,18 @@ enum Coverage {
         used.insert(decided)
         continue
       }
-      for symbol in rule.expected(node.rule)?.sorted() ?? alphabet {
+      for symbol in rule.expected(node.rule) ?? alphabet {
         let next = rule.step(node.rule, on: symbol)
         if next.isEmpty { continue }
-        steps += others.count + 1
+        budget -= others.count + 1
         let child = Node(
           rule: next,
-          earlier: others.indices.map { node.earlier[$0].isEmpty ? [] : others[$0].step(node.earlier[$0], on: symbol) })
+          earlier: others.indices.map {
+            node.earlier[$0].isEmpty ? node.earlier[$0] : others[$0].step(node.earlier[$0], on: symbol)
+          })
         if seen.insert(child).inserted { queue.append(child) }
       }
-      if seen.count > maximumNodes || steps > maximumSteps { return nil }
+      if seen.count > maximumNodes || budget < floor { return nil }
     }
     return used
   }
@@ -66,12 +70,16 @@ enum Coverage {
       let states: PatternAutomaton.States
       let path: [Glob.Symbol]
     }
-    let automaton = PatternAutomaton(symbols: pattern.symbols)
+    let automaton = PatternAutomaton(pattern)
     let letter = Glob.Symbol(UInt8(ascii: "a"))
     let alphabet = literals(of: pattern) + [Glob.slash, letter]
     var queue = [Step(states: automaton.start, path: [])]
     // States alone would lose `/.a` behind `/.`, which is no path: what the open segment is counts, too.
-    var seen: Set<[Int]> = []
+    struct Seen: Hashable {
+      let states: PatternAutomaton.States
+      let segment: [Glob.Symbol]
+    }
+    var seen: Set<Seen> = []
     var position = 0
     while position < queue.count, position < maximumNodes {
       let step = queue[position]
@@ -81,13 +89,13 @@ enum Coverage {
       if automaton.accepts(step.states), isFit, !PathReading.hasDotSegment(path) {
         return String(decoding: path, as: UTF8.self)
       }
-      for symbol in automaton.expected(step.states)?.sorted() ?? alphabet {
+      for symbol in automaton.expected(step.states) ?? alphabet {
         // A closed segment cannot be mended any more.
         if symbol == Glob.slash, !path.isEmpty, PathReading.hasDotSegment(path) || !isWanted(path + [0x2f]) { continue }
         let states = automaton.step(step.states, on: symbol)
         let longer = step.path + [symbol]
         let segment = longer.split(separator: Glob.slash, omittingEmptySubsequences: false).last ?? []
-        if !states.isEmpty, seen.insert(states + [-1] + segment.prefix(3).map(Int.init)).inserted {
+        if !states.isEmpty, seen.insert(Seen(states: states, segment: Array(segment.prefix(3)))).inserted {
           queue.append(Step(states: states, path: longer))
         }
       }

@@ -53,41 +53,72 @@ package enum CredentialFields {
     ], prefixes: [])
 }
 
-/// Names in lower case with `-`, found without allocation. An ordinary name is told apart by its length and first letter.
+/// Names in lower case with `-`, found without allocation. An ordinary name is told apart by its length and one letter: the
+/// first, or the one behind `x-`.
 private struct NameList: Sendable {
-  private let names: [[UInt8]]
-  private let prefixes: [[UInt8]]
-  /// For each length, one bit per first byte modulo 32: which names may follow.
-  private let initials: [UInt32]
-  private let prefixInitials: UInt32
+  /// The names one after the other, shorter ones first.
+  private let names: [UInt8]
+  /// For each length, where its names begin in `names`; the next entry is where they end.
+  private let starts: [Int]
+  /// For each length, which letters its names have.
+  private let letters: [UInt64]
+  private let prefixes: [UInt8]
+  private let prefixEnds: [Int]
+  private let prefixLetters: UInt64
 
-  init(names: [String], prefixes: [String]) {
-    self.names = names.map { Array($0.utf8) }
-    self.prefixes = prefixes.map { Array($0.utf8) }
-    var initials = [UInt32](repeating: 0, count: 1 + (self.names.map(\.count).max() ?? 0))
-    for name in self.names { initials[name.count] |= Self.bit(name[0]) }
-    self.initials = initials
-    prefixInitials = self.prefixes.reduce(0) { $0 | Self.bit($1[0]) }
+  init(names list: [String], prefixes prefixList: [String]) {
+    var (names, starts, letters): ([UInt8], [Int], [UInt64]) = ([], [], [])
+    for length in 0...(list.map(\.utf8.count).max() ?? 0) {
+      starts.append(names.count)
+      let same = list.map { Array($0.utf8) }.filter { $0.count == length && length > 0 }
+      names += same.joined()
+      letters.append(same.reduce(0) { $0 | Self.letter(of: $1.span) })
+    }
+    self.names = names
+    self.starts = starts + [names.count]
+    self.letters = letters
+    var (prefixes, ends, prefixLetters): ([UInt8], [Int], UInt64) = ([], [], 0)
+    for prefix in prefixList.map({ Array($0.utf8) }) {
+      prefixLetters |= Self.letter(of: prefix.span)
+      prefixes += prefix
+      ends.append(prefixes.count)
+    }
+    self.prefixes = prefixes
+    prefixEnds = ends
+    self.prefixLetters = prefixLetters
   }
 
   func contains(_ name: Span<UInt8>) -> Bool {
-    guard name.count > 0 else { return false }
-    let bit = Self.bit(Self.folded(name[0]))
-    if name.count < initials.count, initials[name.count] & bit != 0 {
-      for known in names where known.count == name.count && Self.begins(name, with: known) { return true }
+    let length = name.count
+    guard length > 0 else { return false }
+    let letter = Self.letter(of: name)
+    if length < letters.count, letters[length] & letter != 0 {
+      var start = starts[length]
+      while start < starts[length + 1] {
+        if begins(name, with: names, start, start + length) { return true }
+        start += length
+      }
     }
-    guard prefixInitials & bit != 0 else { return false }
-    for prefix in prefixes where Self.begins(name, with: prefix) { return true }
+    guard prefixLetters & letter != 0 else { return false }
+    var start = 0
+    for end in prefixEnds {
+      if begins(name, with: prefixes, start, end) { return true }
+      start = end
+    }
     return false
   }
 
-  private static func begins(_ name: Span<UInt8>, with known: [UInt8]) -> Bool {
-    guard name.count >= known.count else { return false }
-    for index in known.indices where folded(name[index]) != known[index] { return false }
+  private func begins(_ name: Span<UInt8>, with known: [UInt8], _ start: Int, _ end: Int) -> Bool {
+    guard name.count >= end - start else { return false }
+    for index in start..<end where Self.folded(name[index - start]) != known[index] { return false }
     return true
   }
 
-  private static func bit(_ byte: UInt8) -> UInt32 { 1 << UInt32(byte & 31) }
+  /// One bit for the letter that tells most names apart.
+  private static func letter(of name: Span<UInt8>) -> UInt64 {
+    guard name.count > 2, folded(name[0]) == UInt8(ascii: "x") else { return 1 << UInt64(folded(name[0]) & 31) }
+    return 1 << UInt64(folded(name[2]) & 31 | 32)
+  }
 
   private static func folded(_ byte: UInt8) -> UInt8 {
     byte == UInt8(ascii: "_") ? UInt8(ascii: "-") : ByteClass.lowercased(byte)

@@ -1,13 +1,13 @@
 /// The ways in which an upstream might read a canonical path. Servers differ in what they decode, in whether they cut
-/// `;params` before or after that, and in whether `//` is `/`; every combination is a reading. What only a second
-/// decoding of the result would bring (`%252F` as a separator, a `?` out of `%3F`) is not: no server reads twice.
+/// `;params` before or after that, and in whether `//` is `/`; every combination is a reading. Of those who decode twice
+/// only the first step is one (`%252F` as `%2F`, `%2561` as `a`), and a `?` out of `%3F` ends no path.
 enum PathReading {
-  /// All readings of a canonical path that differ from it and from each other: at most 19, for most paths none.
+  /// All readings of a canonical path that differ from it and from each other: at most 27, for most paths none.
   static func others(of path: [UInt8]) throws(PolicyRefusal) -> [[UInt8]] {
     var readings = [path]
     if path.contains(UInt8(ascii: ";")) { extend(&readings, by: cutParameters) }
     if path.contains(UInt8(ascii: "%")) {
-      extend(&readings, by: decodeSlashes, decodeEverything)
+      extend(&readings, by: decodeSlashes, decodeOnce, decodeToEscapes)
       extend(&readings, by: cutParameters)
     }
     extend(&readings, by: collapseSlashes)
@@ -57,9 +57,20 @@ enum PathReading {
   }
 
   /// Every escape decoded once. Bytes that cannot stand plain in a path stay escaped: that is how they are written here,
-  /// so that `%20` is the same character in every reading. `%25` before two digits makes an escape, which is canonicalised
-  /// in its turn.
-  private static func decodeEverything(_ text: [UInt8]) -> [UInt8] {
+  /// so that `%20` is the same character in every reading, and so is `%25`, a percent sign that begins no escape.
+  private static func decodeOnce(_ text: [UInt8]) -> [UInt8] {
+    decode(text) { byte, _, path in
+      if byte == UInt8(ascii: "/") || ByteClass.isReservedPathCharacter(byte) {
+        path.append(byte)
+      } else {
+        EscapedByte.write(byte, to: &path)
+      }
+      return 0
+    }
+  }
+
+  /// The same, but `%25` before two digits begins an escape, which is canonicalised in its turn.
+  private static func decodeToEscapes(_ text: [UInt8]) -> [UInt8] {
     decode(text) { byte, rest, path in
       if byte == UInt8(ascii: "/") || ByteClass.isReservedPathCharacter(byte) {
         path.append(byte)

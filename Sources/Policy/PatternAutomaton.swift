@@ -1,58 +1,75 @@
-/// A pattern's states as a value that can be stepped and compared, for questions about all paths at once. Slower and
-/// without a limit of length; `Glob.matches` is the one that decides.
+/// A pattern's states as a value that can be stepped and compared, for questions about all paths at once. Without a limit
+/// of length, and slower; `Glob.matches` is the one that decides.
 struct PatternAutomaton {
-  let symbols: [Glob.Symbol]
+  /// A set of positions in `symbols`, the end included.
+  struct States: Hashable {
+    fileprivate var words: [UInt64]
 
-  /// Sorted positions in `symbols`; `symbols.count` is the end.
-  typealias States = [Int]
+    var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 
-  var start: States { closed([0]) }
+    var positions: [Int] {
+      words.indices.flatMap { word in (0..<64).filter { words[word] >> UInt64($0) & 1 == 1 }.map { word * 64 + $0 } }
+    }
 
-  func accepts(_ states: States) -> Bool { states.last == symbols.count }
+    fileprivate func contains(_ position: Int) -> Bool { words[position / 64] >> UInt64(position % 64) & 1 == 1 }
+
+    fileprivate mutating func insert(_ position: Int) { words[position / 64] |= 1 << UInt64(position % 64) }
+  }
+
+  private let symbols: [Glob.Symbol]
+
+  init(_ pattern: URLPattern) { symbols = pattern.symbols }
+
+  var start: States {
+    var states = none
+    enter(0, &states)
+    return states
+  }
+
+  var none: States { States(words: [UInt64](repeating: 0, count: symbols.count / 64 + 1)) }
+
+  func accepts(_ states: States) -> Bool { states.contains(symbols.count) }
 
   /// Whether every continuation matches.
   func acceptsEverything(_ states: States) -> Bool {
-    guard symbols.last == Glob.stars else { return false }
-    return states.contains(symbols.count - 1)
+    symbols.last == Glob.stars && states.contains(symbols.count - 1)
   }
 
   /// What may come next: nil when a wildcard takes any character, else the literals.
-  func expected(_ states: States) -> Set<Glob.Symbol>? {
-    var literals: Set<Glob.Symbol> = []
-    for state in states where state < symbols.count {
-      if Glob.isWildcard(symbols[state]) { return nil }
-      literals.insert(symbols[state])
-    }
-    return literals
+  func expected(_ states: States) -> [Glob.Symbol]? {
+    let next = states.positions.filter { $0 < symbols.count }.map { symbols[$0] }
+    return next.contains(where: Glob.isWildcard) ? nil : Set(next).sorted()
   }
 
   func step(_ states: States, on symbol: Glob.Symbol) -> States {
-    var stays: Set<Int> = []
-    var next: Set<Int> = []
-    for state in states where state < symbols.count {
-      switch symbols[state] {
-      case Glob.one: if symbol != Glob.slash { next.insert(state + 1) }
-      case Glob.star: if symbol != Glob.slash { next.insert(state) }
-      case Glob.stars: next.insert(state)
-      case Glob.starsSlash:
-        stays.insert(state)
-        if symbol == Glob.slash { next.insert(state + 1) }
-      case let literal: if literal == symbol { next.insert(state + 1) }
+    var next = none
+    for (word, bits) in states.words.enumerated() {
+      var bits = bits
+      while bits != 0 {
+        let position = word * 64 + bits.trailingZeroBitCount
+        bits &= bits &- 1
+        guard position < symbols.count else { continue }
+        switch symbols[position] {
+        case Glob.one: if symbol != Glob.slash { enter(position + 1, &next) }
+        case Glob.star: if symbol != Glob.slash { enter(position, &next) }
+        case Glob.stars: enter(position, &next)
+        case Glob.starsSlash:
+          next.insert(position)
+          if symbol == Glob.slash { enter(position + 1, &next) }
+        case let literal: if literal == symbol { enter(position + 1, &next) }
+        }
       }
     }
-    return stays.union(closed(next)).sorted()
+    return next
   }
 
   /// With the states that are reached without a character.
-  private func closed(_ states: Set<Int>) -> States {
-    var all = states
-    for state in states {
-      var state = state
-      while state < symbols.count, Glob.mayBeEmpty(symbols[state]) {
-        state += 1
-        all.insert(state)
-      }
+  private func enter(_ position: Int, _ states: inout States) {
+    var position = position
+    states.insert(position)
+    while position < symbols.count, Glob.mayBeEmpty(symbols[position]) {
+      position += 1
+      states.insert(position)
     }
-    return all.sorted()
   }
 }

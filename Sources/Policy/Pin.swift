@@ -12,17 +12,10 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
   /// `sha256/BASE64`, `sha256//BASE64` or `BASE64`; the error says the corrected form where there is one. A pin that
   /// would silently never match is worse than none.
   package init(parsing text: String) throws(OriginError) {
-    var encoded = text
-    for prefix in ["sha256//", "sha256/"] where encoded.hasPrefix(prefix) {
-      encoded.removeFirst(prefix.count)
-      break
-    }
-    guard let digest = Base64.decode(Array(encoded.utf8)) else {
-      throw OriginError(Self.complaint(encoded, given: text))
-    }
-    guard digest.count == 32 else {
-      let kind = digest.count == 20 ? "20, which is a SHA-1" : "\(digest.count)"
-      throw OriginError("a pin is the base64 of 32 bytes, got \(kind), in \(quoted(text))")
+    // The base64 itself may begin with a slash: `sha256//` alone says nothing.
+    let spellings = ["sha256//", "sha256/", ""].filter(text.hasPrefix).map { Array(text.utf8.dropFirst($0.utf8.count)) }
+    guard let digest = spellings.lazy.compactMap(Base64.decode).first(where: { $0.count == 32 }) else {
+      throw OriginError(Self.complaint(spellings.first ?? [], given: text))
     }
     guard digest.contains(where: { $0 != 0 }) else {
       throw OriginError("a pin of zeros is a placeholder that no key has, got \(quoted(text))")
@@ -35,27 +28,31 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
 
   package static func < (one: Pin, other: Pin) -> Bool { one.digest.lexicographicallyPrecedes(other.digest) }
 
-  private static func complaint(_ encoded: String, given text: String) -> String {
+  private static func complaint(_ encoded: [UInt8], given text: String) -> String {
     if let corrected = Pin(digest: hex(encoded)) {
       return "a pin is written in base64, not hexadecimal: wanted \(corrected), got \(quoted(text))"
     }
     if let corrected = Pin(digest: lenient(encoded)) {
       return "a pin is written in base64 with padding (RFC 4648 §4): wanted \(corrected), got \(quoted(text))"
     }
+    if let count = Base64.decode(encoded)?.count, count > 0 {
+      return
+        "a pin is the base64 of 32 bytes, got \(count == 20 ? "20, which is a SHA-1" : "\(count)"), in \(quoted(text))"
+    }
     return "wanted a pin such as sha256/ and 44 characters of base64, got \(quoted(text))"
   }
 
-  private static func hex(_ text: String) -> [UInt8] {
-    let digits = text.utf8.filter { $0 != UInt8(ascii: ":") }.map { ByteClass.hexValue($0) }
+  private static func hex(_ text: [UInt8]) -> [UInt8] {
+    let digits = text.filter { $0 != UInt8(ascii: ":") }.map { ByteClass.hexValue($0) }
     guard digits.count == 64, !digits.contains(nil) else { return [] }
     let values = digits.compactMap { $0 }
     return stride(from: 0, to: 64, by: 2).map { values[$0] << 4 | values[$0 + 1] }
   }
 
   /// What a mistaken text probably meant: the other alphabet, missing padding, blanks, stray bits in the last character.
-  private static func lenient(_ text: String) -> [UInt8] {
+  private static func lenient(_ text: [UInt8]) -> [UInt8] {
     var characters: [UInt8] = []
-    for byte in text.utf8 {
+    for byte in text {
       switch byte {
       case UInt8(ascii: "-"): characters.append(UInt8(ascii: "+"))
       case UInt8(ascii: "_"): characters.append(UInt8(ascii: "/"))

@@ -4,7 +4,7 @@ internal import HTTP1
 package struct ShadowedRule: Sendable, Equatable {
   package let service: Int
   package let rule: Int
-  /// The earlier rules that cover it.
+  /// Earlier rules that together cover it. Still others may come before them and win for some requests.
   package let by: [Int]
   /// `GET`
   package let witnessMethod: String
@@ -18,6 +18,8 @@ extension RuleSet {
   /// one, silently, when the question becomes too big.
   package func shadowedRules() -> [ShadowedRule] {
     var shadowed: [ShadowedRule] = []
+    // A second at most, whatever the file says; thousands of ordinary rules need a small part of it.
+    var budget = 5_000_000
     for (number, service) in services.enumerated() {
       guard let rules = service.rules else { continue }
       let names = Set(rules.flatMap(\.methods.names))
@@ -25,7 +27,7 @@ extension RuleSet {
       let universe = names.sorted() + [Self.unnamedMethod(names)]
       for index in rules.indices {
         let methods = universe.filter { rules[index].methods.admits($0) }
-        guard let method = methods.first, let by = Self.cover(of: index, in: rules, methods: methods),
+        guard let method = methods.first, let by = Self.cover(of: index, in: rules, methods: methods, budget: &budget),
           let path = Coverage.witness(rules[index].pattern),
           Self.winner(among: rules, method: method, path: path).map({ $0 < index }) ?? false
         else { continue }
@@ -38,7 +40,7 @@ extension RuleSet {
 
   /// The earlier rules that decide instead, for all methods; nil when some request is left for the rule, or too much
   /// would have to be looked at.
-  private static func cover(of index: Int, in rules: [Rule], methods: [String]) -> [Int]? {
+  private static func cover(of index: Int, in rules: [Rule], methods: [String], budget: inout Int) -> [Int]? {
     var covers: Set<Int> = []
     var judged: Set<[Int]> = []
     for method in methods {
@@ -46,7 +48,10 @@ extension RuleSet {
         rules[$0].methods.admits(method) && Coverage.mayMeet(rules[$0].pattern, rules[index].pattern)
       }
       guard judged.insert(earlier).inserted else { continue }
-      guard let used = Coverage.find(of: rules[index].pattern, by: earlier.map { rules[$0].pattern }) else {
+      guard
+        let used = Coverage.find(
+          of: rules[index].pattern, by: earlier.map { rules[$0].pattern }, budget: &budget)
+      else {
         return nil
       }
       covers.formUnion(used.map { earlier[$0] })

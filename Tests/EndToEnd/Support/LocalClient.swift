@@ -62,7 +62,7 @@ final class LocalClient {
   func send(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let sent = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue)) }
+      let sent = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       guard sent > 0 else { throw TestFailure("send: \(String(cString: strerror(errno)))") }
       rest = rest.dropFirst(sent)
     }

@@ -1,0 +1,35 @@
+/// Parts of a URL that may be a secret. Found before anything else looks at the URL, so that no message repeats them.
+enum URLCheck {
+  case fine, userinfo, query, fragment, port
+
+  init(_ url: String) {
+    let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
+    // Anywhere: `https://us/er:password@host` has the host `us`, which is not what its author thinks.
+    if rest.contains("@") {
+      self = .userinfo
+    } else if let mark = rest.first(where: { $0 == "?" || $0 == "#" }) {
+      self = mark == "?" ? .query : .fragment
+    } else {
+      let authority = rest.prefix { $0 != "/" }
+      let afterAddress = authority.lastIndex(of: "]").map { authority[authority.index(after: $0)...] } ?? authority
+      let port = afterAddress.firstIndex(of: ":").map { afterAddress[afterAddress.index(after: $0)...] } ?? ""
+      self = port.utf8.allSatisfy(ASCII.isDigit) ? .fine : .port
+    }
+  }
+}
+
+extension SettingsReader {
+  func checkURL(_ text: String, at place: Place) -> Bool {
+    switch URLCheck(text) {
+    case .fine: return true
+    case .userinfo:
+      report.error(
+        place, "a name or password in a URL: a secret does not stand in this file",
+        help: "make it a credential: basic: …")
+    case .query: report.error(place, "a URL in this file has no query", help: "end it before the ?")
+    case .fragment: report.error(place, "a URL in this file has no fragment", help: "end it before the #")
+    case .port: report.error(place, "the port of this URL is not a number", help: "write it like https://HOST:8443/")
+    }
+    return false
+  }
+}

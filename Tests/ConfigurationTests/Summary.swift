@@ -1,0 +1,131 @@
+@testable import Configuration
+import Policy
+
+/// Settings as text, for golden files: everything that is not a default.
+struct Summary: CustomStringConvertible {
+  let description: String
+
+  init(_ settings: Settings) {
+    var lines: [String] = []
+    for listener in settings.listeners {
+      let addresses = listener.addresses.map(Self.address).joined(separator: " ")
+      let names = listener.extraAuthorities.isEmpty ? "" : " names \(listener.extraAuthorities.joined(separator: " "))"
+      lines.append("listener \(listener.name): \(addresses) callers \(Self.uids(listener.callers))\(names)")
+    }
+    for (credential, grant) in zip(settings.credentials, settings.rules.grants) {
+      let origins = grant.origins.map(\.description).joined(separator: " ")
+      let callers = grant.callers.map { " callers \(Self.uids($0))" } ?? ""
+      lines.append(
+        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme)) to \(origins) sets \(grant.fieldNames)\(callers)"
+      )
+    }
+    for service in settings.rules.services { lines += Self.service(service, settings) }
+    if settings.limits != Limits() { lines.append("\(settings.limits)") }
+    if settings.requireLockedMemory { lines.append("memory is locked") }
+    if let control = settings.controlSocket { lines.append("control \(control)") }
+    description = lines.joined(separator: "\n")
+  }
+
+  private static func service(_ service: Service, _ settings: Settings) -> [String] {
+    let mount =
+      switch service.mount {
+      case .path(let path): String(decoding: path, as: UTF8.self)
+      case .host(let host): host
+      case .whole: "(whole)"
+      }
+    let base = String(decoding: service.upstream.basePath, as: UTF8.self)
+    let listener = settings.listeners[service.listener].name
+    var lines = [
+      "service \(service.name): \(listener) \(mount) -> \(service.upstream.origin)\(base) credential \(choice(service.credential, settings))"
+    ]
+    func add(_ text: String) { lines.append("  \(text)") }
+    if !service.upstream.allowedAddresses.isEmpty { add("\(service.upstream.allowedAddresses.count) address blocks") }
+    if let callers = service.callers { add("callers \(uids(callers))") }
+    let pinning = service.trust.pinning
+    if !pinning.pins.isEmpty {
+      add("\(pinning.mode) \(pinning.pins.map(\.description))\(pinning.expires.map { " until \($0)" } ?? "")")
+    }
+    if let file = service.trust.caFile { add("trusts \(file)") }
+    if service.headers != HeaderPolicy() { add(headers(service.headers)) }
+    if service.timeouts != Timeouts() { add(timeouts(service.timeouts)) }
+    if service.rejected != .pass { add("rejected \(service.rejected.rawValue)") }
+    for rule in service.rules ?? [] {
+      let methods = rule.methods.names.isEmpty ? "*" : rule.methods.names.joined(separator: ",")
+      let action: String =
+        switch rule.action {
+        case .deny: "deny"
+        case .forward(let credential): choice(credential, settings)
+        }
+      let changed = rule.headers == service.headers ? "" : " " + headers(rule.headers)
+      add(
+        "line \(rule.line): \(methods) \(rule.pattern.text) \(action)\(changed)\(rule.description.map { " (\($0))" } ?? "")"
+      )
+    }
+    if service.rules == [] { add("no rules") }
+    return lines
+  }
+
+  private static func headers(_ policy: HeaderPolicy) -> String {
+    var parts: [String] = []
+    if !policy.set.isEmpty {
+      parts.append(
+        "set " + policy.set.map { "\($0.name)=\(String(decoding: $0.value, as: UTF8.self))" }.joined(separator: "; "))
+    }
+    if !policy.remove.isEmpty { parts.append("remove \(policy.remove)") }
+    if !policy.allowClientHeaders.isEmpty { parts.append("allow \(policy.allowClientHeaders)") }
+    if policy.onClientHeader != .replace { parts.append("client's: \(policy.onClientHeader)") }
+    if policy.cookies != .strip { parts.append("cookies \(policy.cookies)") }
+    if policy.via { parts.append("via") }
+    return parts.joined(separator: " ")
+  }
+
+  private static func timeouts(_ timeouts: Timeouts) -> String {
+    func text(_ time: UInt64?) -> String { time.map { "\($0)" } ?? "none" }
+    return "timeouts connect \(timeouts.connect) handshake \(timeouts.handshake) head \(text(timeouts.responseHead)) "
+      + "silence \(text(timeouts.bodySilence)) total \(text(timeouts.total))"
+  }
+
+  private static func choice(_ choice: CredentialChoice, _ settings: Settings) -> String {
+    switch choice {
+    case .inject(let index): settings.credentials[index].name
+    case .none: "(none)"
+    case .pass: "(pass)"
+    }
+  }
+
+  private static func scheme(_ scheme: CredentialSettings.Scheme) -> String {
+    switch scheme {
+    case .bearer(let source): "bearer \(text(source))"
+    case .basic(let user, let password): "basic \(value(user)) \(text(password))"
+    case .headers(let headers):
+      "headers " + headers.map { "\($0.name)=\($0.prefix)\(value($0.value))" }.joined(separator: "; ")
+    }
+  }
+
+  private static func value(_ value: CredentialSettings.Value) -> String {
+    switch value {
+    case .plain(let text): "'\(text)'"
+    case .secret(let source): text(source)
+    }
+  }
+
+  private static func text(_ source: CredentialSettings.Source) -> String {
+    switch source {
+    case .file(let path): "file:\(path)"
+    case .systemd(let name): "systemd:\(name)"
+    case .env(let name): "env:\(name)"
+    }
+  }
+
+  private static func address(_ address: ListenerSettings.Address) -> String {
+    switch address {
+    case .localhost(let port): "localhost:\(port)"
+    case .tcp(let address, let port): "\(address)|\(port)"
+    case .unix(let path, let mode): "unix:\(path)(\(String(mode, radix: 8)))"
+    }
+  }
+
+  private static func uids(_ callers: Callers) -> String {
+    callers.uids.sorted().map(String.init).joined(separator: ",")
+  }
+}

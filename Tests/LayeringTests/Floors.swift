@@ -1,0 +1,53 @@
+/// What each module may import of ours, of C and of packages. A module that is not here may not exist; when the house
+/// outgrows the table, the table changes first. C modules stand in the one row (COpenSSL: two) that may touch them.
+let floors: [String: Set<String>] = [
+  "bearerctl": [
+    "Daemon", "Gateway", "Credentials", "Configuration", "Policy", "TLS", "DemoUpstream", "ArgumentParser",
+  ],
+  "bearerd": ["Daemon", "Configuration"],
+  "Daemon": ["Gateway", "Configuration", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System"],
+  "Credentials": ["TLS", "Policy", "System", "CJansson"],
+  "Gateway": ["Policy", "HTTP1"],
+  "Configuration": ["Policy", "CYAML"],
+  "TLS": ["Policy", "COpenSSL"],
+  "Policy": ["HTTP1"],
+  "EventLoop": ["CLibuv"],
+  "System": ["CLinux"],
+  "HTTP1": [],
+  "DemoUpstream": ["COpenSSL"],
+]
+
+/// They decide, and nothing else: not even the C library's names are in sight.
+let pureModules: Set<String> = ["HTTP1", "Policy", "Gateway"]
+
+/// What everybody else may use of the toolchain. Foundation is not among it: it doubles the daemon.
+let toolchain: Set<String> = ["Glibc", "Synchronization"]
+
+/// bearerctl pays for Foundation already, with ArgumentParser.
+let modulesWithFoundation: Set<String> = ["bearerctl"]
+
+/// What each test target may import beside the toolchain, Testing and Foundation.
+let testFloors: [String: Set<String>] = [
+  "HTTP1Tests": ["HTTP1"],
+  "PolicyTests": ["Policy", "HTTP1"],
+  "GatewayTests": ["Gateway", "Policy", "HTTP1"],
+  "ConfigurationTests": ["Configuration", "Policy", "HTTP1"],
+  "EventLoopTests": ["EventLoop"],
+  "SystemTests": ["System", "CLinux"],
+  "TLSTests": ["TLS", "Policy", "DemoUpstream"],
+  "CredentialsTests": ["Credentials", "TLS", "Policy", "DemoUpstream", "System"],
+  "LayeringTests": [],
+  "EndToEnd": ["DemoUpstream"],
+]
+
+/// What a module below `Sources` may import.
+func allowedImports(of module: String) -> Set<String>? {
+  guard let ours = floors[module] else { return nil }
+  if pureModules.contains(module) { return ours }
+  return ours.union(toolchain).union(modulesWithFoundation.contains(module) ? ["Foundation"] : [])
+}
+
+/// What a test target may import.
+func allowedImports(ofTests target: String) -> Set<String>? {
+  testFloors[target]?.union(toolchain).union(["Testing", "Foundation"])
+}

@@ -1,0 +1,123 @@
+import Glibc
+import Testing
+
+/// Target dependencies are no wall: an incremental build lets undeclared imports through. This is the wall.
+@Suite struct LayeringTests {
+  @Test func `no module imports from its own floor or above`() throws {
+    let modules = try folders(in: "Sources").filter { try !swiftFiles(in: "Sources/\($0)").isEmpty }
+    #expect(Set(modules) == Set(floors.keys), "the table and the house differ")
+    for module in modules {
+      let allowed = allowedImports(of: module) ?? []
+      for file in try swiftFiles(in: "Sources/\(module)") {
+        let found = Set(importedModules(in: try text(of: file)))
+        #expect(found.isSubset(of: allowed), "\(file) imports \(found.subtracting(allowed).sorted())")
+      }
+    }
+  }
+
+  @Test func `no test reaches around its module`() throws {
+    let targets = try folders(in: "Tests").filter { try !swiftFiles(in: "Tests/\($0)").isEmpty }
+    #expect(Set(targets).subtracting(testFloors.keys).isEmpty, "a test target that the table does not know")
+    for target in targets {
+      let allowed = allowedImports(ofTests: target) ?? []
+      for file in try swiftFiles(in: "Tests/\(target)") {
+        let found = Set(importedModules(in: try text(of: file)))
+        #expect(found.isSubset(of: allowed), "\(file) imports \(found.subtracting(allowed).sorted())")
+      }
+    }
+  }
+
+  /// The other way to a C function, past every module map.
+  @Test func `nobody declares a C function by its symbol`() throws {
+    let attribute = "@_" + "silgen_name"
+    for module in try folders(in: "Sources") {
+      for file in try swiftFiles(in: "Sources/\(module)") {
+        #expect(try !text(of: file).contains(attribute), "\(file)")
+      }
+    }
+  }
+
+  @Test func `the table itself stands in order`() {
+    for (module, imports) in floors {
+      for other in imports { #expect(floors[other]?.contains(module) != true, "\(module) and \(other) in a circle") }
+    }
+    for module in pureModules {
+      #expect(allowedImports(of: module)?.isSubset(of: pureModules) == true, "\(module) is not pure")
+    }
+    let cModules = Set(floors.values.joined()).filter { $0.hasPrefix("C") && floors[$0] == nil }
+    for library in cModules {
+      let importers = floors.filter { $0.value.contains(library) }.map(\.key).sorted()
+      #expect(importers.count == 1 || importers == ["DemoUpstream", "TLS"], "\(library) has importers \(importers)")
+    }
+    for (module, _) in floors where module != "bearerctl" {
+      #expect(allowedImports(of: module)?.contains("Foundation") == false)
+    }
+  }
+
+  @Test(arguments: [
+    ("import A", ["A"]),
+    ("internal import A\npackage import B", ["A", "B"]),
+    ("@_exported import A", ["A"]),
+    ("@preconcurrency @_spi(X) private import A", ["A"]),
+    ("import struct A.B", ["A"]),
+    ("import A.B.C", ["A"]),
+    ("import A; import B", ["A", "B"]),
+    ("  import\n  A", ["A"]),
+    ("import `A`", ["A"]),
+    ("#if canImport(B)\nimport A\n#endif", ["A"]),
+    ("import/* for */A // import B", ["A"]),
+    ("// import A", []),
+    ("/* import A /* import B */ import C */", []),
+    ("let text = \"import A\"", []),
+    ("let text = \"\\\"import A\"\nimport B", ["B"]),
+    ("let text = \"\"\"\n import \"A\n \"\"\"\nimport B", ["B"]),
+    ("let important = imports.import_", []),
+    ("", []),
+  ])
+  func `imports are found in every guise`(_ source: String, _ modules: [String]) {
+    #expect(importedModules(in: source) == modules)
+  }
+}
+
+// MARK: - The repository
+
+private let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+
+private func folders(in folder: String) throws -> [String] {
+  try entries(of: "\(root)/\(folder)").filter { isFolder("\(root)/\(folder)/\($0)") }
+}
+
+/// Paths relative to the repository, at any depth.
+private func swiftFiles(in folder: String) throws -> [String] {
+  try entries(of: "\(root)/\(folder)").flatMap { name in
+    let path = "\(folder)/\(name)"
+    if isFolder("\(root)/\(path)") { return try swiftFiles(in: path) }
+    return name.hasSuffix(".swift") ? [path] : []
+  }
+}
+
+private func isFolder(_ path: String) -> Bool {
+  guard let directory = opendir(path) else { return false }
+  closedir(directory)
+  return true
+}
+
+private func entries(of path: String) throws -> [String] {
+  let directory = try #require(opendir(path), "\(path)")
+  defer { closedir(directory) }
+  var names: [String] = []
+  while let entry = readdir(directory) {
+    let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    if !name.hasPrefix(".") { names.append(name) }
+  }
+  return names.sorted()
+}
+
+private func text(of file: String) throws -> String {
+  let handle = try #require(fopen("\(root)/\(file)", "r"), "\(file)")
+  defer { fclose(handle) }
+  var bytes: [UInt8] = []
+  var buffer = [UInt8](repeating: 0, count: 65536)
+  while case let count = fread(&buffer, 1, buffer.count, handle), count > 0 { bytes += buffer[..<count] }
+  return String(decoding: bytes, as: UTF8.self)
+}

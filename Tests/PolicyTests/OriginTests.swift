@@ -1,0 +1,157 @@
+import Policy
+import Testing
+
+@Suite struct OriginTests {
+  /// Host as written, host as compared; nil: refused (T11).
+  static let hosts: [(String, String?)] = [
+    ("api.example.com", "api.example.com"), ("API.Example.COM", "api.example.com"),
+    ("api.example.com.", "api.example.com"),
+    ("localhost", "localhost"), ("xn--bcher-kva.example", "xn--bcher-kva.example"), ("a-b.c--d.e", "a-b.c--d.e"),
+    ("1a.example", "1a.example"),
+    ("127.0.0.1", "127.0.0.1"), ("[::1]", "[::1]"), ("[2001:DB8:0::1]", "[2001:db8::1]"),
+    ("[::ffff:127.0.0.1]", "127.0.0.1"), ("0xg.example", "0xg.example"),
+    ("1.2.3.example", "1.2.3.example"), ("a", "a"), ("", nil), (".", nil), ("..", nil), ("api..example.com", nil),
+    (".example.com", nil),
+    ("api.example.com..", nil), ("api.example.com:443", nil), ("api%2eexample.com", nil),
+    ("api.example.com%2F@evil", nil),
+    ("api.example.com\\@evil", nil), ("user@api.example.com", nil), ("api.example.com/x", nil),
+    ("api.example.com#", nil), ("api.example.com?", nil),
+    ("api。example.com", nil), ("bücher.example", nil), ("ＡＰＩ.example.com", nil), ("*.example.com", nil), ("*", nil),
+    ("api example.com", nil), ("api.example.com\n", nil),
+    ("api_x.example.com", nil), ("-a.example", nil), ("a-.example", nil), ("::1", nil), ("[::1", nil), ("::1]", nil),
+    ("[127.0.0.1]", nil), ("[fe80::1%eth0]", nil),
+    ("[]", nil), ("[::1]x", nil), ("[v1.x]", nil), ("0x7f.1", nil), ("127.1", nil), ("2130706433", nil),
+    ("0x7f000001", nil), ("0177.0.0.1", nil), ("127.0.0.1.", nil),
+    ("127.0.0.256", nil), ("1.2.3.4.5", nil), ("a.0x", nil), ("a.0X1F", nil), ("a.1", nil), ("999", nil),
+    (String(repeating: "a", count: 64), nil),
+    (String(repeating: "a.", count: 127) + "aa", nil),
+    (String(repeating: "a", count: 63), String(repeating: "a", count: 63)), ("\u{212a}.example", nil),
+    ("api.example.com\0", nil),
+  ]
+
+  @Test(arguments: hosts) func hostNames(_ text: String, _ canonical: String?) throws {
+    guard let canonical else {
+      #expect(throws: OriginError.self) { try HostName(parsing: text) }
+      // a port and a path are errors of a host alone
+      if !text.hasSuffix(":443"), text != "api.example.com/x" {
+        #expect(throws: OriginError.self) { try Origin(parsing: "https://\(text)") }
+      }
+      return
+    }
+    let host = try HostName(parsing: text)
+    #expect(host.description == canonical)
+    #expect(try HostName(parsing: canonical) == host)
+    #expect(try Origin(parsing: "https://\(text)").host == host)
+    #expect(try Origin(parsing: "https://\(text):8443") == Origin(scheme: .https, host: host, port: 8443))
+  }
+
+  @Test func locality() throws {
+    let rows = [
+      ("localhost", true), ("LOCALHOST.", true), ("a.localhost", true), ("127.0.0.2", true), ("[::1]", true),
+      ("[::ffff:127.0.0.1]", true),
+      ("localhost.example", false), ("notlocalhost", false), ("10.0.0.1", false), ("example.com", false),
+    ]
+    for (text, isLocal) in rows { #expect(try HostName(parsing: text).isLocal == isLocal, "\(text)") }
+  }
+
+  /// Origin as written, as compared, its Host field; nil: refused.
+  static let origins: [(String, String?, String)] = [
+    ("https://api.example.com", "https://api.example.com", "api.example.com"),
+    ("HTTPS://API.EXAMPLE.COM.:443/", "https://api.example.com", "api.example.com"),
+    ("https://api.example.com:8443", "https://api.example.com:8443", "api.example.com:8443"),
+    ("http://localhost", "http://localhost", "localhost"),
+    ("http://localhost:443", "http://localhost:443", "localhost:443"), ("https://[::1]", "https://[::1]", "[::1]"),
+    ("https://[::1]:80", "https://[::1]:80", "[::1]:80"),
+    ("https://127.0.0.1:65535", "https://127.0.0.1:65535", "127.0.0.1:65535"), ("https://api.example.com/v1", nil, ""),
+    ("https://api.example.com//", nil, ""),
+    ("https://api.example.com?x", nil, ""), ("https://api.example.com/?", nil, ""),
+    ("https://api.example.com#x", nil, ""), ("https://user:pw@api.example.com", nil, ""),
+    ("https://us/er:pass@host.example", nil, ""), ("https://@api.example.com", nil, ""),
+    ("https://api.example.com:", nil, ""), ("https://api.example.com:0", nil, ""),
+    ("https://api.example.com:65536", nil, ""), ("https://api.example.com:0443", nil, ""),
+    ("https://api.example.com:+443", nil, ""), ("https://api.example.com:44 3", nil, ""),
+    ("https://api.example.com:443:443", nil, ""), ("https://:443", nil, ""), ("https://", nil, ""),
+    ("https:///", nil, ""), ("https:/api.example.com", nil, ""), ("api.example.com", nil, ""),
+    ("//api.example.com", nil, ""), ("ftp://api.example.com", nil, ""), ("wss://api.example.com", nil, ""),
+    ("", nil, ""), (" https://api.example.com", nil, ""),
+    ("https://api.example.com ", nil, ""), ("https://*.example.com", nil, ""), ("https://api.example.com*", nil, ""),
+    ("https://api.example.com\\evil", nil, ""),
+    ("https://2001:db8::1", nil, ""), ("https://[::1]443", nil, ""), ("https://[::1]:x", nil, ""),
+    ("https\u{0}://a", nil, ""), ("https://api.example.com:４４３", nil, ""),
+  ]
+
+  @Test(arguments: origins) func originTexts(_ text: String, _ canonical: String?, _ authority: String) throws {
+    guard let canonical else {
+      #expect(throws: OriginError.self) { try Origin(parsing: text) }
+      return
+    }
+    let origin = try Origin(parsing: text)
+    #expect(origin.description == canonical)
+    #expect(origin.authority == authority)
+    #expect(try Origin(parsing: canonical) == origin)
+  }
+
+  @Test func originsAreSchemeHostAndPort() throws {
+    let one = try Origin(parsing: "https://u.test")
+    for other in [
+      "http://u.test", "https://u.test:8443", "https://www.u.test", "https://u.test.evil.test", "http://u.test:443",
+    ] {
+      #expect(try Origin(parsing: other) != one)
+      #expect(Grant(name: "g", origins: [one], callers: nil, fieldNames: []).names(try Origin(parsing: other)) == false)
+    }
+    #expect(
+      Grant(name: "g", origins: [one], callers: nil, fieldNames: []).names(try Origin(parsing: "https://U.TEST.:443/")))
+  }
+
+  static let upstreams: [(String, String?)] = [
+    ("https://api.example.com", "/"), ("https://api.example.com/", "/"), ("https://api.example.com/v1", "/v1/"),
+    ("https://api.example.com/v1/", "/v1/"),
+    ("https://api.example.com/%76%31/a%2fb", "/v1/a%2Fb/"), ("https://api.example.com/a;b", "/a;b/"),
+    ("https://api.example.com/a:b@c", "/a:b@c/"),
+    ("https://api.example.com/v1?a=b", nil), ("https://api.example.com/v1#x", nil),
+    ("https://api.example.com/../x", nil), ("https://api.example.com/x/.", nil),
+    ("https://api.example.com/%2e%2e/x", nil), ("https://api.example.com/..%2fx", nil),
+    ("https://api.example.com//x", nil), ("https://api.example.com/x//", nil),
+    ("https://api.example.com/%", nil), ("https://api.example.com/%00", nil), ("https://api.example.com/é", nil),
+    ("https://api.example.com/a b", nil), ("https://api.example.com/a|b", nil),
+    ("https://u@api.example.com/", nil), ("api.example.com/v1", nil),
+  ]
+
+  @Test(arguments: upstreams) func upstreamTexts(_ text: String, _ base: String?) throws {
+    guard let base else {
+      #expect(throws: OriginError.self) { try Upstream(parsing: text) }
+      return
+    }
+    #expect(PolicyTests.text(try Upstream(parsing: text).basePath) == base)
+  }
+
+  @Test func messagesSayWhatWasWantedAndWhatCame() {
+    #expect(throws: OriginError("a host has no user name or password before it, got \"a@b\"")) {
+      try HostName(parsing: "a@b")
+    }
+    #expect(
+      throws: OriginError(
+        "host names with other than ASCII letters are written in punycode (xn--…), got \"bücher.example\"")
+    ) { try HostName(parsing: "bücher.example") }
+    #expect(throws: OriginError("an IPv6 address stands in brackets: [2001:db8::1]")) {
+      try Origin(parsing: "https://2001:db8::1")
+    }
+    #expect(throws: OriginError("wanted a name, or an IPv4 address as four decimal numbers, got \"127.1\"")) {
+      try HostName(parsing: "127.1")
+    }
+    #expect(throws: OriginError("wanted a port from 1 to 65535, got \"99999\" in \"https://a:99999\"")) {
+      try Origin(parsing: "https://a:99999")
+    }
+    #expect(
+      throws: OriginError(
+        "an origin is scheme, host and port without a path: wanted https://a.b, got \"https://a.b/v1\"")
+    ) { try Origin(parsing: "https://a.b/v1") }
+  }
+
+  /// A password that slipped into a URL is not repeated in a message.
+  @Test func noMessageRepeatsUserinfo() {
+    for text in ["https://user:hunter2@a.b/", "https://hunter2@a.b", "https://a:hunter2@[::1]:1/x"] {
+      #expect { try Upstream(parsing: text) } throws: { !"\($0)".contains("hunter2") }
+    }
+  }
+}
