@@ -18,6 +18,11 @@ package final class Keyring {
     package let generation: UInt64
     /// nil: fine; else why it is not available, or not renewed (one sentence with what to do).
     package let problem: String?
+
+    package init(generation: UInt64, problem: String?) {
+      self.generation = generation
+      self.problem = problem
+    }
   }
 
   let slots: [CredentialSlot]
