@@ -295,7 +295,7 @@ import Testing
 
   @Test func `a unix stream carries bytes and ends`() throws {
     var ends: [CInt] = [0, 0]
-    #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    #expect(socketpair(AF_UNIX, streamType, 0, &ends) == 0)
     let (near, far) = (Recorder(), Recorder())
     let streams = try ends.map { try Stream(loop: loop, adopting: $0, isUnix: true) }
     (streams[0].delegate, streams[1].delegate) = (near, far)

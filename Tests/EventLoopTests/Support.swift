@@ -2,6 +2,9 @@ import EventLoop
 import Glibc
 import Testing
 
+/// Not inherited by the child processes of other tests, in which it would stay open.
+let streamType = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+
 extension SocketAddress {
   static func loopback(_ port: UInt16 = 0) -> SocketAddress { SocketAddress(ip: [127, 0, 0, 1], port: port) }
 }
