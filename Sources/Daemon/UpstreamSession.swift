@@ -32,6 +32,9 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// When it became idle, for the log of a stale one.
   private(set) var exchanges = 0
 
+  /// More than a paused upload leaves behind: only answers to a flood of TLS messages grow like this.
+  private static let maximumQueue = 4 << 20
+
   /// `stream` is connected.
   init(stream: EventLoop.Stream, destination: Destination, worker: Worker) {
     self.stream = stream
@@ -172,6 +175,9 @@ final class UpstreamSession: Timed, StreamDelegate {
       if try verified!.decrypt(bytes, into: &worker.plaintext) == .closed { isEnding = true }
     } catch {
       return fail(.upstreamClosed, detail: error.description)
+    }
+    if stream.queuedBytes > UpstreamSession.maximumQueue {
+      return fail(.upstreamMalformed, detail: "the upstream makes us answer and does not read")
     }
     let plaintext = worker.plaintext
     if !plaintext.isEmpty {
