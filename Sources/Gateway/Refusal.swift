@@ -81,7 +81,7 @@ extension Refusal {
     case .clientCredentialField:
       RefusalRow(
         400, "client-credential-field", "http_request_denied",
-        "The request carries a credential of its own, and this rule says on_client_header: reject")
+        "The request carries a credential of its own that on_client_header does not let through here")
     case .requestTimeout:
       RefusalRow(408, "request-timeout", "http_request_error", "The request did not arrive in time")
     case .draining:
@@ -107,12 +107,14 @@ extension Refusal {
     case .connectionTimeout:
       RefusalRow(504, "connection-timeout", "connection_timeout", "The upstream did not accept a connection in time")
     case .handshakeTimeout:
-      RefusalRow(504, "handshake-timeout", "connection_timeout", "The upstream did not finish its TLS handshake in time")
+      RefusalRow(
+        504, "handshake-timeout", "connection_timeout", "The upstream did not finish its TLS handshake in time")
     case .handshakeFailed:
       RefusalRow(502, "tls-handshake-failed", "tls_protocol_error", "The TLS handshake with the upstream failed")
     case .certificateInvalid:
       RefusalRow(
-        502, "certificate-invalid", "tls_certificate_error", "The upstream's certificate is not trusted; nothing was sent")
+        502, "certificate-invalid", "tls_certificate_error",
+        "The upstream's certificate is not trusted; nothing was sent")
     case .certificateExpired:
       RefusalRow(
         502, "certificate-expired", "tls_certificate_error",
@@ -138,7 +140,8 @@ extension Refusal {
       RefusalRow(504, "upstream-timeout", "http_response_timeout", "The upstream did not answer in time")
     case .credentialRejected:
       RefusalRow(
-        502, "credential-rejected", "http_request_error", "The upstream rejected the credential that bearerd added")
+        502, "credential-rejected", "proxy_configuration_error",
+        "The upstream rejected the credential that bearerd added")
     case .redirectToSelf:
       RefusalRow(
         502, "redirect-to-self", "proxy_loop_detected", "The upstream's answer points to a listener of bearerd itself")
@@ -155,9 +158,12 @@ extension Refusal {
     return switch status {
     case 414: RefusalRow(414, "target-too-long", "http_request_error", "The request-target is too long")
     case 431: RefusalRow(431, "head-too-large", "http_request_error", "The request's fields are too large or too many")
-    case 505: RefusalRow(505, "version-not-supported", "http_request_error", "Only HTTP/1.0 and HTTP/1.1 are spoken here")
-    case 501: RefusalRow(501, "unknown-transfer-coding", "http_request_error", "Only the chunked transfer coding is known here")
-    case 417: RefusalRow(417, "unknown-expectation", "http_request_error", "Only the expectation 100-continue is known here")
+    case 505:
+      RefusalRow(505, "version-not-supported", "http_request_error", "Only HTTP/1.0 and HTTP/1.1 are spoken here")
+    case 501:
+      RefusalRow(501, "unknown-transfer-coding", "http_request_error", "Only the chunked transfer coding is known here")
+    case 417:
+      RefusalRow(417, "unknown-expectation", "http_request_error", "Only the expectation 100-continue is known here")
     default: RefusalRow(400, "malformed-request", "http_request_error", "The request is not valid HTTP/1.1")
     }
   }
