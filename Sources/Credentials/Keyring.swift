@@ -53,6 +53,12 @@ package final class Keyring {
     return Status(generation: slots[index].generation, problem: slots[index].problem)
   }
 
+  /// Whether there is something to write. False: `status` says why, and nothing may be sent.
+  package func isAvailable(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].hasLines }
+
+  /// Counts up each time the secret's bytes change; 0: never loaded.
+  package func generation(ofGrant index: Int) -> UInt64 { slots.indices.contains(index) ? slots[index].generation : 0 }
+
   /// False when memory could not be locked.
   package var isLocked: Bool { staging.isLocked && reader.arena.isLocked }
 

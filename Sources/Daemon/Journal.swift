@@ -72,7 +72,7 @@ final class Journal {
       if let rule = route.rule { field("rule", rule + 1) }
       if let grant = rules.grant(of: route), case .inject(let index) = route.credential {
         field("credential", grant.name)
-        field("credential_generation", generation.keyring.status(ofGrant: index).generation)
+        field("credential_generation", generation.keyring.generation(ofGrant: index))
       }
       field("upstream", service.upstream.origin.description)
     }

@@ -81,6 +81,13 @@ final class UpstreamSession: Timed, StreamDelegate {
       }
       worker.countHandshake(isResumed: session.proof.isResumed)
       verified = consume session
+      // What came with the end of the handshake: tickets, if anything. Nobody has asked for a byte yet (T26).
+      worker.plaintext.removeAll(keepingCapacity: true)
+      let nothing: [UInt8] = []
+      if try verified!.decrypt(nothing.span, into: &worker.plaintext) == .closed { isEnding = true }
+      guard worker.plaintext.isEmpty, !isEnding else {
+        return fail(.handshakeFailed, detail: "the upstream spoke, or closed, before it was asked")
+      }
     } catch {
       return fail(error)
     }
