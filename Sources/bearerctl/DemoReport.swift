@@ -89,7 +89,7 @@ struct DemoReport {
           \(terminal.bold("curl -i http://localhost:\(port)/demo/hello/you"))
           curl -i http://localhost:\(port)/impostor/
           curl -i http://localhost:\(port)/demo/admin
-          curl -i -H 'Origin: https://evil.example' http://localhost:\(port)/demo/hello/you
+          curl -iH 'Origin: https://evil.test' http://localhost:\(port)/demo/hello/you
           \(DemoDaemon.ownDirectory)/bearerctl explain GET /demo/admin \\
             --config \(stage.configurationFile)
 

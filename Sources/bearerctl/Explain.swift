@@ -59,13 +59,13 @@ struct Explain: ParsableCommand {
     let settings = loaded.settings
     let index = try listenerIndex(for: url, in: settings)
     let snapshot = ConfigurationLoader.snapshot(
-      of: settings, generation: 1, ports: settings.listeners.map { _ in url.port.map { [$0] } ?? [] })
+      of: settings, generation: 1, ports: settings.listeners.map { _ in [url.port ?? RequestURL.defaultPort] })
     let listener = settings.listeners[index]
-    let authority = url.authority ?? snapshot.admissions[index].authorities?.first ?? "localhost"
+    let authority = url.authority ?? listener.firstAuthority
     let caller = try self.caller()
 
     let report = ExplainReport(
-      method: method, url: "http://\(authority)\(url.target)", caller: caller, listener: listener, settings: settings,
+      method: method, authority: authority, target: url.target, caller: caller, listener: listener, settings: settings,
       terminal: .output)
     var head = RequestHead()
     do throws(MessageError) {
@@ -77,8 +77,11 @@ struct Explain: ParsableCommand {
       throw Failure(Failure.no)
     }
     let explanation = Explanation(head, caller: caller, listener: index, snapshot: snapshot)
-    StandardOutput.print(report.text(explanation))
-    if explanation.refusal != nil { throw Failure(Failure.no) }
+    // What the keyring would say at its door, where the live request meets it
+    let isGranted = explanation.grant?.callers?.admits(caller) ?? true
+    let refusal = explanation.refusal ?? (isGranted ? nil : .grantDenied)
+    StandardOutput.print(report.text(explanation, refusal: refusal))
+    if refusal != nil { throw Failure(Failure.no) }
   }
 
   /// The head as a client would send it.

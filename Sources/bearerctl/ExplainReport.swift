@@ -7,13 +7,15 @@ internal import System
 /// The text of `explain`: the walk of the request, in its order, and the verdict.
 struct ExplainReport {
   let method: String
-  let url: String
+  let authority: String
+  let target: String
   let caller: Caller
   let listener: ListenerSettings
   let settings: Settings
   let terminal: Terminal
 
-  func text(_ explanation: Explanation) -> String {
+  /// - Parameter refusal: of the explanation, or of the keyring.
+  func text(_ explanation: Explanation, refusal: Refusal?) -> String {
     var rows = [
       Row("listener", ["\(listener.name), at \(listener.place)"]),
       Row("caller", ["\(Users.name(ofUID: caller.uid) ?? "unknown") (uid \(caller.uid))"]),
@@ -22,15 +24,16 @@ struct ExplainReport {
     if let index = service(of: explanation) {
       let service = settings.rules.services[index]
       rows.append(Row("service", ["\(service.name), for \(service.upstream.origin)\(text(service.upstream.basePath))"]))
-      rows.append(Row("rules", RuleLines(service, explanation.rules, terminal: terminal).lines))
+      rows.append(Row("rules", RuleLines(service, explanation.rules, file: settings.file, terminal: terminal).lines))
     }
     if explanation.refusal == nil, let route = explanation.route { rows += outgoing(route, explanation) }
-    return start + rows.map(shown).joined() + "\n" + verdict(explanation.refusal) + "\n"
+    let end = refusal.map { verdict($0, path: explanation.path) } ?? goesOut(explanation)
+    return start + rows.map(shown).joined() + "\n" + end
   }
 
   /// Not even HTTP.
   func malformed(_ error: MessageError) -> String {
-    start + "\n" + verdict(.malformed(error.reason)) + wrapped("The reason: \(error.reason.rawValue).") + "\n"
+    start + verdict(.malformed(error.reason), path: "") + "The reason: \(error.reason.rawValue).\n"
   }
 
   private struct Row {
@@ -42,7 +45,9 @@ struct ExplainReport {
     }
   }
 
-  private var start: String { terminal.bold("\(method.harmless) \(url.harmless)") + "\n\n" }
+  private var start: String {
+    terminal.bold("\(method.harmless) http://\(authority.harmless)\(target.harmless)") + "\n\n"
+  }
 
   private func shown(_ row: Row) -> String {
     let lines = row.lines.isEmpty ? ["nothing"] : row.lines
@@ -108,10 +113,19 @@ struct ExplainReport {
 
   // MARK: the verdict
 
-  private func verdict(_ refusal: Refusal?) -> String {
-    guard let refusal else { return terminal.good("It would go out.") + "\n" }
+  private func goesOut(_ explanation: Explanation) -> String {
+    let credential = settings.credentials.first { $0.name == explanation.grant?.name }
+    let missing = credential?.sources.filter { SourceStatus($0).isMissing } ?? []
+    guard let source = missing.first else { return terminal.good("It would go out.") + "\n" }
+    return terminal.warning("It would go out, but only with its secret:") + "\n"
+      + wrapped("\(SourceStatus(source)). As long as the daemon finds none, it answers 503.") + "\n"
+  }
+
+  private func verdict(_ refusal: Refusal, path: String) -> String {
     let row = refusal.row
-    let help = refusal.remedy(in: settings, listener: listener, caller: caller).map { wrapped($0) + "\n" } ?? ""
+    let remedy = Remedy(
+      settings: settings, listener: listener, caller: caller, method: method, authority: authority, path: path)
+    let help = remedy.text(refusal).map { $0 + "\n" } ?? ""
     return terminal.bad("Refused: \(row.status) \(row.code).") + "\n" + wrapped("\(row.title).") + "\n" + help
   }
 

@@ -30,7 +30,8 @@ struct PinReport {
     let issuer = certificates.first { $0.role != .leaf && $0.subject == leaf.issuer && $0.pin != leaf.pin }
     guard let issuer else {
       return """
-        For the service (one pin alone is refused: with the next key nothing would get through):
+        For the service (with one pin alone, nothing would get through after its next
+        change of keys, so that two are required):
 
             pins: [\(leaf.pin), sha256/…]
 
@@ -42,12 +43,17 @@ struct PinReport {
 
           pins: [\(leaf.pin), \(issuer.pin)]
 
-      \(wrapped("This suits an upstream that is somebody else's: when its next certificate has a new key from the same "
-        + "authority, requests still get through, and a warning tells you to renew the first pin. But any certificate "
-        + "that this authority issues for the name passes, too."))
+      \(authorityAsBackup)
 
       \(ownKey)
       """
+  }
+
+  private var authorityAsBackup: String {
+    wrapped(
+      "This suits an upstream that is somebody else's: when its next certificate has a new key from the same authority, "
+        + "requests still get through. But any certificate of this authority for the name passes, too, and as long as both "
+        + "pins are in its chain, the log reminds you that neither is in reserve.")
   }
 
   private var ownKey: String {

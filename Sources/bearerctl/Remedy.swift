@@ -3,54 +3,78 @@ internal import Gateway
 internal import Policy
 internal import System
 
-extension Refusal {
-  /// What would have to change, where something could; nil: the request itself is not acceptable.
-  func remedy(in settings: Settings, listener: ListenerSettings, caller: Caller) -> String? {
-    switch self {
-    case .policy(let refusal): refusal.remedy(in: settings, listener: listener, caller: caller)
+/// What would have to change, where something could, with the line to add.
+struct Remedy {
+  let settings: Settings
+  let listener: ListenerSettings
+  let caller: Caller
+  let method: String
+  let authority: String
+  /// Canonical.
+  let path: String
+
+  /// nil: the request itself is not acceptable.
+  func text(_ refusal: Refusal) -> String? {
+    switch refusal {
+    case .policy(let refusal): text(refusal)
     case .clientCredentialField:
-      "Let the program send no such field, or say on_client_header: replace in the rule or its service."
+      wrapped("Let the program send no such field, or say on_client_header: replace in the rule or its service.")
     case .reservedFieldInConnection: "Take the field's name out of the request's Connection field."
-    case .malformed: "The request is not valid HTTP/1.1; nothing in the configuration can change that."
-    case .requestTimeout, .draining, .credentialUnavailable, .grantDenied, .nameNotFound, .nameTimeout,
+    case .grantDenied: "To let \(user) use the credential, add \(user) to its allow_users."
+    case .malformed, .requestTimeout, .draining, .credentialUnavailable, .nameNotFound, .nameTimeout,
       .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout, .handshakeTimeout,
       .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch, .pinsExpired,
       .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .redirectToSelf,
       .unrequestedUpgrade, .tooManyInformational:
-      nil  // only a request that is really sent meets these
+      nil  // nothing in the file helps, or only a request that is really sent meets it
     }
   }
-}
 
-extension PolicyRefusal {
-  fileprivate func remedy(in settings: Settings, listener: ListenerSettings, caller: Caller) -> String? {
-    let name = Users.name(ofUID: caller.uid) ?? String(caller.uid)
-    switch self {
-    case .callerNotAllowed: return "To let \(name) ask, add to listeners.\(listener.name): allow_users: [\(name)]"
+  private func text(_ refusal: PolicyRefusal) -> String? {
+    switch refusal {
+    case .callerNotAllowed:
+      return line("To let \(user) ask, add to listeners.\(listener.name)", "allow_users: [\(user)]")
     case .callerNotAllowedHere(let service, _):
-      return "To let \(name) ask, add to services.\(settings.rules.services[service].name): allow_users: [\(name)]"
+      return line("To let \(user) ask, add to services.\(name(service))", "allow_users: [\(user)]")
     case .hostNotAllowed:
-      let names = listener.ports.isEmpty ? "" : " It answers to \(listener.place)."
-      return "To answer to this name, add to listeners.\(listener.name): hosts: [NAME:PORT].\(names)"
+      return line(
+        "If this name is yours, add to listeners.\(listener.name)", "hosts: [\"\(authority.harmless)\"]")
     case .noService:
       let known = settings.rules.services.map { "\($0.name) (\($0.mount.place))" }.joined(separator: ", ")
-      return "The services of this file: \(known). A path mount needs its closing slash."
+      return wrapped("The services of this file: \(known). A path needs the slash that ends its service's own.")
     case .noRule(let service):
-      return
-        "To allow it, add a rule that matches its method and path to services.\(settings.rules.services[service].name).rules."
+      return line(
+        "To allow it, add to services.\(name(service)).rules",
+        "- { match: \"\(path(below: service))\", methods: [\(method.harmless)] }")
     case .denied(let service, let rule):
-      let line = settings.rules.services[service].rules.flatMap { $0.indices.contains(rule) ? $0[rule].line : nil }
-      return
-        "To allow it, put a narrower rule before rule \(rule + 1)\(line.map { " (\(settings.file):\($0))" } ?? "")."
+      let place = settings.rules.services[service].rules.flatMap { $0.indices.contains(rule) ? $0[rule].line : nil }
+      return line(
+        "To allow it, add above line \(place ?? 0)",
+        "- { match: \"\(path(below: service))\", methods: [\(method.harmless)] }")
     case .ambiguousPath:
-      return
-        "Let the rules decide all readings in the same way, or let the program write the path plainly (no %2F, //, or ;)."
-    case .originNotAllowed, .crossSite: return "Credentials are for programs; a web page may not use them."
+      return wrapped(
+        "Let the rules decide every reading in the same way, or let the program write the path without %2F, // and ;.")
+    case .originNotAllowed, .crossSite: return "Credentials are for programs."
     case .callerUnknown, .authorityMismatch, .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter,
-      .badEscape,
-      .fragment:
+      .badEscape, .fragment:
       return nil
     }
+  }
+
+  private func line(_ what: String, _ line: String) -> String { "\(what):\n\n    \(line)" }
+
+  private var user: String { Users.name(ofUID: caller.uid) ?? String(caller.uid) }
+
+  private func name(_ service: Int) -> String { settings.rules.services[service].name }
+
+  /// As a pattern that matches nothing else.
+  private func path(below service: Int) -> String {
+    let start =
+      switch settings.rules.services[service].mount {
+      case .path(let mount): mount.count - 1
+      case .host, .whole: 0
+      }
+    return path.dropFirst(start).map { $0 == "*" ? "%2A" : String($0) }.joined()
   }
 }
 

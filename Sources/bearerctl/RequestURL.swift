@@ -36,11 +36,13 @@ struct RequestURL {
     target = path.hasPrefix("/") ? String(path) : "/" + path
   }
 
+  static let defaultPort: UInt16 = 80
+
   /// nil: only a path was given, or the port is no number.
   var port: UInt16? {
     guard let authority else { return nil }
     let name = authority.hasPrefix("[") ? authority.drop { $0 != "]" } : authority[...]
-    guard let colon = name.lastIndex(of: ":") else { return 80 }
+    guard let colon = name.lastIndex(of: ":") else { return Self.defaultPort }
     return UInt16(name[name.index(after: colon)...])
   }
 }
@@ -59,6 +61,20 @@ extension ListenerSettings {
       case .unix: nil
       }
     }
+  }
+
+  /// What a client that has only a path would say in `Host`. Of port 0 nobody knows which one it will be.
+  var firstAuthority: String {
+    for address in addresses {
+      switch address {
+      case .localhost(let port): return port == 0 ? "localhost" : "localhost:\(port)"
+      case .tcp(let ip, let port):
+        let host = ip.bytes.count == 16 ? "[\(ip)]" : "\(ip)"
+        return port == 0 ? host : "\(host):\(port)"
+      case .unix: continue
+      }
+    }
+    return "localhost"
   }
 
   /// For people.

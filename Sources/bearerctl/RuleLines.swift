@@ -1,15 +1,17 @@
 internal import Gateway
 internal import Policy
 
-/// The rules of a service as they were considered: number, pattern, methods, what they do, and why each won or lost.
+/// The rules of a service as they were considered: number, pattern, what they are about, and why each won or lost.
 struct RuleLines {
   private let service: Service
   private let verdicts: [RuleVerdict]
+  private let file: Substring
   private let terminal: Terminal
 
-  init(_ service: Service, _ verdicts: [RuleVerdict], terminal: Terminal) {
+  init(_ service: Service, _ verdicts: [RuleVerdict], file: String, terminal: Terminal) {
     self.service = service
     self.verdicts = verdicts
+    self.file = file.split(separator: "/").last ?? ""
     self.terminal = terminal
   }
 
@@ -17,33 +19,34 @@ struct RuleLines {
     guard let rules = service.rules else {
       return ["there are none: everything goes out, with the service's credential"]
     }
+    if rules.isEmpty { return ["there are none, so that nothing goes out"] }
     let judged = verdicts.filter { rules.indices.contains($0.rule) }
-    if judged.isEmpty { return [rules.isEmpty ? "there are none, so that nothing goes out" : "not considered"] }
-    let texts = judged.map { "\($0.rule + 1)  \(what(rules[$0.rule]))" }
-    let width = min(texts.map(\.count).max() ?? 0, 44)
-    var lines: [String] = []
-    for (verdict, text) in zip(judged, texts) {
+    if judged.isEmpty { return ["not considered"] }
+    let patterns = width(judged.map { rules[$0.rule].pattern.text })
+    let kinds = width(judged.map { kind(rules[$0.rule]) })
+    return judged.flatMap { verdict -> [String] in
       let rule = rules[verdict.rule]
-      let outcome = why(verdict.outcome, rule)
-      lines.append(
-        verdict.outcome == .won
-          ? terminal.bold("\(text.padded(to: width))  \(outcome)") : "\(text.padded(to: width))  \(outcome)")
-      if verdict.outcome == .won, let description = rule.description { lines.append("   \"\(description.harmless)\"") }
+      let start = "\(verdict.rule + 1)".padded(to: "\(judged.count)".count)
+      let line =
+        "\(start)  \(rule.pattern.text.padded(to: patterns))  \(kind(rule).padded(to: kinds))  \(why(verdict.outcome, rule))"
+      guard verdict.outcome == .won else { return [line] }
+      return [terminal.bold(line)] + (rule.description.map { ["   \"\($0.harmless)\""] } ?? [])
     }
-    return lines
   }
 
-  private func what(_ rule: Rule) -> String {
-    let methods = rule.methods.names.isEmpty ? "" : " " + rule.methods.names.joined(separator: ",")
+  private func width(_ texts: [String]) -> Int { min(texts.map(\.count).max() ?? 0, 36) }
+
+  private func kind(_ rule: Rule) -> String {
+    let methods = rule.methods.names.isEmpty ? "any" : rule.methods.names.joined(separator: ",")
     switch rule.action {
-    case .deny: return "\(rule.pattern.text)\(methods) deny"
-    case .forward: return "\(rule.pattern.text)\(methods)"
+    case .deny: return methods == "any" ? "deny" : "deny \(methods)"
+    case .forward: return methods
     }
   }
 
   private func why(_ outcome: RuleVerdict.Outcome, _ rule: Rule) -> String {
     switch outcome {
-    case .won: "decides (line \(rule.line))"
+    case .won: "decides (\(file):\(rule.line))"
     case .methodDiffers: "another method"
     case .pathDiffers: "another path"
     case .notReached: "not reached"

@@ -4,12 +4,19 @@ internal import System
 /// Whether the source of a secret is there, told without opening it.
 struct SourceStatus: CustomStringConvertible {
   let description: String
+  /// As far as can be told from here.
+  let isMissing: Bool
 
   init(_ source: CredentialSettings.Source) {
     switch source {
-    case .file(let path): description = "file \(path): \(SourceStatus.ofFile(path))"
-    case .systemd(let name): description = "systemd credential \(name): \(SourceStatus.ofSystemd(name))"
+    case .file(let path):
+      description = "file \(path): \(SourceStatus.ofFile(path))"
+      isMissing = FileStatus(path: path).map { !$0.isRegular || $0.size == 0 } ?? true
+    case .systemd(let name):
+      description = "systemd credential \(name): \(SourceStatus.ofSystemd(name))"
+      isMissing = false
     case .env(let name):
+      isMissing = false
       let isSet = ProcessEnvironment.value(name) != nil
       description = "environment variable \(name): \(isSet ? "set" : "not set") here; that of the daemon counts"
     }
