@@ -49,6 +49,11 @@ final class Recorder: StreamDelegate {
     onFail?(stream)
   }
 
+  /// What the test has set may hold the streams, and so this object and their loop.
+  func forget() {
+    (onConnect, onRead, onEnd, onDrain, onFail) = (nil, nil, nil, nil, nil)
+  }
+
   private func note(_ event: String) {
     #expect(!isCalling, "told \(event) re-entrantly")
     events.append(event)
@@ -119,6 +124,8 @@ final class Connection {
   func close() {
     client.close()
     server.close()
+    clientSide.forget()
+    serverSide.forget()
   }
 }
 

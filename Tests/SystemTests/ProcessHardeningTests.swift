@@ -79,7 +79,7 @@ private func trap() {
   }
 
   /// As the kernel sees it: locked (lo), left out of dumps (dd), wiped on fork (wf).
-  @Test func `memory is locked and marked`() throws {
+  @Test(.enabled(if: locksMemory)) func `memory is locked and marked`() throws {
     let memory = try LockedMemory(byteCount: 1)
     let flags = try #require(mappingFlags(memory.bytes))
     #expect(flags.contains("dd") && flags.contains("wf"))
@@ -91,7 +91,7 @@ private func trap() {
     #expect(throws: SystemError.self) { try LockedMemory(byteCount: count) }
   }
 
-  @Test func `without permission to lock there is memory, and it says so`() async {
+  @Test(.enabled(if: locksMemory)) func `without permission to lock there is memory, and it says so`() async {
     await #expect(processExitsWith: .success) {
       var none = rlimit(rlim_cur: 0, rlim_max: 0)
       setrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &none)

@@ -49,6 +49,7 @@ private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
       try expect(
         unprivileged.owner(clientIP: four, clientPort: pair.clientPort, serverIP: four, serverPort: pair.serverPort)
           == 65534)
+      seteuid(0)
     }
   }
 
