@@ -39,7 +39,11 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
     stream.startReading()
   }
 
-  func listener(_ listener: Listener, didFail error: UVError) { listener.resume() }
+  func listener(_ listener: Listener, didFail error: UVError) {
+    // No descriptors left: turn away who waits, or the loop would spin.
+    listener.turnAwayWaiting()
+    listener.resume()
+  }
 
   func streamDidConnect(_ stream: EventLoop.Stream) {}
 
