@@ -67,6 +67,21 @@ import Testing
     #expect(played.machine.phase == .awaitingUpstream, "the pipelined request is next")
   }
 
+  @Test func aClientIsReadForWhatIsMissingAndNotForWhatWaits() throws {
+    var played = Conversation(try snapshot())
+    played.opensAtOnce = false
+    played.client("POST /api/x HTTP/1.1\r\nHost: localhost:7070\r\n")
+    #expect(played.machine.wantsClientBytes && !played.machine.holdsClientBytes, "half a head")
+    played.client("Content-Length: 2\r\n\r\n")
+    #expect(played.machine.wantsClientBytes && played.machine.holdsClientBytes, "a body waits for its session")
+    played.ready()
+    #expect(played.machine.wantsClientBytes && !played.machine.holdsClientBytes, "half a body")
+    played.client("hi")
+    #expect(played.machine.wantsClientBytes && played.machine.holdsClientBytes, "the next request waits for this one")
+    played.fact { $0.clientEnded(output: &$1) }
+    #expect(!played.machine.wantsClientBytes)
+  }
+
   @Test func pipelinedRequestsAreAnsweredInTheirOrder() throws {
     var played = Conversation(try snapshot())
     played.client(get(target: "/api/1") + get(target: "/none") + get(target: "/api/2"))

@@ -42,6 +42,8 @@ struct Conversation {
   /// Everything that was asked of the shell but bytes, in order.
   var log: [String] = []
   var records: [AccessRecord] = []
+  /// Requests that were to go out.
+  private(set) var begun = 0
   private var held: [UInt8] = []
   private var heldResponse: [UInt8] = []
   private var hasSession = false
@@ -119,7 +121,9 @@ struct Conversation {
 
   private mutating func step(_ input: [UInt8], _ fact: (inout ClientConnection, inout Output) -> Void) {
     output.reset()
+    let wasIdle = machine.phase == .awaitingHead
     fact(&machine, &output)
+    if wasIdle, machine.phase == .awaitingUpstream { begun += 1 }
     let actions = output.actions
     if actions.contains(.sendHead) {
       let credential = machine.exchange.grant == nil ? "" : "<credential>\r\n"
@@ -136,7 +140,11 @@ struct Conversation {
         hasSession = false
         heldResponse = []
       }
-      if action == .record { records.append(machine.exchange.record) }
+      if action == .record {
+        records.append(machine.exchange.record)
+        // The log reads this.
+        #expect(machine.exchange.head.methodRange.upperBound <= machine.exchange.head.bytes.count)
+      }
     }
   }
 
