@@ -10,7 +10,10 @@ extension ClientSession {
   /// Back-pressure: neither side is read while the other cannot take more. And the deadline that now runs.
   func settle() {
     guard !isClosed, !isClosing else { return }
-    let wantsClient = machine.wantsClientBytes && pending.isEmpty && (upstream?.queuedBytes ?? 0) == 0
+    // Bytes that the machine holds back (a body for a session that is not there yet) wait in `pending`, and what comes
+    // after them in the socket; half a head wants the other half.
+    let hasRoom = pending.isEmpty || !machine.holdsClientBytes
+    let wantsClient = machine.wantsClientBytes && hasRoom && (upstream?.queuedBytes ?? 0) == 0
     if wantsClient != isReading {
       isReading = wantsClient
       if wantsClient { stream.startReading() } else { stream.stopReading() }

@@ -60,7 +60,7 @@ final class Journal {
   }
 
   /// One line per exchange: names, numbers, the canonical path. Never a field value, a query or a body (T48).
-  func exchange(_ exchange: Exchange, peer: Peer, generation: Generation, milliseconds: UInt64, detail: String?) {
+  func exchange(_ exchange: borrowing Exchange, peer: Peer, generation: Generation, milliseconds: UInt64, detail: String?) {
     let record = exchange.record
     guard begin(record.refusal == nil ? .info : .warning) else { return }
     field("event", "request")
@@ -87,7 +87,7 @@ final class Journal {
   }
 
   /// The keyring's door stayed shut: worth a line of its own, because policy should have said so before.
-  func denied(_ denied: Denied, exchange: Exchange, generation: Generation) {
+  func denied(_ denied: Denied, exchange: borrowing Exchange, generation: Generation) {
     let name = exchange.route.flatMap { generation.snapshot.rules.grant(of: $0)?.name } ?? "-"
     event(.warning, "credential-denied", ("credential", name), ("detail", denied.description))
   }

@@ -5,7 +5,7 @@ package import Policy
 ///
 /// The entrance is one function per fact (`receivedFromClient`, `upstreamReady`, `receivedFromUpstream`, …). Each
 /// switches over the phase and says in `Output` what is to be done. No clock, no socket, no secret.
-package struct ClientConnection: Sendable {
+package struct ClientConnection: ~Copyable, Sendable {
   package enum Phase: Sendable, Equatable {
     /// Between requests, or within a head.
     case awaitingHead
@@ -40,12 +40,21 @@ package struct ClientConnection: Sendable {
     exchange = Exchange(limits: limits)
   }
 
-  /// Whether the client is to be read. Once a request is whole its bytes wait for the next one, but its end is of interest.
-  /// A head or body that is not whole yet takes more even while the shell holds bytes that could not be used.
+  /// Whether the client is to be read, be it only to hear that it is gone.
   package var wantsClientBytes: Bool {
     switch phase {
     case .awaitingHead, .awaitingUpstream, .exchanging, .lingering: !clientHasEnded
     case .closed: false
+    }
+  }
+
+  /// Whether bytes that are held already wait for something else than more of them: while they do, reading on would only
+  /// pile them up. Of a head or a body that is not whole yet more is needed, whatever is held.
+  package var holdsClientBytes: Bool {
+    switch phase {
+    case .awaitingHead, .lingering, .closed: false
+    case .awaitingUpstream: true
+    case .exchanging: exchange.isRequestComplete
     }
   }
 

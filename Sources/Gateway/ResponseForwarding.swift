@@ -51,7 +51,7 @@ struct ResponseForwarding {
   ) -> Bool {
     let start = output.count
     MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
-    for field in head.fields where field.known != .setCookie && !endsHere(field, of: head.bytes, options, head) {
+    for field in head.fields where !endsHere(field, of: head.bytes, options, head) {
       guard writeField(field, of: head.bytes, context, to: &output) else {
         output.removeSubrange(start...)
         return false
@@ -87,7 +87,7 @@ struct ResponseForwarding {
     context.route.credential == .pass || context.snapshot.headers(of: context.route).cookies == .pass
   }
 
-  /// Appends one field, as it is or rewritten, or nothing.
+  /// Appends one field, as it is or rewritten, or nothing. Cookies are not its business: it drops them.
   /// - Returns: false if it points to a listener of ours.
   private static func writeField(_ field: Field, of bytes: [UInt8], _ context: Context, to output: inout [UInt8])
     -> Bool
