@@ -8,10 +8,12 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   private let reload: () -> Result<UInt64, StartError>
   private var connections: [ObjectIdentifier: (stream: EventLoop.Stream, input: [UInt8])] = [:]
   private static let maximumLine = 256
+  private var acceptAgain: Timer?
 
   /// Without a place for the socket, or when it cannot be had, there is none, and the log says so.
   init(settings: Settings, loop: Loop, journal: Journal, reload: @escaping () -> Result<UInt64, StartError>) {
     self.reload = reload
+    acceptAgain = Timer(loop: loop) { [unowned self] in listener?.resume() }
     guard let path = settings.controlSocket ?? ControlPath.standard else { return }
     do {
       let descriptor = try UnixSocket.listen(path: path, mode: 0o600, group: nil, backlog: 16)
@@ -25,6 +27,7 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   }
 
   func close() {
+    acceptAgain?.close()
     listener?.close()
     listener = nil
     for connection in connections.values { connection.stream.close() }
@@ -39,7 +42,9 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
     stream.startReading()
   }
 
-  func listener(_ listener: Listener, didFail error: UVError) { listener.resume() }
+  func listener(_ listener: Listener, didFail error: UVError) {
+    acceptAgain?.start(after: 200)  // at once would spin (T56)
+  }
 
   func streamDidConnect(_ stream: EventLoop.Stream) {}
 

@@ -249,7 +249,8 @@ package struct ClientConnection: Sendable {
     let keepsUpstream = exchange.leavesUpstreamReusable
     output.actions.insert(keepsUpstream ? .releaseUpstream : .dropUpstream)
     output.actions.insert(.record)
-    if exchange.answerClosesClient {
+    // Either may have come after the answer's head had gone out.
+    if exchange.answerClosesClient || clientHasEnded || isDraining {
       end(output: &output)
     } else {
       phase = .awaitingHead

@@ -19,6 +19,7 @@ package struct Exchange: Sendable {
   enum ResponsePhase { case head, body, done }
   var responsePhase = ResponsePhase.head
   var response = ResponseHead()
+  private let limits: HeadLimits
   var responseReader: HeadReader
   var responseBody = BodyReader(.none)
   /// How the body goes on to this client.
@@ -38,6 +39,7 @@ package struct Exchange: Sendable {
   static let maximumInformational = 32
 
   init(limits: HeadLimits) {
+    self.limits = limits
     responseReader = HeadReader(limits: limits)
   }
 
@@ -134,6 +136,9 @@ package struct Exchange: Sendable {
   mutating func begin(isReused: Bool, output: inout Output) {
     guard let route, let snapshot else { return }
     self.isReused = isReused
+    // The last answer may have broken off within its head; and a retry sends the (empty) body again.
+    responseReader = HeadReader(limits: limits)
+    isRequestChunked = head.bodyLength == .chunked
     var notes: ForwardingNotes?
     forwarding.write(
       head, target: target, options: options, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)

@@ -27,7 +27,7 @@ struct RequestForwarding {
     let names = snapshot.rules.grants[index].fieldNames
     guard
       head.fields.contains(where: { field in names.contains { FieldName.resembles(field.name, of: head.bytes.span, $0) }
-        })
+      })
     else {
       return nil
     }
