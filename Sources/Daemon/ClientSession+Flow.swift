@@ -24,11 +24,13 @@ extension ClientSession {
   private var wantsClientBytes: Bool {
     guard machine.wantsClientBytes else { return false }
     switch machine.phase {
-    // What waits is the beginning of a head. Who does not take answers cannot ask for more of them.
+    // Who does not take answers cannot ask for more of them.
     case .awaitingHead: return stream.queuedBytes == 0
-    case .exchanging: return pending.isEmpty && (upstream?.queuedBytes ?? 0) == 0
+    // Bytes that the machine holds back wait in `pending`, and what comes after them in the socket.
+    case .awaitingUpstream, .exchanging:
+      return (pending.isEmpty || !machine.holdsClientBytes) && (upstream?.queuedBytes ?? 0) == 0
     case .lingering: return true
-    case .awaitingUpstream, .closed: return false
+    case .closed: return false
     }
   }
 

@@ -53,10 +53,9 @@ extension ClientSession: UpstreamSessionOwner {
       return step { machine, output in machine.configurationChanged(worker.generation.snapshot, output: &output) }
     }
     guard let route = machine.exchange.route else { return }
-    if let grant = machine.exchange.grant, let problem = generation.keyring.status(ofGrant: grant).problem,
-      generation.keyring.status(ofGrant: grant).generation == 0
-    {
-      openResult = .failed(ConnectFailure(.credentialUnavailable, problem))
+    if let grant = machine.exchange.grant, !generation.keyring.isAvailable(grant: grant) {
+      let problem = generation.keyring.status(ofGrant: grant).problem
+      openResult = .failed(ConnectFailure(.credentialUnavailable, problem ?? "there is no secret"))
       return
     }
     do throws(TLSError) {

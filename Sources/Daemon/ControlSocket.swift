@@ -8,12 +8,10 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   private let reload: () -> Result<UInt64, StartError>
   private var connections: [ObjectIdentifier: (stream: EventLoop.Stream, input: [UInt8])] = [:]
   private static let maximumLine = 256
-  private var acceptAgain: Timer?
 
   /// Without a place for the socket, or when it cannot be had, there is none, and the log says so.
   init(settings: Settings, loop: Loop, journal: Journal, reload: @escaping () -> Result<UInt64, StartError>) {
     self.reload = reload
-    acceptAgain = Timer(loop: loop) { [unowned self] in listener?.resume() }
     guard let path = settings.controlSocket ?? ControlPath.standard else { return }
     do {
       let descriptor = try UnixSocket.listen(path: path, mode: 0o600, group: nil, backlog: 16)
@@ -27,7 +25,6 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   }
 
   func close() {
-    acceptAgain?.close()
     listener?.close()
     listener = nil
     for connection in connections.values { connection.stream.close() }
@@ -43,7 +40,9 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   }
 
   func listener(_ listener: Listener, didFail error: UVError) {
-    acceptAgain?.start(after: 200)  // at once would spin (T56)
+    // No descriptors left: turn away who waits, or the loop would spin.
+    listener.turnAwayWaiting()
+    listener.resume()
   }
 
   func streamDidConnect(_ stream: EventLoop.Stream) {}

@@ -31,7 +31,6 @@ final class Journal {
 
   init(hasPriorities: Bool) {
     self.hasPriorities = hasPriorities
-    buffer.reserveCapacity(64 * 1024)
   }
 
   /// Writes what gathered. Returns false when some is left for later.
@@ -65,16 +64,11 @@ final class Journal {
     let record = exchange.record
     guard begin(record.refusal == nil ? .info : .warning) else { return }
     field("event", "request")
-    let rules = generation.snapshot.rules
     if let route = record.route {
-      let service = rules.services[route.service]
-      field("service", service.name)
-      if let rule = route.rule { field("rule", rule + 1) }
-      if let grant = rules.grant(of: route), case .inject(let index) = route.credential {
-        field("credential", grant.name)
-        field("credential_generation", generation.keyring.status(ofGrant: index).generation)
+      buffer.append(contentsOf: generation.logText(of: route))
+      if case .inject(let index) = route.credential {
+        field("credential_generation", generation.keyring.generation(ofGrant: index))
       }
-      field("upstream", service.upstream.origin.description)
     }
     if let uid = record.caller?.uid { field("uid", UInt64(uid)) }
     text("method", exchange.head.bytes, exchange.head.methodRange)
@@ -88,7 +82,7 @@ final class Journal {
     if record.isRetried { field("retried", "true") }
     if record.isAborted { field("aborted", "true") }
     if record.refusal != nil, let detail { field("detail", detail) }
-    if let help = help(for: record, listenerOf: rules) { field("help", help) }
+    if let help = help(for: record, rules: generation.snapshot.rules) { field("help", help) }
     buffer.append(UInt8(ascii: "\n"))
   }
 
@@ -99,7 +93,7 @@ final class Journal {
   }
 
   /// The line of the configuration that would have let this caller in.
-  private func help(for record: AccessRecord, listenerOf rules: RuleSet) -> String? {
+  private func help(for record: AccessRecord, rules: RuleSet) -> String? {
     guard case .policy(let refusal) = record.refusal else { return nil }
     switch refusal {
     case .callerNotAllowed(let uid):
@@ -109,6 +103,17 @@ final class Journal {
         "to let this user ask, add to services.\(rules.services[service].name): allow_users: [\(Users.name(ofUID: uid) ?? String(uid))]"
     default: return nil
     }
+  }
+
+  /// The fields of a route that never change within a generation: made once.
+  static func text(of route: Route, rules: RuleSet) -> [UInt8] {
+    let journal = Journal(hasPriorities: false)
+    let service = rules.services[route.service]
+    journal.field("service", service.name)
+    if let rule = route.rule { journal.field("rule", rule + 1) }
+    if let grant = rules.grant(of: route) { journal.field("credential", grant.name) }
+    journal.field("upstream", service.upstream.origin.description)
+    return journal.buffer
   }
 
   // MARK: writing

@@ -32,6 +32,9 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// When it became idle, for the log of a stale one.
   private(set) var exchanges = 0
 
+  /// More than a paused upload leaves behind: only answers to a flood of TLS messages grow like this.
+  private static let maximumQueue = 4 << 20
+
   /// `stream` is connected.
   init(stream: EventLoop.Stream, destination: Destination, worker: Worker) {
     self.stream = stream
@@ -82,6 +85,13 @@ final class UpstreamSession: Timed, StreamDelegate {
       }
       worker.countHandshake(isResumed: session.proof.isResumed)
       verified = consume session
+      // What came with the end of the handshake: tickets, if anything. Nobody has asked for a byte yet (T26).
+      worker.plaintext.removeAll(keepingCapacity: true)
+      let nothing: [UInt8] = []
+      if try verified!.decrypt(nothing.span, into: &worker.plaintext) == .closed { isEnding = true }
+      guard worker.plaintext.isEmpty, !isEnding else {
+        return fail(.handshakeFailed, detail: "the upstream spoke, or closed, before it was asked")
+      }
     } catch {
       return fail(error)
     }
@@ -167,6 +177,9 @@ final class UpstreamSession: Timed, StreamDelegate {
       if try verified!.decrypt(bytes, into: &worker.plaintext) == .closed { isEnding = true }
     } catch {
       return fail(.upstreamClosed, detail: error.description)
+    }
+    if stream.queuedBytes > UpstreamSession.maximumQueue {
+      return fail(.upstreamMalformed, detail: "the upstream makes us answer and does not read")
     }
     let plaintext = worker.plaintext
     if !plaintext.isEmpty {
