@@ -42,6 +42,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     self.worker = worker
     super.init()
     stream.delegate = self
+    stream.readsOnAfterFailedWrite = true
   }
 
   // MARK: making it
@@ -135,7 +136,8 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// Back to the others of its identity, or closed if it is of no further use.
   func release() {
     owner = nil
-    if isEnding || isClosed || writeFailed || stream.queuedBytes > 0 || !destination.keep(self, limit: worker.idleLimit)
+    if isEnding || isClosed || writeFailed || !stream.isWritable || stream.queuedBytes > 0
+      || !destination.keep(self, limit: worker.idleLimit)
     {
       return close()
     }
