@@ -23,6 +23,8 @@ final class ClientSession: Timed, StreamDelegate {
   var generation: Generation
   var isReading = false
   var isClosed = false
+  /// Its listener is no longer configured: it carries its exchange to the end and no other.
+  private var isOrphan = false
   /// Nothing more is taken or asked; what is queued still goes out.
   var isClosing = false
   /// The deadline that is scheduled; nil: it has to be scheduled anew, even if it is of the same kind.
@@ -99,9 +101,14 @@ final class ClientSession: Timed, StreamDelegate {
   /// - Parameter index: the listener's, in the new settings; nil: it is no longer configured.
   func configurationChanged(listener index: Int?) -> Bool {
     guard let index else {
-      let isRunning = machine.phase == .exchanging
+      isOrphan = true
+      guard machine.phase == .exchanging else {
+        // There is nobody any more who could let it in.
+        close(reset: machine.phase != .lingering)
+        return true
+      }
       drain()
-      return !isRunning
+      return false
     }
     machine.listener = index
     if machine.phase == .awaitingUpstream {
@@ -114,9 +121,10 @@ final class ClientSession: Timed, StreamDelegate {
     return machine.isStillAllowed(by: worker.generation.snapshot)
   }
 
-  /// The time of grace of a revoked exchange is over. It may have ended by itself.
+  /// The time of grace of a revoked exchange is over. It may have ended by itself, or be allowed again.
   func cut(ifStillIn old: Generation) {
-    guard machine.phase == .exchanging, generation === old else { return }
+    guard machine.phase == .exchanging, generation === old, !isClosed else { return }
+    if !isOrphan, machine.isStillAllowed(by: worker.generation.snapshot) { return }
     step { machine, output in machine.revoked(output: &output) }
     settle()
   }
@@ -159,6 +167,10 @@ final class ClientSession: Timed, StreamDelegate {
   func feed(_ input: Span<UInt8>) -> Int {
     var position = 0
     while position < input.count, !isClosed, machine.phase != .awaitingHead || stream.queuedBytes == 0 {
+      if isOrphan, machine.phase == .awaitingHead || machine.phase == .awaitingUpstream {
+        close()
+        return position
+      }
       let before = (position, machine.phase)
       worker.output.reset()
       machine.receivedFromClient(

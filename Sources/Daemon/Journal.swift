@@ -82,7 +82,7 @@ final class Journal {
     }
     if let uid = record.caller?.uid { line.field("uid", UInt64(uid)) }
     let head = exchange.head.bytes
-    if !exchange.head.methodRange.isEmpty {
+    if !exchange.head.methodRange.isEmpty, exchange.head.methodRange.upperBound <= head.count {
       line.field("method", head.span.extracting(exchange.head.methodRange))
     }
     let path = exchange.target.path

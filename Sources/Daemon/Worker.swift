@@ -128,27 +128,24 @@ final class Worker {
     for destination in old.allDestinations { destination.retire() }
     var revoked: [ClientSession] = []
     for session in Array(sessions.values) {
-      let isOrphan = gone.contains { $0 === session.listener }
+      let isOrphan = !slots.contains { $0 === session.listener }
       if !session.configurationChanged(listener: isOrphan ? nil : session.listener.index) { revoked.append(session) }
     }
     guard !revoked.isEmpty else { return }
     journal.event(.notice, "revoked", ("exchanges", String(revoked.count)))
     let grace = new.settings.limits.revokedGrace
-    let cut = Cut(sessions: revoked, generation: old)
+    let cut = Cut(revoked)
     deadlines.schedule(cut, at: loop.now + grace)
   }
 
   private final class Cut: Timed {
-    private let sessions: [ClientSession]
-    private let generation: Generation
+    /// With the generation under which each was authorised, which may be older than the last one.
+    private let revoked: [(session: ClientSession, generation: Generation)]
 
-    init(sessions: [ClientSession], generation: Generation) {
-      self.sessions = sessions
-      self.generation = generation
-    }
+    init(_ sessions: [ClientSession]) { revoked = sessions.map { ($0, $0.generation) } }
 
     override func deadlinePassed() {
-      for session in sessions { session.cut(ifStillIn: generation) }
+      for entry in revoked { entry.session.cut(ifStillIn: entry.generation) }
     }
   }
 
