@@ -17,7 +17,7 @@ struct Explain: ParsableCommand {
 
         bearerctl explain GET http://localhost:7070/github/user
         bearerctl explain DELETE /github/repos/me/mine
-        bearerctl explain GET /github/user --user deploy -H 'Origin: https://evil.example'
+        bearerctl explain GET /github/user --user deploy -H 'Origin: http://a.test'
 
       It reads the configuration file as it is now; a daemon that has not been reloaded may decide otherwise.
       Exits with 0 if the request would go out, and with 1 if it would be refused.
