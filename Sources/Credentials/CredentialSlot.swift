@@ -5,8 +5,9 @@ final class CredentialSlot {
   private(set) var lines: Secret?
   private(set) var generation: UInt64 = 0
   private(set) var problem: String?
-  /// Where a change can change it.
-  private(set) var directories: Set<String> = []
+  /// What can change it.
+  private(set) var names: Set<WatchedName> = []
+  var directories: Set<String> { Set(names.map(\.directory)) }
 
   init(_ entry: Keyring.Entry) {
     self.entry = entry
@@ -18,7 +19,7 @@ final class CredentialSlot {
   /// common than revocations. A file that is gone takes the value with it.
   func load(_ reader: SecretReader) -> Bool {
     // Before reading: a change between the two is noticed
-    directories = watched()
+    names = watched()
     do throws(SecretProblem) {
       let fresh = try FieldLines(reader: reader).render(entry.scheme)
       problem = nil
@@ -52,14 +53,14 @@ final class CredentialSlot {
     }
   }
 
-  private func watched() -> Set<String> {
-    var found: Set<String> = []
+  private func watched() -> Set<WatchedName> {
+    var found: Set<WatchedName> = []
     for source in entry.scheme.sources {
       switch source {
-      case .file(let path): found.formUnion(watchedDirectories(of: path))
+      case .file(let path): found.formUnion(watchedNames(of: path))
       case .systemd(let name):
         guard let file = try? SecretFile.ofUnit(name) else { continue }
-        found.formUnion(watchedDirectories(of: file.path))
+        found.formUnion(watchedNames(of: file.path))
       case .env: continue
       }
     }

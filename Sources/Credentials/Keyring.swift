@@ -72,11 +72,21 @@ package final class Keyring {
     slots.reduce(into: Set()) { $0.formUnion($1.directories) }.sorted()
   }
 
-  /// Reads again the secrets whose files are in these directories. Keeps the last good value when a new one is unusable
-  /// (and says so in `status.problem`); a deleted file makes it unavailable. Returns indices of grants that changed.
-  package func reload(directories: Set<String>) -> [Int] {
+  /// Reads again the secrets that these names in these directories belong to; an empty name is everything in its directory.
+  /// A neighbour that is being written is left alone. Keeps the last good value when a new one is unusable (and says so in
+  /// `status.problem`); a deleted file makes it unavailable. Returns indices of grants that changed.
+  package func reload(changes: [(directory: String, name: String)]) -> [Int] {
     slots.indices.filter { index in
-      !slots[index].directories.isDisjoint(with: directories) && slots[index].load(reader)
+      let names = slots[index].names
+      let isConcerned = changes.contains { change in
+        names.contains { $0.directory == change.directory && (change.name.isEmpty || $0.name == change.name) }
+      }
+      return isConcerned && slots[index].load(reader)
     }
+  }
+
+  /// The same for everything in these directories.
+  package func reload(directories: Set<String>) -> [Int] {
+    reload(changes: directories.map { ($0, "") })
   }
 }

@@ -1,9 +1,15 @@
 internal import Glibc
 
-/// The directories in which a change can give `path` another content: its own, and that of each symbolic link on the way,
-/// which is where Kubernetes swaps `..data` and others their `current` (T44).
-func watchedDirectories(of path: String) -> Set<String> {
-  var found: Set<String> = [parent(of: path)]
+/// A name in a directory, whose change can give a secret another content.
+struct WatchedName: Hashable {
+  let directory: String
+  let name: String
+}
+
+/// What can give `path` another content: itself, and each symbolic link on the way, which is where Kubernetes swaps
+/// `..data` and others their `current` (T44).
+func watchedNames(of path: String) -> Set<WatchedName> {
+  var found: Set<WatchedName> = [WatchedName(directory: parent(of: path), name: lastComponent(of: path))]
   var rest = Array(components(of: path).reversed())
   var resolved = path.hasPrefix("/") ? "/" : "."
   var linksLeft = 40  // as the kernel
@@ -17,15 +23,17 @@ func watchedDirectories(of path: String) -> Set<String> {
       resolved = next
       continue
     }
-    found.insert(resolved)
+    found.insert(WatchedName(directory: resolved, name: component))
     linksLeft -= 1
     guard linksLeft > 0 else { return found }
     rest += components(of: target).reversed()
     if target.hasPrefix("/") { resolved = "/" }
   }
-  found.insert(parent(of: resolved))
+  found.insert(WatchedName(directory: parent(of: resolved), name: lastComponent(of: resolved)))
   return found
 }
+
+private func lastComponent(of path: String) -> String { components(of: path).last ?? "" }
 
 private func components(of path: String) -> [String] {
   path.split(separator: "/").map(String.init).filter { $0 != "." }

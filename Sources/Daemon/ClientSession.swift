@@ -10,7 +10,8 @@ internal import TLS
 /// Does what `ClientConnection` says; has no rules of its own.
 final class ClientSession: Timed, StreamDelegate {
   let stream: EventLoop.Stream
-  unowned let worker: Worker
+  /// The worker lets go of its sessions when they end, so this is no cycle that stays.
+  let worker: Worker
   let listener: ListenerSlot
   var machine: ClientConnection
   let peer: Peer
@@ -22,9 +23,12 @@ final class ClientSession: Timed, StreamDelegate {
   var generation: Generation
   var isReading = false
   var isClosed = false
+  /// Its listener is no longer configured: it carries its exchange to the end and no other.
+  private var isOrphan = false
   /// Nothing more is taken or asked; what is queued still goes out.
   var isClosing = false
-  var lastDeadline = Deadline.none
+  /// The deadline that is scheduled; nil: it has to be scheduled anew, even if it is of the same kind.
+  var lastDeadline: Deadline?
   var startedAt: UInt64 = 0
   var totalBy = UInt64.max
   var failureDetail: String?
@@ -59,7 +63,6 @@ final class ClientSession: Timed, StreamDelegate {
       if used < bytes.count, !isClosed { pending.append(bytes.extracting(used...)) }
     } else {
       pending.append(bytes)
-      feedPending()
     }
     settle()
   }
@@ -86,11 +89,11 @@ final class ClientSession: Timed, StreamDelegate {
 
   override func deadlinePassed() {
     if isClosing { return finishClosing(reset: true) }
-    let isTotal = worker.loop.now >= totalBy
+    lastDeadline = nil
+    let isTotal = isRunning && worker.loop.now >= totalBy
     step { machine, output in
       if isTotal { machine.totalDeadlinePassed(output: &output) } else { machine.deadlinePassed(output: &output) }
     }
-    lastDeadline = .none
     settle()
   }
 
@@ -98,9 +101,14 @@ final class ClientSession: Timed, StreamDelegate {
   /// - Parameter index: the listener's, in the new settings; nil: it is no longer configured.
   func configurationChanged(listener index: Int?) -> Bool {
     guard let index else {
-      let isRunning = machine.phase == .exchanging
+      isOrphan = true
+      guard machine.phase == .exchanging else {
+        // There is nobody any more who could let it in.
+        close(reset: machine.phase != .lingering)
+        return true
+      }
       drain()
-      return !isRunning
+      return false
     }
     machine.listener = index
     if machine.phase == .awaitingUpstream {
@@ -113,11 +121,18 @@ final class ClientSession: Timed, StreamDelegate {
     return machine.isStillAllowed(by: worker.generation.snapshot)
   }
 
-  /// The time of grace of a revoked exchange is over. It may have ended by itself.
+  /// The time of grace of a revoked exchange is over. It may have ended by itself, or be allowed again.
   func cut(ifStillIn old: Generation) {
-    guard machine.phase == .exchanging, generation === old else { return }
+    guard machine.phase == .exchanging, generation === old, !isClosed else { return }
+    if !isOrphan, machine.isStillAllowed(by: worker.generation.snapshot) { return }
     step { machine, output in machine.revoked(output: &output) }
     settle()
+  }
+
+  /// The daemon ends.
+  func cut() {
+    step { machine, output in machine.revoked(output: &output) }
+    close(reset: true)
   }
 
   func drain() {
@@ -139,14 +154,23 @@ final class ClientSession: Timed, StreamDelegate {
     guard !pending.isEmpty, !isClosed else { return }
     let held = pending
     pending = []
-    let used = feed(held.span)
-    if used < held.count, !isClosed { pending.append(held.span.extracting(used...)) }
+    keep(held, from: feed(held.span))
+  }
+
+  /// What is left of bytes that waited goes on waiting.
+  func keep(_ held: [UInt8], from position: Int) {
+    guard position < held.count, !isClosed else { return }
+    if position == 0, pending.isEmpty { pending = held } else { pending.append(held.span.extracting(position...)) }
   }
 
   /// Gives the machine bytes of the client for as long as it takes some. Returns how many it took.
   func feed(_ input: Span<UInt8>) -> Int {
     var position = 0
-    while position < input.count, !isClosed {
+    while position < input.count, !isClosed, machine.phase != .awaitingHead || stream.queuedBytes == 0 {
+      if isOrphan, machine.phase == .awaitingHead || machine.phase == .awaitingUpstream {
+        close()
+        return position
+      }
       let before = (position, machine.phase)
       worker.output.reset()
       machine.receivedFromClient(
@@ -166,6 +190,7 @@ final class ClientSession: Timed, StreamDelegate {
   func begin() {
     generation = worker.generation
     startedAt = worker.loop.now
+    lastDeadline = nil
     failureDetail = nil
     if let route = machine.exchange.route,
       let total = generation.snapshot.rules.services[route.service].timeouts.total

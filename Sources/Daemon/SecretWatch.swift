@@ -29,14 +29,13 @@ final class SecretWatch {
   /// Watches the directories of this generation's secrets, and no others.
   func follow(_ generation: Generation) {
     guard let watch else { return }
-    watch.removeAll()
-    for directory in generation.keyring.directories {
-      do throws(SystemError) {
-        try watch.add(directory: directory)
-      } catch {
-        worker.journal.event(.warning, "secrets-not-watched", ("directory", directory), ("detail", error.description))
-      }
+    let (added, failures) = watch.watch(only: generation.keyring.directories)
+    for failure in failures {
+      worker.journal.event(
+        .warning, "secrets-not-watched", ("directory", failure.directory), ("detail", failure.error.description))
     }
+    // What changed between reading and watching.
+    if !added.isEmpty { reload(added.map { ($0, "") }, of: generation) }
   }
 
   func close() {
@@ -46,20 +45,27 @@ final class SecretWatch {
 
   private func changed() {
     guard let watch else { return }
-    let directories = Set(watch.changes().map(\.directory))
-    guard !directories.isEmpty else { return }
-    let generation = worker.generation
-    let changed = generation.keyring.reload(directories: directories)
-    for index in changed {
-      let status = generation.keyring.status(ofGrant: index)
+    let changes = watch.changes()
+    guard !changes.isEmpty else { return }
+    reload(changes, of: worker.generation)
+    // A symbolic link may lead somewhere else now.
+    follow(worker.generation)
+  }
+
+  private func reload(_ changes: [(directory: String, name: String)], of generation: Generation) {
+    let keyring = generation.keyring
+    let problems = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0).problem }
+    let changed = Set(keyring.reload(changes: changes))
+    for index in 0..<keyring.grantCount {
+      let status = keyring.status(ofGrant: index)
+      // A file that has become unusable changes nothing yet, and somebody should know (T44).
+      guard changed.contains(index) || status.problem != problems[index] else { continue }
       worker.journal.event(
         status.problem == nil ? .notice : .warning, "credential-changed",
         ("credential", generation.snapshot.rules.grants[index].name),
         ("credential_generation", String(status.generation)),
         ("problem", status.problem ?? "none"))
     }
-    // A symlink may lead somewhere else now.
-    follow(generation)
   }
 }
 

@@ -21,7 +21,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   let destination: Destination
   let stream: EventLoop.Stream
   weak var owner: (any UpstreamSessionOwner)?
-  private unowned let worker: Worker
+  private let worker: Worker
   private var handshake: Handshake?
   private var verified: VerifiedSession?
   private(set) var isClosed = false
@@ -42,6 +42,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     self.worker = worker
     super.init()
     stream.delegate = self
+    stream.readsOnAfterFailedWrite = true
   }
 
   // MARK: making it
@@ -135,7 +136,8 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// Back to the others of its identity, or closed if it is of no further use.
   func release() {
     owner = nil
-    if isEnding || isClosed || writeFailed || stream.queuedBytes > 0 || !destination.keep(self, limit: worker.idleLimit)
+    if isEnding || isClosed || writeFailed || !stream.isWritable || stream.queuedBytes > 0
+      || !destination.keep(self, limit: worker.idleLimit)
     {
       return close()
     }

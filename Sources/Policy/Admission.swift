@@ -32,11 +32,21 @@ package struct Admission: Sendable, Equatable {
   private static func checkHost(_ head: RequestHead, _ known: Authorities) throws(PolicyRefusal) -> String? {
     guard let host = head.host, let name = known.named(head.bytes.span.extracting(host)) else { throw .hostNotAllowed }
     if let absolute = head.absoluteAuthority {
+      // Nobody proved this name to the client (RFC 9110 section 7.4).
+      if isHTTPS(head, absolute) { throw .authorityMismatch }
       guard let target = known.named(head.bytes.span.extracting(absolute)), target.host == name.host else {
         throw .authorityMismatch
       }
     }
     return name.host
+  }
+
+  /// What stands before an absolute-form target's authority.
+  private static func isHTTPS(_ head: RequestHead, _ authority: Range<Int>) -> Bool {
+    let scheme = "https://".utf8
+    guard authority.lowerBound >= head.methodRange.upperBound &+ scheme.count else { return false }
+    let before = authority.lowerBound &- scheme.count..<authority.lowerBound
+    return scheme.equalsIgnoringCase(head.bytes.span.extracting(before))
   }
 
   /// On a unix socket no page can ask, and clients write any name; but one name they must agree upon.
@@ -106,7 +116,7 @@ package struct AdmittedRequest: Sendable, Equatable {
 }
 
 extension String.UTF8View {
-  /// An upper-case literal against bytes in any case.
+  /// An ASCII literal against bytes in any case.
   fileprivate func equalsIgnoringCase(_ bytes: Span<UInt8>) -> Bool {
     guard count == bytes.count else { return false }
     var index = 0

@@ -23,6 +23,22 @@ package final class DirectoryWatch {
     if directories[watch]?.contains(directory) != true { directories[watch, default: []].append(directory) }
   }
 
+  /// Watches these and no others; what is watched already loses no change in between. Returns which are watched from now
+  /// on only, and why others cannot be.
+  package func watch(
+    only wanted: [String]
+  ) -> (added: [String], failures: [(directory: String, error: SystemError)]) {
+    let before = directories
+    directories = [:]
+    var failures: [(directory: String, error: SystemError)] = []
+    for directory in wanted {
+      do throws(SystemError) { try add(directory: directory) } catch { failures.append((directory, error)) }
+    }
+    for watch in before.keys where directories[watch] == nil { inotify_rm_watch(descriptor, watch) }
+    let added = directories.flatMap { watch, names in names.filter { before[watch]?.contains($0) != true } }
+    return (added, failures)
+  }
+
   package func removeAll() {
     for watch in directories.keys { inotify_rm_watch(descriptor, watch) }
     directories = [:]

@@ -3,15 +3,16 @@ internal import Glibc
 
 /// What a process that holds secrets does to itself first.
 package enum ProcessHardening {
-  /// First thing in `main`, before any thread. Fatal signals back to SIG_DFL, PR_SET_DUMPABLE 0, RLIMIT_CORE 0, SIGPIPE
-  /// ignored, umask 077, no environment variable that could change trust or name resolution (T30), and as many
-  /// descriptors as we may have.
+  /// First thing in `main`, before any thread. Fatal signals back to SIG_DFL, no signal blocked, PR_SET_DUMPABLE 0,
+  /// RLIMIT_CORE 0, SIGPIPE ignored, umask 077, no environment variable that could change trust or name resolution (T30),
+  /// and as many descriptors as we may have.
   package static func apply() {
     silenceCrashes()
     bearerd_prctl(PR_SET_DUMPABLE, 0)
     setLimit(RLIMIT_CORE) { $0 = rlimit(rlim_cur: 0, rlim_max: 0) }
     setLimit(RLIMIT_NOFILE) { $0.rlim_cur = $0.rlim_max }
     signal(SIGPIPE, SIG_IGN)
+    unblockSignals()
     umask(0o077)
     for name in environmentNames() where isDangerous(name) { unsetenv(name) }
   }
@@ -20,6 +21,14 @@ package enum ProcessHardening {
   /// journal, which PR_SET_DUMPABLE does not prevent (T49).
   private static func silenceCrashes() {
     for fatal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT, SIGSYS] { signal(fatal, SIG_DFL) }
+  }
+
+  /// Whoever started us may have blocked signals for itself, and a child inherits that: SIGTERM and SIGHUP would wait for
+  /// ever.
+  private static func unblockSignals() {
+    var none = sigset_t()
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, nil)
   }
 
   private static func setLimit(_ resource: __rlimit_resource, _ change: (inout rlimit) -> Void) {

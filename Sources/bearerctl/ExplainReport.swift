@@ -126,9 +126,8 @@ struct ExplainReport {
     let remedy = Remedy(
       settings: settings, listener: listener, caller: caller, method: method, authority: authority, path: path)
     let help = remedy.text(refusal).map { $0 + "\n" } ?? ""
-    // The title tells a program's user to ask `explain`; whoever reads this has done so.
-    let title = row.title.description.split(separator: "; bearerctl explain").first.map(String.init) ?? ""
-    return terminal.bad("Refused: \(row.status) \(row.code).") + "\n" + wrapped("\(title).") + "\n" + help
+    return terminal.bad("Refused: \(row.status) \(row.code).") + "\n"
+      + wrapped("\(row.title.description.prefix { $0 != ";" }).") + "\n" + help
   }
 
   private func service(of explanation: Explanation) -> Int? {

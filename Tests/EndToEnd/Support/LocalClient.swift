@@ -49,7 +49,7 @@ final class LocalClient {
     limitTime()
   }
 
-  deinit { close(descriptor) }
+  deinit { abandon() }
 
   private func limitTime() {
     var limit = timeval(tv_sec: 20, tv_usec: 0)
@@ -76,6 +76,18 @@ final class LocalClient {
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
     shutdown(descriptor, Int32(SHUT_RDWR))
   }
+
+  /// Closes without waiting for anything.
+  func abandon() {
+    guard !isAbandoned else { return }
+    isAbandoned = true
+    close(descriptor)
+  }
+
+  private var isAbandoned = false
+
+  /// Whether this machine has ::1.
+  static let hasIPv6 = (try? Squatter()) != nil
 
   struct Response {
     var status: Int

@@ -79,6 +79,10 @@ final class LogCollector: Sendable {
   private let changed = DispatchSemaphore(value: 0)
 
   init() {
+    // Or a daemon that another test starts at the same time would hold it open.
+    for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+      _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
+    }
     pipe.fileHandleForReading.readabilityHandler = { [self] handle in
       let data = handle.availableData
       state.withLock {

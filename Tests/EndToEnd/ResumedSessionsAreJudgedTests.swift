@@ -1,0 +1,191 @@
+import DemoUpstream
+import Foundation
+import Testing
+
+/// OpenSSL checks nothing of a resumed session; we only accept those that were judged under today's configuration (T21).
+@Suite struct ResumedSessionsAreJudged {
+  /// Answers each request on a connection of its own, so that the next one has to resume.
+  static let oneEach: @Sendable (UpstreamConnection) -> Void = { connection in
+    guard (try? connection.readRequest()) != nil else { return }
+    try? connection.write(Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8))
+  }
+
+  static func stage(version: Int32) throws -> Stage {
+    var options = UpstreamServer.Options()
+    options.tlsVersion = version
+    return try Stage(options: options, handler: oneEach)
+  }
+
+  /// Two requests, of which the second was resumed: what comes next could be, too.
+  private func resume(_ stage: Stage) throws {
+    #expect(try stage.get().status == 200)
+    #expect(try stage.get().status == 200)
+    #expect(stage.upstream.records.map(\.isResumed) == [false, true])
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32])
+  func `T21: a second connection resumes the first one's session, with pins`(_ version: Int32) throws {
+    let stage = try Self.stage(version: version)
+    try stage.start()
+    try resume(stage)
+    #expect(try stage.get().status == 200)
+    #expect(stage.upstream.records.map(\.isResumed) == [false, true, true])
+    stage.assertCanary(times: 3)
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32])
+  func `T21: after a reload with other pins the session is not resumed and the pins refuse`(_ version: Int32) throws {
+    let stage = try Self.stage(version: version)
+    try stage.start()
+    try resume(stage)
+    let other = [try Stage.leaf(issuer: stage.ca).pin, stage.backup.pin]
+    try stage.reload(stage.configuration(pins: other))
+    #expect(try stage.get().text.contains("urn:bearerd:error:pin-mismatch"))
+    let records = stage.upstream.finish()
+    #expect(records.count == 3 && !records[2].isResumed && records[2].bytes.isEmpty)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32])
+  func `T21: after a reload with another authority the session is not resumed and the chain refuses`(
+    _ version: Int32
+  ) throws {
+    let stage = try Self.stage(version: version)
+    try stage.start()
+    try resume(stage)
+    var options = Certificate.Options()
+    options.isCA = true
+    // The same path, another content: it is the authorities that count.
+    try stage.scratch.write("ca.pem", try Certificate(options).pem)
+    try stage.daemon!.reload()
+    #expect(try stage.get().text.contains("urn:bearerd:error:certificate-invalid"))
+    let records = stage.upstream.finish()
+    #expect(records.count == 3 && !records[2].isResumed && records[2].bytes.isEmpty)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32])
+  func `T21: another name for the same place is another session`(_ version: Int32) throws {
+    let stage = try Self.stage(version: version)
+    let port = stage.upstream.port
+    let second = """
+        numeric:
+          upstream: https://127.0.0.1:\(port)/base/
+          ca_file: ca.pem
+          pins: [\(stage.leaf.pin), \(stage.backup.pin)]
+          credential: canary
+      """
+    let configuration = stage.configuration(services: second).replacing(
+      "origins: [\"\(stage.origin)\"]", with: "origins: [\"\(stage.origin)\", \"https://127.0.0.1:\(port)\"]")
+    try stage.start(configuration)
+    try resume(stage)
+    #expect(try stage.get("/numeric/x").status == 200)
+    #expect(stage.upstream.records.map(\.isResumed) == [false, true, false])
+    #expect(stage.upstream.records[0].serverName == "localhost" && stage.upstream.records[2].serverName == nil)
+    stage.assertCanary(times: 3)
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32])
+  func `T21: a new generation begins with full handshakes, even if nothing changed`(_ version: Int32) throws {
+    let stage = try Self.stage(version: version)
+    try stage.start()
+    try resume(stage)
+    try stage.daemon!.reload()
+    #expect(try stage.get().status == 200)
+    #expect(stage.upstream.records.map(\.isResumed) == [false, true, false])
+    stage.assertCanary(times: 3)
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32])
+  func `T21 T22: services with other pins on one host share no session`(_ version: Int32) throws {
+    let stage = try Self.stage(version: version)
+    let other = try Stage.leaf(issuer: stage.ca).pin
+    let second = """
+        strict:
+          upstream: \(stage.origin)/base/
+          ca_file: ca.pem
+          pins: [\(other), \(stage.backup.pin)]
+          credential: canary
+      """
+    try stage.start(stage.configuration(services: second))
+    try resume(stage)
+    #expect(try stage.get("/strict/x").text.contains("pin-mismatch"))
+    let records = stage.upstream.finish()
+    #expect(records.count == 3 && !records[2].isResumed && records[2].bytes.isEmpty)
+    stage.assertCanary(times: 2)
+  }
+}
+
+/// A connection that was proved for one credential carries no other (T25).
+@Suite struct IdentitiesShareNoConnection {
+  /// Two credentials on one host, at `/api/` and `/second/`.
+  static func configuration(_ stage: Stage) -> String {
+    stage.configuration(
+      services: """
+          second:
+            upstream: \(stage.origin)/base/
+            ca_file: ca.pem
+            pins: [\(stage.leaf.pin), \(stage.backup.pin)]
+            credential: second
+        """
+    ).replacing(
+      "services:\n",
+      with: """
+          second:
+            origins: ["\(stage.origin)"]
+            bearer: { file: second.token }
+        services:
+
+        """)
+  }
+
+  @Test func `T25: two credentials on one host, 200 requests, never both on one connection`() throws {
+    let stage = try Stage()
+    try stage.scratch.write("second.token", "SECOND-secret")
+    try stage.start(Self.configuration(stage))
+    let clients = try (0..<4).map { _ in try stage.client() }
+    let port = try stage.daemon!.port()
+    for index in 0..<200 {
+      // Both services over every client connection, in no fixed order.
+      let path = (index * 7 / 3) % 2 == 0 ? "api" : "second"
+      try clients[index % 4].send("GET /\(path)/\(index) HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+      if index % 4 == 3 { for client in clients { #expect(try client.response().status == 200) } }
+    }
+    var (first, second) = (0, 0)
+    for record in stage.upstream.records {
+      let text = String(decoding: record.bytes, as: UTF8.self)
+      let hasFirst = text.contains(stage.canary)
+      let hasSecond = text.contains("SECOND-secret")
+      #expect(hasFirst != hasSecond, "one identity to a connection")
+      if hasFirst { first += 1 } else { second += 1 }
+      #expect(!record.isResumed || hasFirst != hasSecond)
+    }
+    #expect(first <= 4 && second <= 4, "and pooled: \(first), \(second)")
+    let total = stage.recorded.components(separatedBy: "Bearer \(stage.canary)\r\n").count - 1
+    #expect(total + stage.recorded.components(separatedBy: "Bearer SECOND-secret\r\n").count - 1 == 200)
+    stage.assertCanary(times: total)
+  }
+
+  @Test func `T25: two credentials on one host resume nothing of each other`() throws {
+    for version in [0x0303, 0x0304] as [Int32] {
+      let stage = try ResumedSessionsAreJudged.stage(version: version)
+      try stage.scratch.write("second.token", "SECOND-secret")
+      try stage.start(Self.configuration(stage))
+      for path in ["/api/x", "/second/x", "/api/x", "/second/x"] { #expect(try stage.get(path).status == 200) }
+      #expect(stage.upstream.records.map(\.isResumed) == [false, false, true, true])
+      stage.assertCanary(times: 2)
+    }
+  }
+
+  @Test func `T25 T47: a reload closes what was pooled`() throws {
+    let stage = try Stage()
+    try stage.start()
+    #expect(try stage.get().status == 200)
+    #expect(!stage.upstream.records[0].isFinished)
+    try stage.daemon!.reload()
+    #expect(stage.upstream.wait { $0[0].isFinished })
+    #expect(try stage.get().status == 200)
+    #expect(stage.upstream.records.count == 2)
+    stage.assertCanary(times: 2)
+  }
+}
