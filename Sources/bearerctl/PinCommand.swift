@@ -56,7 +56,9 @@ struct PinCommand: ParsableCommand {
     } catch let error as SocketError {
       throw Failure(error.kind == .noHost ? Failure.noHost : Failure.unavailable, error.message)
     } catch let error as TLSError {
-      throw Failure(Failure.no, "\(origin.authority) could not be verified, so here are no pins.\n\(error.detail)")
+      let hint = caFile == nil ? "\n(if its authority is one of your own: --ca-file FILE)" : ""
+      throw Failure(
+        Failure.no, "\(origin.authority) could not be verified, so here are no pins.\n\(error.detail)\(hint)")
     }
     let report = PinReport(terminal: .output, now: Clock.now.seconds)
     let authorities = caFile.map { "the authorities in \($0.harmless)" } ?? "the system's authorities"
