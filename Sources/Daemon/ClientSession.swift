@@ -10,7 +10,8 @@ internal import TLS
 /// Does what `ClientConnection` says; has no rules of its own.
 final class ClientSession: Timed, StreamDelegate {
   let stream: EventLoop.Stream
-  unowned let worker: Worker
+  /// The worker lets go of its sessions when they end, so this is no cycle that stays.
+  let worker: Worker
   let listener: ListenerSlot
   var machine: ClientConnection
   let peer: Peer

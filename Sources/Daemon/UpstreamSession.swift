@@ -21,7 +21,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   let destination: Destination
   let stream: EventLoop.Stream
   weak var owner: (any UpstreamSessionOwner)?
-  private unowned let worker: Worker
+  private let worker: Worker
   private var handshake: Handshake?
   private var verified: VerifiedSession?
   private(set) var isClosed = false

@@ -5,7 +5,7 @@ package import Policy
 ///
 /// The entrance is one function per fact (`receivedFromClient`, `upstreamReady`, `receivedFromUpstream`, …). Each
 /// switches over the phase and says in `Output` what is to be done. No clock, no socket, no secret.
-package struct ClientConnection: Sendable {
+package struct ClientConnection: ~Copyable, Sendable {
   package enum Phase: Sendable, Equatable {
     /// Between requests, or within a head.
     case awaitingHead

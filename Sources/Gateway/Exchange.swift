@@ -2,7 +2,7 @@ package import HTTP1
 package import Policy
 
 /// One request and its answer: decided by policy, forwarded, answered. Bytes in, bytes out.
-package struct Exchange: Sendable {
+package struct Exchange: ~Copyable, Sendable {
   package var head = RequestHead()
   package private(set) var target = CanonicalTarget()
   package private(set) var route: Route?
@@ -142,7 +142,9 @@ package struct Exchange: Sendable {
 
   func isStillAllowed(by new: Snapshot, listener: Int) -> Bool {
     guard let snapshot, let route else { return false }
-    var again = self
+    var again = Exchange(limits: limits)
+    again.head = head
+    again.reset()
     guard again.decide(by: new, listener: listener, caller: caller) == nil, let newRoute = again.route else {
       return false
     }

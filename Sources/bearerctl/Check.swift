@@ -8,6 +8,7 @@ internal import System
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Is the configuration right, and what would make it stronger?",
+    usage: "bearerctl check [FILE] [--strict]",
     discussion: """
       Prints every error, warning and piece of advice of the file, each with the line to change or add, \
       and says of each credential whether its source is there. No secret is opened, and nothing is changed.

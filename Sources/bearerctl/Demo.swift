@@ -5,6 +5,7 @@ internal import System
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "See it work: a TLS upstream, the real bearerd in front of it, and requests.",
+    usage: "bearerctl demo [--once] [--port NUMBER]",
     discussion: """
       Makes a certificate authority, an upstream with its keys, and a token, all of them new and thrown away at the \
       end; starts bearerd with a configuration that it prints; and shows what a program sends, what the upstream \

@@ -10,6 +10,10 @@ internal import System
 struct Explain: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "What would happen to a request, and why? Nothing is sent.",
+    usage: """
+      bearerctl explain METHOD URL [--config FILE] [--user NAME|UID]
+                               [--header 'Name: value' ...] [--listener NAME]
+      """,
     discussion: """
       Decides the request by the code that decides in the daemon, and prints what it found: who asks, \
       every rule and why it lost, the winner, where the request would go, what would be removed and added. \
@@ -17,7 +21,7 @@ struct Explain: ParsableCommand {
 
         bearerctl explain GET http://localhost:7070/github/user
         bearerctl explain DELETE /github/repos/me/mine
-        bearerctl explain GET /github/user --user deploy -H 'Origin: https://evil.example'
+        bearerctl explain GET /github/user --user deploy -H 'Accept: text/html'
 
       It reads the configuration file as it is now; a daemon that has not been reloaded may decide otherwise.
       Exits with 0 if the request would go out, and with 1 if it would be refused.

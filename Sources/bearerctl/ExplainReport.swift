@@ -126,7 +126,8 @@ struct ExplainReport {
     let remedy = Remedy(
       settings: settings, listener: listener, caller: caller, method: method, authority: authority, path: path)
     let help = remedy.text(refusal).map { $0 + "\n" } ?? ""
-    return terminal.bad("Refused: \(row.status) \(row.code).") + "\n" + wrapped("\(row.title).") + "\n" + help
+    return terminal.bad("Refused: \(row.status) \(row.code).") + "\n"
+      + wrapped("\(row.title.description.prefix { $0 != ";" }).") + "\n" + help
   }
 
   private func service(of explanation: Explanation) -> Int? {

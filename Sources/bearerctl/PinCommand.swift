@@ -8,6 +8,7 @@ struct PinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pin",
     abstract: "Which keys could a service pin? Prints them, changes nothing.",
+    usage: "bearerctl pin HOST[:PORT]|FILE [--ca-file FILE]",
     discussion: """
       Connects to the host, verifies its certificate chain and name, and prints the pin of every certificate of \
       the verified chain with a "pins:" line to copy. Of a file it prints the certificates that are in it.

@@ -7,6 +7,7 @@ internal import System
 struct Reload: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Let the running daemon use the changed configuration now.",
+    usage: "bearerctl reload [--control PATH | --config FILE]",
     discussion: """
       Asks over the daemon's control socket, and says how it went. A configuration with errors changes nothing: \
       the daemon goes on with the old one. (SIGHUP does the same, but nobody hears the answer.)

@@ -67,7 +67,7 @@ import Testing
     var played = try RetryTests.played(get("Content-Length: 2", method: "POST") + "hi")
     played.fact { $0.upstreamRefused(.credentialUnavailable, output: &$1) }
     #expect(status(played.answer) == "503" && played.records.last?.bytesUp == 0)
-    #expect(played.machine.phase == .awaitingHead && played.log.contains("drop"))
+    #expect(played.phase == .awaitingHead && played.log.contains("drop"))
   }
 }
 
@@ -93,7 +93,7 @@ import Testing
       played.client(get("Content-Length: 2", method: "POST") + body)
       played.fact { $0.clientEnded(output: &$1) }
       played.ready()
-      #expect((played.machine.phase == .exchanging) == isWhole)
+      #expect((played.phase == .exchanging) == isWhole)
       if !isWhole { #expect(played.request.isEmpty && played.log == ["open", "drop", "record", "close"]) }
     }
   }
@@ -133,19 +133,19 @@ import Testing
   @Test func timeRunsForWhatIsAwaited() throws {
     var played = Conversation(try snapshot())
     played.opensAtOnce = false
-    #expect(played.machine.deadline == .idle)
+    #expect(played.deadline == .idle)
     played.client("P")
-    #expect(played.machine.deadline == .head)
+    #expect(played.deadline == .head)
     played.client(get("Content-Length: 1", method: "UT"))
-    #expect(played.machine.deadline == .none)
+    #expect(played.deadline == .none)
     played.ready()
-    #expect(played.machine.deadline == .silence)
+    #expect(played.deadline == .silence)
     played.client("x")
-    #expect(played.machine.deadline == .responseHead)
+    #expect(played.deadline == .responseHead)
     played.upstream("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
-    #expect(played.machine.deadline == .silence)
+    #expect(played.deadline == .silence)
     played.fact { $0.deadlinePassed(output: &$1) }
-    #expect(played.log == ["open", "drop", "record", "reset"] && played.machine.deadline == .none)
+    #expect(played.log == ["open", "drop", "record", "reset"] && played.deadline == .none)
   }
 
   @Test func aHeadThatDoesNotComeIsAnswered() throws {
@@ -197,13 +197,13 @@ import Testing
 
   @Test func aRunningOneIsStillAllowedOnlyWithTheSameEverything() throws {
     let played = exchange(get(), nil, try snapshot())
-    #expect(played.machine.isStillAllowed(by: try snapshot(generation: 2)))
-    #expect(!played.machine.isStillAllowed(by: try snapshot(upstream: "https://new.test/base/")))
-    #expect(!played.machine.isStillAllowed(by: try snapshot(fields: ["x-other"])))
-    #expect(!played.machine.isStillAllowed(by: try snapshot { $0.rules = [] }))
-    #expect(!played.machine.isStillAllowed(by: try snapshot { $0.callers = Callers(uids: [1]) }))
-    #expect(!played.machine.isStillAllowed(by: try snapshot { $0.trust.caFile = "/ca" }))
-    #expect(!played.machine.isStillAllowed(by: try snapshot(credential: .none)))
+    #expect(played.isStillAllowed(by: try snapshot(generation: 2)))
+    #expect(!played.isStillAllowed(by: try snapshot(upstream: "https://new.test/base/")))
+    #expect(!played.isStillAllowed(by: try snapshot(fields: ["x-other"])))
+    #expect(!played.isStillAllowed(by: try snapshot { $0.rules = [] }))
+    #expect(!played.isStillAllowed(by: try snapshot { $0.callers = Callers(uids: [1]) }))
+    #expect(!played.isStillAllowed(by: try snapshot { $0.trust.caFile = "/ca" }))
+    #expect(!played.isStillAllowed(by: try snapshot(credential: .none)))
   }
 
   @Test func newLimitsHoldForTheNextHead() throws {

@@ -60,7 +60,7 @@ import Testing
     var played = Conversation(try snapshot())
     for piece in client { played.client(piece) }
     for pieces in answers {
-      #expect(played.machine.phase == .exchanging)
+      #expect(played.phase == .exchanging)
       for piece in pieces { played.upstream(piece) }
     }
     return Played(

@@ -30,7 +30,7 @@ import Testing
         let credential = explained.grant == nil ? "" : "<credential>\r\n"
         #expect(
           played.request == String(decoding: explained.upstreamHead, as: UTF8.self) + credential + "\r\n", "\(text)")
-        #expect(played.machine.exchange.route == explained.route)
+        #expect(played.route == explained.route)
       }
     }
     for wanted in [

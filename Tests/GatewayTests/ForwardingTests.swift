@@ -12,7 +12,7 @@ import Testing
         == "GET /base/x HTTP/1.1\r\nHost: up.test\r\nAccept: */*\r\nUser-Agent: t\r\n<credential>\r\n\r\n")
     #expect(played.answer == "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nhi")
     #expect(played.log == ["open", "release", "record"])
-    #expect(played.machine.phase == .awaitingHead)
+    #expect(played.phase == .awaitingHead)
   }
 
   @Test(arguments: [
@@ -64,22 +64,22 @@ import Testing
     played.ready()
     #expect(played.request.hasSuffix("\r\n\r\nabcde"))
     played.upstream(ok())
-    #expect(played.machine.phase == .awaitingUpstream, "the pipelined request is next")
+    #expect(played.phase == .awaitingUpstream, "the pipelined request is next")
   }
 
   @Test func aClientIsReadForWhatIsMissingAndNotForWhatWaits() throws {
     var played = Conversation(try snapshot())
     played.opensAtOnce = false
     played.client("POST /api/x HTTP/1.1\r\nHost: localhost:7070\r\n")
-    #expect(played.machine.wantsClientBytes && !played.machine.holdsClientBytes, "half a head")
+    #expect(played.wantsClientBytes && !played.holdsClientBytes, "half a head")
     played.client("Content-Length: 2\r\n\r\n")
-    #expect(played.machine.wantsClientBytes && played.machine.holdsClientBytes, "a body waits for its session")
+    #expect(played.wantsClientBytes && played.holdsClientBytes, "a body waits for its session")
     played.ready()
-    #expect(played.machine.wantsClientBytes && !played.machine.holdsClientBytes, "half a body")
+    #expect(played.wantsClientBytes && !played.holdsClientBytes, "half a body")
     played.client("hi")
-    #expect(played.machine.wantsClientBytes && played.machine.holdsClientBytes, "the next request waits for this one")
+    #expect(played.wantsClientBytes && played.holdsClientBytes, "the next request waits for this one")
     played.fact { $0.clientEnded(output: &$1) }
-    #expect(!played.machine.wantsClientBytes)
+    #expect(!played.wantsClientBytes)
   }
 
   @Test func pipelinedRequestsAreAnsweredInTheirOrder() throws {

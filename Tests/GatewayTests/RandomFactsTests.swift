@@ -20,7 +20,7 @@ import Testing
             + played.log.count { $0 == "open fresh" })
       }
       // One line for each request that was decided, however it ended; at most one is still under way.
-      let isRunning = played.machine.phase == .awaitingUpstream || played.machine.phase == .exchanging
+      let isRunning = played.phase == .awaitingUpstream || played.phase == .exchanging
       #expect(played.begun <= played.records.count + (isRunning ? 1 : 0))
       check(played, isRunning)
     }
@@ -33,7 +33,7 @@ import Testing
       let isWhole = take(&rest, answering: record.method)
       #expect(isWhole || rest.isEmpty && (record.isAborted || record.status == 499), "\(played.log) \(played.answer)")
     }
-    if !rest.isEmpty, isRunning { _ = take(&rest, answering: played.machine.exchange.head.method) }
+    if !rest.isEmpty, isRunning { _ = take(&rest, answering: played.head.method) }
     #expect(rest.isEmpty, "\(played.log) \(played.answer)")
     #expect(played.log.count { $0 == "close" || $0 == "reset" } <= 1)
     if let end = played.log.firstIndex(where: { $0 == "close" || $0 == "reset" }) {
@@ -75,7 +75,7 @@ import Testing
     switch Int.random(in: 0..<40, using: &random) {
     case 0..<14: played.client(piece(clientPieces, &random))
     case 14..<28: played.upstream(piece(upstreamPieces, &random))
-    case 28..<31: if played.machine.phase == .awaitingUpstream { played.ready() }
+    case 28..<31: if played.phase == .awaitingUpstream { played.ready() }
     case 31: played.fact { $0.upstreamRefused(refusal, output: &$1) }
     case 32: played.fact { $0.upstreamFailed(refusal, output: &$1) }
     case 33: played.upstreamEnded(isClean: true)
@@ -84,7 +84,7 @@ import Testing
     case 36:
       played.snapshot = snapshot
       played.fact { $0.configurationChanged(snapshot, output: &$1) }
-      _ = played.machine.isStillAllowed(by: snapshot)
+      _ = played.isStillAllowed(by: snapshot)
     case 37:
       if Int.random(in: 0..<4, using: &random) == 0 { played.fact { $0.clientEnded(output: &$1) } }
     case 38:

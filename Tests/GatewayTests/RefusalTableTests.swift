@@ -62,9 +62,9 @@ import Testing
     let before = played.answer
     played.client("nonsense\r\n\r\n")
     #expect(played.answer.dropFirst(before.count).hasSuffix("}\n"))
-    let exchange = played.machine.exchange
-    #expect(exchange.head.bytes.isEmpty && exchange.head.methodRange.isEmpty && exchange.target.path.isEmpty)
-    #expect(exchange.record.route == nil && exchange.record.method == .other)
+    #expect(played.head.bytes.isEmpty && played.head.methodRange.isEmpty && played.target.path.isEmpty)
+    let record = try #require(played.records.last)
+    #expect(record.route == nil && record.method == .other)
   }
 
   /// What was half read must not leave ranges that point nowhere: the log uses them.
@@ -74,15 +74,15 @@ import Testing
     played.client(bytes)
     played.fact { $0.deadlinePassed(output: &$1) }
     #expect(played.isOver)
-    #expect(played.machine.exchange.head.methodRange.upperBound <= played.machine.exchange.head.bytes.count)
-    #expect(played.machine.exchange.head.fields.isEmpty)
+    #expect(played.head.methodRange.upperBound <= played.head.bytes.count)
+    #expect(played.head.fields.isEmpty)
   }
 
   @Test func aRequestThatWasNotAdmittedDoesNotShowThePathOfTheLastOne() throws {
     var played = exchange(get(target: "/api/first"), ok(), try snapshot())
     played.client("GET /api/second HTTP/1.1\r\nHost: evil.test\r\n\r\n")
     #expect(played.records.last?.status == 421)
-    #expect(played.machine.exchange.target.path.isEmpty)
+    #expect(played.target.path.isEmpty)
     #expect(played.records.last?.route == nil)
   }
 }

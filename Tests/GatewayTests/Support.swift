@@ -30,7 +30,12 @@ func service(_ name: String, at path: String, upstream: String) throws -> Servic
 
 /// Plays one connection as the shell would: carries out actions, holds back what the machine does not take, offers it again.
 struct Conversation {
-  var machine: ClientConnection
+  /// In a box: the machine cannot be copied, and the testing macros copy what they look at.
+  private final class Box {
+    var machine: ClientConnection
+    init(_ machine: consuming ClientConnection) { self.machine = machine }
+  }
+  private let box: Box
   var snapshot: Snapshot
   /// Whether a session is there as soon as it is asked for; else the test says so with `ready`.
   var opensAtOnce = true
@@ -51,12 +56,21 @@ struct Conversation {
 
   init(_ snapshot: Snapshot, caller: Caller? = caller) {
     self.snapshot = snapshot
-    machine = ClientConnection(listener: 0, caller: caller, limits: snapshot.headLimits)
+    box = Box(ClientConnection(listener: 0, caller: caller, limits: snapshot.headLimits))
   }
 
   var answer: String { String(decoding: received, as: UTF8.self) }
   var request: String { sessions.last.map { String(decoding: $0, as: UTF8.self) } ?? "" }
-  var isOver: Bool { machine.phase == .closed || machine.phase == .lingering }
+  var isOver: Bool { phase == .closed || phase == .lingering }
+
+  var phase: ClientConnection.Phase { box.machine.phase }
+  var deadline: Deadline { box.machine.deadline }
+  var wantsClientBytes: Bool { box.machine.wantsClientBytes }
+  var holdsClientBytes: Bool { box.machine.holdsClientBytes }
+  var head: RequestHead { box.machine.exchange.head }
+  var target: CanonicalTarget { box.machine.exchange.target }
+  var route: Route? { box.machine.exchange.route }
+  func isStillAllowed(by snapshot: Snapshot) -> Bool { box.machine.isStillAllowed(by: snapshot) }
 
   // MARK: facts
 
@@ -103,9 +117,9 @@ struct Conversation {
   // MARK: actions
 
   private mutating func offer() {
-    while !held.isEmpty, machine.phase != .closed {
+    while !held.isEmpty, phase != .closed {
       let input = held
-      let phase = machine.phase
+      let phase = phase
       var position = 0
       let snapshot = snapshot
       step(input) { machine, output in
@@ -113,25 +127,25 @@ struct Conversation {
       }
       // `ready` may have taken some more.
       if position > 0 { held.removeFirst(min(position, held.count)) }
-      if opensAtOnce, machine.phase == .awaitingUpstream { ready() }
-      if position == 0, phase == machine.phase { return }
+      if opensAtOnce, phase == .awaitingUpstream { ready() }
+      if position == 0, phase == phase { return }
     }
-    if opensAtOnce, machine.phase == .awaitingUpstream { ready() }
+    if opensAtOnce, phase == .awaitingUpstream { ready() }
   }
 
   private mutating func step(_ input: [UInt8], _ fact: (inout ClientConnection, inout Output) -> Void) {
     output.reset()
-    let wasIdle = machine.phase == .awaitingHead
-    fact(&machine, &output)
-    if wasIdle, machine.phase == .awaitingUpstream { begun += 1 }
+    let wasIdle = phase == .awaitingHead
+    fact(&box.machine, &output)
+    if wasIdle, phase == .awaitingUpstream { begun += 1 }
     let actions = output.actions
     if actions.contains(.sendHead) {
-      let credential = machine.exchange.grant == nil ? "" : "<credential>\r\n"
+      let credential = box.machine.exchange.grant == nil ? "" : "<credential>\r\n"
       send(output.upstreamHead + Array(credential.utf8) + Array("\r\n".utf8))
     }
     if actions.contains(.sendBody) { send(output.toUpstream + input[output.upstreamBody]) }
     if actions.contains(.sendToClient) {
-      #expect(machine.phase != .closed || actions.contains(.close) || actions.contains(.reset))
+      #expect(phase != .closed || actions.contains(.close) || actions.contains(.reset))
       received += output.toClient + input[output.clientBody]
     }
     for (action, name) in named where actions.contains(action) {
@@ -141,9 +155,9 @@ struct Conversation {
         heldResponse = []
       }
       if action == .record {
-        records.append(machine.exchange.record)
+        records.append(box.machine.exchange.record)
         // The log reads this.
-        #expect(machine.exchange.head.methodRange.upperBound <= machine.exchange.head.bytes.count)
+        #expect(head.methodRange.upperBound <= head.bytes.count)
       }
     }
   }
