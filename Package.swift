@@ -29,6 +29,10 @@ let package = Package(
     .executable(name: "bearerd", targets: ["bearerd"]),
     .executable(name: "bearerctl", targets: ["bearerctl"]),
   ],
+  dependencies: [
+    // For `bearerctl` alone: the daemon holds secrets and has a command line of one option.
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
+  ],
   targets: [
     // 1: the C libraries, each behind one Swift module
     .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
@@ -58,7 +62,8 @@ let package = Package(
     .executableTarget(
       name: "bearerctl",
       dependencies: [
-        "Daemon", "Gateway", "Credentials", "Configuration", "Policy", "TLS", "DemoUpstream",
+        "Daemon", "Gateway", "Credentials", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: common),
 
     // tests: one folder per module, and the promises of the whole
@@ -70,7 +75,8 @@ let package = Package(
     tests("SystemTests", ["System", "CLinux"]),
     tests("TLSTests", ["TLS", "Policy", "DemoUpstream"]),
     tests("CredentialsTests", ["Credentials", "TLS", "Policy", "DemoUpstream", "System"]),
+    tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream"]),
     tests("LayeringTests", []),
-    tests("EndToEnd", ["DemoUpstream", "bearerd"]),
+    tests("EndToEnd", ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "bearerd"]),
   ]
 )

@@ -4,10 +4,12 @@
 #include <linux/openat2.h>
 #include <linux/sock_diag.h>
 #include <malloc.h>
+#include <signal.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -38,4 +40,24 @@ static inline int bearerd_socket(int family, int protocol) {
 }
 static inline int bearerd_stream_socket(int family) {
   return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+static inline int bearerd_signal_descriptor(const sigset_t *signals) {
+  return signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+// Between fork and exec only async-signal-safe calls are allowed, which is why this is not Swift. The child is killed when
+// the thread that made it ends, however that happens, and is in a process group of its own: a terminal's Ctrl-C is ours.
+static inline pid_t bearerd_spawn(const char *path, char *const arguments[], int standard_error) {
+  pid_t parent = getpid();
+  pid_t child = fork();
+  if (child != 0) return child;
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  setpgid(0, 0);
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(127);
+  if (dup2(standard_error, STDERR_FILENO) < 0) _exit(127);
+  execv(path, arguments);
+  _exit(127);
 }

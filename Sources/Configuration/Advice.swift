@@ -58,11 +58,14 @@ extension SettingsReader {
     if draft.service.trust.pinning.pins.isEmpty {
       let origin = draft.service.upstream.origin
       let host = origin.port == 443 ? "\(origin.host)" : "\(origin.host):\(origin.port)"
+      let caFile = draft.service.trust.caFile
+      let authority = caFile.map { "an authority in \($0)" } ?? "a public authority"
+      let option = caFile.map { " --ca-file \(shellQuoted($0))" } ?? ""
       report.advice(
         draft.place,
-        "service \"\(draft.service.name)\" sends a credential to any key that a public authority vouches for",
+        "service \"\(draft.service.name)\" sends a credential to any key that \(authority) vouches for",
         help:
-          "if you can follow its changes of keys, run \"bearerctl pin \(host)\" and add the line that it prints: pins: [sha256/…, sha256/…]"
+          "if you can follow its changes of keys, run \"bearerctl pin \(host)\(option)\" and add the line that it prints: pins: [sha256/…, sha256/…]"
       )
     }
     if draft.service.rules == nil {

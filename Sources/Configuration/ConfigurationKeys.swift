@@ -103,6 +103,8 @@ enum SchemaWords {
 
   static let all: Set<String> = Set(tables.flatMap(\.keys))
 
+  static let sorted: [String] = all.sorted()
+
   private static let tables: [(kind: String, keys: [String])] = [
     table(TopKey.self), table(ListenerKey.self), table(CredentialKey.self), table(SourceKey.self), table(BasicKey.self),
     table(HeaderKey.self), table(ServiceKey.self), table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self),

@@ -81,6 +81,7 @@ extension SettingsReader {
   private func unknownKey<Key: ConfigurationKey>(_ entry: YAMLEntry, _: Key.Type) {
     let keys = Key.allCases.map(\.rawValue)
     let place = entry.key.place
+    guard !report.isFull else { return report.error(place, "unknown key") }
     if SchemaWords.later.contains(entry.name) {
       let message = "\"\(entry.name)\" is not supported by this version"
       return report.error(place, message, help: "delete it: what is not enforced must not look as if it were")

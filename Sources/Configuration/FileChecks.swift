@@ -71,7 +71,7 @@ extension SettingsReader {
   private func isTrusted(_ owner: UInt32) -> Bool { owner == Self.root || owner == environment.uid }
 
   /// A command to copy does what it says, whatever the path is.
-  private func shellQuoted(_ path: String) -> String {
+  func shellQuoted(_ path: String) -> String {
     let isPlain = path.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "/._-+:@,".utf8.contains($0) }
     return isPlain
       ? path : "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"

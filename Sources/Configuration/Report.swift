@@ -20,6 +20,9 @@ final class Report {
     source = SourceText(text)
   }
 
+  /// Further errors are only counted: nobody needs to find out what was meant.
+  var isFull: Bool { errorCount >= Self.mostErrors }
+
   func error(_ place: Place, _ message: String, help: String? = nil) {
     errorCount += 1
     if errorCount <= Self.mostErrors { add(.error, place, message, help) }

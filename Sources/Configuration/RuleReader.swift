@@ -75,6 +75,11 @@ extension SettingsReader {
   private func methods(_ fields: Fields<RuleKey>) -> MethodSet? {
     guard let node = fields[.methods] else { return .every }
     guard let nodes = filledList(node, of: "methods") else { return nil }
+    guard nodes.count <= Self.mostMethods else {
+      report.error(
+        node.place, "more than \(Self.mostMethods) methods", help: "delete the line: then every method is meant")
+      return nil
+    }
     var names: [String] = []
     var seen: Set<String> = []
     for node in nodes {
@@ -93,6 +98,9 @@ extension SettingsReader {
       return nil
     }
   }
+
+  /// HTTP has registered 39 methods.
+  private static let mostMethods = 64
 
   private func method(_ node: YAMLNode) -> String? {
     guard let name = text(node, "a method like GET") else { return nil }

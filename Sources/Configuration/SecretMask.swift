@@ -1,61 +1,68 @@
 /// Finds what a diagnostic must not show: a secret that somebody wrote into the file, in whatever wrong place.
 /// Everything is hidden that does not stand under a key whose values are known to be harmless.
-enum SecretMask {
+struct SecretMask {
+  private var hidden: [Hidden] = []
+  /// Guessing costs time, and nobody reads more errors than these.
+  private var guessesLeft = Report.mostErrors
+
   static func stretches(in root: YAMLNode) -> [Hidden] {
-    var hidden: [Hidden] = []
-    guard case .mapping(let entries) = root.content else {
-      hide(root, &hidden)
-      return hidden
-    }
+    var mask = SecretMask()
+    mask.visitTop(root)
+    return mask.hidden
+  }
+
+  private mutating func visitTop(_ root: YAMLNode) {
+    guard case .mapping(let entries) = root.content else { return hide(root) }
     for entry in entries {
       switch TopKey(rawValue: entry.name) {
       case .credentials:
-        named(entry.value, guesses: false, &hidden)
+        named(entry.value, guesses: false)
       case .listeners, .services:
-        named(entry.value, guesses: true, &hidden)
+        named(entry.value, guesses: true)
       case .limits, .timeouts, .requireLockedMemory, .control:
-        visit(entry.value, under: entry.name, guesses: true, &hidden)
+        visit(entry.value, under: entry.name, guesses: true)
       case nil:
-        hide(entry.value, &hidden)
+        hide(entry.value)
         if !SchemaWords.isPresentable(entry) { hidden.append(entry.key.stretch) }
       }
     }
-    return hidden
   }
 
   /// The keys below `credentials` and the like are names of the user's own.
-  private static func named(_ node: YAMLNode, guesses: Bool, _ hidden: inout [Hidden]) {
-    guard case .mapping(let entries) = node.content else { return hide(node, &hidden) }
-    for entry in entries { visit(entry.value, under: nil, guesses: guesses, &hidden) }
+  private mutating func named(_ node: YAMLNode, guesses: Bool) {
+    guard case .mapping(let entries) = node.content else { return hide(node) }
+    for entry in entries { visit(entry.value, under: nil, guesses: guesses) }
   }
 
   /// `guesses`: a misspelt key counts as the one that was meant. Not among credentials, where only what is certain is shown.
-  private static func visit(_ node: YAMLNode, under key: String?, guesses: Bool, _ hidden: inout [Hidden]) {
+  private mutating func visit(_ node: YAMLNode, under key: String?, guesses: Bool) {
     switch node.content {
     case .scalar(let text, _):
-      if isSecret(text, under: key) { hidden.append(node.stretch) }
+      if Self.isSecret(text, under: key) { hidden.append(node.stretch) }
     case .sequence(let nodes):
-      for node in nodes { visit(node, under: key, guesses: guesses, &hidden) }
+      for node in nodes { visit(node, under: key, guesses: guesses) }
     case .mapping(let entries):
       for entry in entries {
-        if entry.key.text == nil { hide(entry.key, &hidden) }
+        if entry.key.text == nil { hide(entry.key) }
         if key == ServiceKey.setHeaders.rawValue {
-          hide(entry.value, &hidden)
+          hide(entry.value)
           if entry.value.isAbsent || !FieldRules.isToken(entry.name) { hidden.append(entry.key.stretch) }
         } else if let word = word(entry.name, guesses: guesses) {
-          visit(entry.value, under: word, guesses: guesses, &hidden)
+          visit(entry.value, under: word, guesses: guesses)
         } else {
-          hide(entry.value, &hidden)
-          if takesSource(key) || !SchemaWords.isPresentable(entry) { hidden.append(entry.key.stretch) }
+          hide(entry.value)
+          if Self.takesSource(key) || !SchemaWords.isPresentable(entry) { hidden.append(entry.key.stretch) }
         }
       }
     case .refused: break
     }
   }
 
-  private static func word(_ key: String, guesses: Bool) -> String? {
+  private mutating func word(_ key: String, guesses: Bool) -> String? {
     if SchemaWords.all.contains(key) { return key }
-    return guesses ? Suggestion.nearest(to: key, in: SchemaWords.all.sorted()) : nil
+    guard guesses, guessesLeft > 0 else { return nil }
+    guessesLeft -= 1
+    return Suggestion.nearest(to: key, in: SchemaWords.sorted)
   }
 
   private static func isSecret(_ text: String, under key: String?) -> Bool {
@@ -90,14 +97,14 @@ enum SecretMask {
     }
   }
 
-  private static func hide(_ node: YAMLNode, _ hidden: inout [Hidden]) {
+  private mutating func hide(_ node: YAMLNode) {
     switch node.content {
     case .scalar: hidden.append(node.stretch)
-    case .sequence(let nodes): for node in nodes { hide(node, &hidden) }
+    case .sequence(let nodes): for node in nodes { hide(node) }
     case .mapping(let entries):
       for entry in entries {
-        hide(entry.key, &hidden)
-        hide(entry.value, &hidden)
+        hide(entry.key)
+        hide(entry.value)
       }
     case .refused: break
     }

@@ -10,9 +10,11 @@ enum Suggestion {
     var best: (word: String, distance: Int)?
     for candidate in candidates {
       let against = normalised(candidate)
-      let distance = distance(wanted, against)
       // One slip in a short word, three in a long one.
-      guard distance <= min(3, (max(wanted.count, against.count) + 1) / 3) else { continue }
+      let most = min(3, (max(wanted.count, against.count) + 1) / 3)
+      guard abs(wanted.count - against.count) <= most else { continue }
+      let distance = distance(wanted, against)
+      guard distance <= most else { continue }
       if distance < best?.distance ?? Int.max { best = (candidate, distance) }
     }
     return best?.word

@@ -18,6 +18,11 @@ package final class Keyring {
     package let generation: UInt64
     /// nil: fine; else why it is not available, or not renewed (one sentence with what to do).
     package let problem: String?
+
+    package init(generation: UInt64, problem: String?) {
+      self.generation = generation
+      self.problem = problem
+    }
   }
 
   let slots: [CredentialSlot]
@@ -52,6 +57,12 @@ package final class Keyring {
     guard slots.indices.contains(index) else { return Status(generation: 0, problem: "there is no such credential") }
     return Status(generation: slots[index].generation, problem: slots[index].problem)
   }
+
+  /// Whether there is something to write. False: `status` says why, and nothing may be sent.
+  package func isAvailable(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].hasLines }
+
+  /// Counts up each time the secret's bytes change; 0: never loaded.
+  package func generation(ofGrant index: Int) -> UInt64 { slots.indices.contains(index) ? slots[index].generation : 0 }
 
   /// False when memory could not be locked.
   package var isLocked: Bool { staging.isLocked && reader.arena.isLocked }

@@ -16,7 +16,7 @@ package struct Secret: ~Copyable {
 
   deinit { arena.release(block) }
 
-  var count: Int { used }
+  package var count: Int { used }
 
   /// Borrowed for the call. Copy them into locked memory or a VerifiedSession, and nowhere else.
   borrowing func withBytes<Result: ~Copyable, Failure: Error>(

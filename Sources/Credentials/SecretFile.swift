@@ -7,6 +7,7 @@ struct SecretFile {
   /// Its name, when systemd put it there: its ways with modes are its own.
   let unitCredential: String?
 
+  private static let usualSize = 4096
   private static let maximumSize = 65_536
 
   /// Below $CREDENTIALS_DIRECTORY.
@@ -24,15 +25,24 @@ struct SecretFile {
   }
 
   func read(in arena: SecretArena) throws(SecretProblem) -> Secret {
+    // One page does for nearly all, and what a process may lock is often little
+    for room in [Self.usualSize, Self.maximumSize] {
+      if let secret = try read(in: arena, room: room) { return secret }
+    }
+    throw SecretProblem("\(path) is larger than 64 KiB: that is no secret")
+  }
+
+  /// nil: does not fit.
+  private func read(in arena: SecretArena, room: Int) throws(SecretProblem) -> Secret? {
     let scratch: LockedMemory
-    do { scratch = try LockedMemory(byteCount: Self.maximumSize) } catch { throw SecretProblem(error, reading: path) }
+    do { scratch = try arena.scratch(byteCount: room) } catch { throw SecretProblem(error, reading: path) }
     defer { scratch.wipe() }
-    let (count, status) = try content(into: scratch)
+    guard let (count, status) = try content(into: scratch) else { return nil }
     try checkAccess(status)
     return try secretContent(UnsafeRawBufferPointer(rebasing: scratch.bytes[..<count]), name: path, in: arena)
   }
 
-  private func content(into scratch: LockedMemory) throws(SecretProblem) -> (count: Int, status: FileStatus) {
+  private func content(into scratch: LockedMemory) throws(SecretProblem) -> (count: Int, status: FileStatus)? {
     do {
       return try FileReader.read(path: path, into: scratch)
     } catch {
@@ -41,7 +51,7 @@ struct SecretFile {
         if let unitCredential { throw Self.missingUnitCredential(unitCredential) }
         throw SecretProblem(
           "\(path) does not exist: write the secret into it, then chmod 0600 \(path)", isMissing: true)
-      case EFBIG: throw SecretProblem("\(path) is larger than 64 KiB: that is no secret")
+      case EFBIG: return nil
       case EINVAL: throw SecretProblem("\(path) is not a regular file")
       case EAGAIN: throw SecretProblem("\(path) changed while it was read: write another file and rename it")
       case EACCES:

@@ -7,25 +7,45 @@ internal import Policy
 internal import TLS
 
 extension ClientSession {
-  /// Back-pressure: neither side is read while the other cannot take more. And the deadline that now runs.
+  /// After every event: what waited goes on if it can; neither side is read while the other cannot take more; and the
+  /// deadline that now runs.
   func settle() {
+    feedPending()
     guard !isClosed, !isClosing else { return }
-    let wantsClient = machine.wantsClientBytes && pending.isEmpty && (upstream?.queuedBytes ?? 0) == 0
+    let wantsClient = wantsClientBytes
     if wantsClient != isReading {
       isReading = wantsClient
       if wantsClient { stream.startReading() } else { stream.stopReading() }
     }
     upstream?.setReading(stream.queuedBytes == 0)
+    settleDeadline()
+  }
 
-    // The time to linger begins when the answer is out.
-    let deadline = machine.deadline == .linger && stream.queuedBytes > 0 ? Deadline.silence : machine.deadline
-    if deadline != lastDeadline || deadline == .silence {
-      lastDeadline = deadline
-      let due = time(of: deadline).map { worker.loop.now + $0 } ?? .max
-      let isRunning = machine.phase == .awaitingUpstream || machine.phase == .exchanging
-      worker.deadlines.schedule(self, at: isRunning ? min(due, totalBy) : due)
+  private var wantsClientBytes: Bool {
+    guard machine.wantsClientBytes else { return false }
+    switch machine.phase {
+    // Who does not take answers cannot ask for more of them.
+    case .awaitingHead: return stream.queuedBytes == 0
+    // Bytes that the machine holds back wait in `pending`, and what comes after them in the socket.
+    case .awaitingUpstream, .exchanging:
+      return (pending.isEmpty || !machine.holdsClientBytes) && (upstream?.queuedBytes ?? 0) == 0
+    case .lingering: return true
+    case .closed: return false
     }
   }
+
+  private func settleDeadline() {
+    var deadline = machine.deadline
+    // The time to linger, or to be idle, begins when the answer is out.
+    if stream.queuedBytes > 0, deadline == .linger || deadline == .idle { deadline = .silence }
+    guard deadline != lastDeadline || deadline == .silence else { return }
+    lastDeadline = deadline
+    let due = time(of: deadline).map { worker.loop.now + $0 } ?? .max
+    worker.deadlines.schedule(self, at: isRunning ? min(due, totalBy) : due)
+  }
+
+  /// A request was taken and its answer is not complete.
+  var isRunning: Bool { machine.phase == .awaitingUpstream || machine.phase == .exchanging }
 
   func time(of deadline: Deadline) -> UInt64? {
     let limits = worker.generation.settings.limits
@@ -43,7 +63,7 @@ extension ClientSession {
 
   func record() {
     worker.journal.exchange(
-      machine.exchange, peer: peer, generation: generation, milliseconds: worker.loop.now - startedAt,
+      machine.exchange, generation: generation, milliseconds: worker.loop.now - startedAt,
       detail: failureDetail)
   }
 

@@ -19,7 +19,6 @@ extension ClientSession: UpstreamSessionOwner {
       upstreamPending = []
       takeResponse(held.span)
     }
-    if upstream == nil { feedPending() }
     settle()
   }
 
@@ -35,7 +34,6 @@ extension ClientSession: UpstreamSessionOwner {
     guard session === upstream else { return session.close() }
     failureDetail = isClean ? nil : "closed without close_notify"
     step { machine, output in machine.upstreamEnded(isClean: isClean, output: &output) }
-    feedPending()
     settle()
   }
 
@@ -43,7 +41,6 @@ extension ClientSession: UpstreamSessionOwner {
     guard session === upstream else { return }
     failureDetail = detail
     step { machine, output in machine.upstreamFailed(refusal, output: &output) }
-    feedPending()
     settle()
   }
 
@@ -56,10 +53,9 @@ extension ClientSession: UpstreamSessionOwner {
       return step { machine, output in machine.configurationChanged(worker.generation.snapshot, output: &output) }
     }
     guard let route = machine.exchange.route else { return }
-    if let grant = machine.exchange.grant, let problem = generation.keyring.status(ofGrant: grant).problem,
-      generation.keyring.status(ofGrant: grant).generation == 0
-    {
-      openResult = .failed(ConnectFailure(.credentialUnavailable, problem))
+    if let grant = machine.exchange.grant, !generation.keyring.isAvailable(grant: grant) {
+      let problem = generation.keyring.status(ofGrant: grant).problem
+      openResult = .failed(ConnectFailure(.credentialUnavailable, problem ?? "there is no secret"))
       return
     }
     do throws(TLSError) {
@@ -102,8 +98,7 @@ extension ClientSession: UpstreamSessionOwner {
       openResult = nil
       take(opened, held.span, position: &position)
     }
-    if position < held.count, !isClosed { pending.append(held.span.extracting(position...)) }
-    feedPending()
+    keep(held, from: position)
     settle()
   }
 

@@ -10,7 +10,8 @@ internal import TLS
 /// Does what `ClientConnection` says; has no rules of its own.
 final class ClientSession: Timed, StreamDelegate {
   let stream: EventLoop.Stream
-  unowned let worker: Worker
+  /// The worker lets go of its sessions when they end, so this is no cycle that stays.
+  let worker: Worker
   let listener: ListenerSlot
   var machine: ClientConnection
   let peer: Peer
@@ -26,7 +27,8 @@ final class ClientSession: Timed, StreamDelegate {
   private var isOrphan = false
   /// Nothing more is taken or asked; what is queued still goes out.
   var isClosing = false
-  var lastDeadline = Deadline.none
+  /// The deadline that is scheduled; nil: it has to be scheduled anew, even if it is of the same kind.
+  var lastDeadline: Deadline?
   var startedAt: UInt64 = 0
   var totalBy = UInt64.max
   var failureDetail: String?
@@ -61,7 +63,6 @@ final class ClientSession: Timed, StreamDelegate {
       if used < bytes.count, !isClosed { pending.append(bytes.extracting(used...)) }
     } else {
       pending.append(bytes)
-      feedPending()
     }
     settle()
   }
@@ -88,11 +89,11 @@ final class ClientSession: Timed, StreamDelegate {
 
   override func deadlinePassed() {
     if isClosing { return finishClosing(reset: true) }
-    let isTotal = worker.loop.now >= totalBy
+    lastDeadline = nil
+    let isTotal = isRunning && worker.loop.now >= totalBy
     step { machine, output in
       if isTotal { machine.totalDeadlinePassed(output: &output) } else { machine.deadlinePassed(output: &output) }
     }
-    lastDeadline = .none
     settle()
   }
 
@@ -128,6 +129,12 @@ final class ClientSession: Timed, StreamDelegate {
     settle()
   }
 
+  /// The daemon ends.
+  func cut() {
+    step { machine, output in machine.revoked(output: &output) }
+    close(reset: true)
+  }
+
   func drain() {
     step { machine, output in machine.drain(output: &output) }
     settle()
@@ -147,14 +154,19 @@ final class ClientSession: Timed, StreamDelegate {
     guard !pending.isEmpty, !isClosed else { return }
     let held = pending
     pending = []
-    let used = feed(held.span)
-    if used < held.count, !isClosed { pending.append(held.span.extracting(used...)) }
+    keep(held, from: feed(held.span))
+  }
+
+  /// What is left of bytes that waited goes on waiting.
+  func keep(_ held: [UInt8], from position: Int) {
+    guard position < held.count, !isClosed else { return }
+    if position == 0, pending.isEmpty { pending = held } else { pending.append(held.span.extracting(position...)) }
   }
 
   /// Gives the machine bytes of the client for as long as it takes some. Returns how many it took.
   func feed(_ input: Span<UInt8>) -> Int {
     var position = 0
-    while position < input.count, !isClosed {
+    while position < input.count, !isClosed, machine.phase != .awaitingHead || stream.queuedBytes == 0 {
       if isOrphan, machine.phase == .awaitingHead || machine.phase == .awaitingUpstream {
         close()
         return position
@@ -178,6 +190,7 @@ final class ClientSession: Timed, StreamDelegate {
   func begin() {
     generation = worker.generation
     startedAt = worker.loop.now
+    lastDeadline = nil
     failureDetail = nil
     if let route = machine.exchange.route,
       let total = generation.snapshot.rules.services[route.service].timeouts.total

@@ -82,7 +82,10 @@ package enum ConfigurationLoader {
 extension ListenerSettings {
   /// What `Host` may say here; nil when it is not checked (unix sockets only).
   package func authorities(ports: [UInt16]) -> [String]? {
-    var names = extraAuthorities
+    // A host that was mounted on port 0 stands on whatever port was bound.
+    var names = extraAuthorities.flatMap { name in
+      name.hasSuffix(":0") ? ports.map { "\(name.dropLast())\($0)" } : [name]
+    }
     var hasTCP = false
     for address in addresses {
       switch address {
@@ -143,7 +146,7 @@ extension ConfigurationReader.Environment {
       uid: Users.currentUID,
       now: Clock.now.seconds,
       userID: { Users.uid(named: $0) },
-      groupMembers: { Users.gid(named: $0).map(Users.members(ofGroup:)) },
+      groupMembers: { (UInt32($0) ?? Users.gid(named: $0)).map(Users.members(ofGroup:)) },
       fileStatus: { path in
         FileStatus(path: path).map { ($0.owner, $0.mode, $0.isRegular) }
       },

@@ -8,7 +8,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   private var completion: ((Result<UpstreamSession, ConnectFailure>) -> Void)?
   private let destination: Destination
   private let timeouts: Timeouts
-  private unowned let worker: Worker
+  private let worker: Worker
   private var waiting: [SocketAddress] = []
   private var attempts: [EventLoop.Stream] = []
   private var session: UpstreamSession?

@@ -14,6 +14,8 @@ final class Generation {
   private let stores: [String: TrustStore]
   /// By service, then by credential: few per service, so a short list is the fastest map.
   private var destinations: [[(credential: CredentialChoice, destination: Destination)]]
+  /// By service, then by route: as many as the service has rules at most.
+  private var logTexts: [[(route: Route, text: [UInt8])]]
   private var destinationsByIdentity: [SessionIdentity: Destination] = [:]
 
   init(
@@ -25,6 +27,7 @@ final class Generation {
     self.stores = stores
     self.trust = trust
     destinations = Array(repeating: [], count: snapshot.rules.services.count)
+    logTexts = Array(repeating: [], count: snapshot.rules.services.count)
   }
 
   /// Where the sessions of a route are. Services with the same identity share one.
@@ -33,6 +36,14 @@ final class Generation {
     let made = try makeDestination(of: route)
     destinations[route.service].append((route.credential, made))
     return made
+  }
+
+  /// What the log says of a route whatever the request was.
+  func logText(of route: Route) -> [UInt8] {
+    for entry in logTexts[route.service] where entry.route == route { return entry.text }
+    let text = Journal.text(of: route, rules: snapshot.rules)
+    logTexts[route.service].append((route, text))
+    return text
   }
 
   var allDestinations: [Destination] { Array(destinationsByIdentity.values) + plainDestinations }

@@ -9,15 +9,25 @@ internal import System
 /// The log: logfmt lines on stderr, with journald priorities when the journal listens. A bounded buffer, written once per turn
 /// of the loop; what does not fit is counted, not waited for.
 final class Journal {
-  enum Level: String {
+  enum Level {
     case error, warning, notice, info
-    /// syslog(3) priority.
-    var priority: UInt8 {
+
+    /// How the journal learns of it: syslog(3)'s priority.
+    fileprivate var prefix: String {
       switch self {
-      case .error: 3
-      case .warning: 4
-      case .notice: 5
-      case .info: 6
+      case .error: "<3>"
+      case .warning: "<4>"
+      case .notice: "<5>"
+      case .info: "<6>"
+      }
+    }
+
+    fileprivate var text: String {
+      switch self {
+      case .error: "level=error"
+      case .warning: "level=warning"
+      case .notice: "level=notice"
+      case .info: "level=info"
       }
     }
   }
@@ -31,7 +41,6 @@ final class Journal {
 
   init(hasPriorities: Bool) {
     self.hasPriorities = hasPriorities
-    buffer.reserveCapacity(64 * 1024)
   }
 
   /// Writes what gathered. Returns false when some is left for later.
@@ -54,52 +63,53 @@ final class Journal {
 
   /// An event that is no exchange. Values are escaped; callers pass none that could be a secret.
   func event(_ level: Level, _ name: String, _ fields: (String, String)...) {
-    guard begin(level) else { return }
-    field("event", name)
-    for (name, value) in fields { field(name, value) }
-    buffer.append(UInt8(ascii: "\n"))
+    guard var line = begin(level) else { return }
+    line.field("event", name)
+    for (name, value) in fields { line.field(name, value) }
+    end(line)
   }
 
   /// One line per exchange: names, numbers, the canonical path. Never a field value, a query or a body (T48).
-  func exchange(_ exchange: Exchange, peer: Peer, generation: Generation, milliseconds: UInt64, detail: String?) {
+  func exchange(_ exchange: borrowing Exchange, generation: Generation, milliseconds: UInt64, detail: String?) {
     let record = exchange.record
-    guard begin(record.refusal == nil ? .info : .warning) else { return }
-    field("event", "request")
-    let rules = generation.snapshot.rules
+    guard var line = begin(record.refusal == nil ? .info : .warning) else { return }
+    line.raw(" event=request")
     if let route = record.route {
-      let service = rules.services[route.service]
-      field("service", service.name)
-      if let rule = route.rule { field("rule", rule + 1) }
-      if let grant = rules.grant(of: route), case .inject(let index) = route.credential {
-        field("credential", grant.name)
-        field("credential_generation", generation.keyring.status(ofGrant: index).generation)
+      line.raw(generation.logText(of: route))
+      if case .inject(let index) = route.credential {
+        line.field("credential_generation", generation.keyring.generation(ofGrant: index))
       }
-      field("upstream", service.upstream.origin.description)
     }
-    if let uid = record.caller?.uid { field("uid", UInt64(uid)) }
-    text("method", exchange.head.bytes, exchange.head.methodRange)
-    text("path", exchange.target.path, exchange.target.path.indices)
-    field("status", record.status)
-    if let refusal = record.refusal { field("refused", refusal.row.code.description) }
-    field("up", record.bytesUp)
-    field("down", record.bytesDown)
-    field("ms", milliseconds)
-    field("generation", record.generation)
-    if record.isRetried { field("retried", "true") }
-    if record.isAborted { field("aborted", "true") }
-    if record.refusal != nil, let detail { field("detail", detail) }
-    if let help = help(for: record, listenerOf: rules) { field("help", help) }
-    buffer.append(UInt8(ascii: "\n"))
+    if let uid = record.caller?.uid { line.field("uid", UInt64(uid)) }
+    let head = exchange.head.bytes
+    if !exchange.head.methodRange.isEmpty, exchange.head.methodRange.upperBound <= head.count {
+      line.field("method", head.span.extracting(exchange.head.methodRange))
+    }
+    let path = exchange.target.path
+    if !path.isEmpty { line.field("path", path.span) }
+    line.field("status", record.status)
+    if let refusal = record.refusal { line.field("refused", refusal.row.code.description) }
+    line.field("up", record.bytesUp)
+    line.field("down", record.bytesDown)
+    line.field("ms", milliseconds)
+    line.field("generation", record.generation)
+    if record.isRetried { line.raw(" retried=true") }
+    if record.isAborted { line.raw(" aborted=true") }
+    if record.refusal != nil {
+      if let detail { line.field("detail", detail) }
+      if let help = help(for: record, rules: generation.snapshot.rules) { line.field("help", help) }
+    }
+    end(line)
   }
 
   /// The keyring's door stayed shut: worth a line of its own, because policy should have said so before.
-  func denied(_ denied: Denied, exchange: Exchange, generation: Generation) {
+  func denied(_ denied: Denied, exchange: borrowing Exchange, generation: Generation) {
     let name = exchange.route.flatMap { generation.snapshot.rules.grant(of: $0)?.name } ?? "-"
     event(.warning, "credential-denied", ("credential", name), ("detail", denied.description))
   }
 
   /// The line of the configuration that would have let this caller in.
-  private func help(for record: AccessRecord, listenerOf rules: RuleSet) -> String? {
+  private func help(for record: AccessRecord, rules: RuleSet) -> String? {
     guard case .policy(let refusal) = record.refusal else { return nil }
     switch refusal {
     case .callerNotAllowed(let uid):
@@ -107,31 +117,51 @@ final class Journal {
     case .callerNotAllowedHere(let service, let uid):
       return
         "to let this user ask, add to services.\(rules.services[service].name): allow_users: [\(Users.name(ofUID: uid) ?? String(uid))]"
+    case .callerNotGranted(_, let grant, let uid):
+      return
+        "to let this user have it, add to credentials.\(rules.grants[grant].name): allow_users: [\(Users.name(ofUID: uid) ?? String(uid))]"
     default: return nil
     }
   }
 
-  // MARK: writing
-
-  private func begin(_ level: Level) -> Bool {
-    guard buffer.count < Journal.limit else {
-      dropped += 1
-      return false
-    }
-    if hasPriorities {
-      buffer.append(UInt8(ascii: "<"))
-      buffer.append(UInt8(ascii: "0") + level.priority)
-      buffer.append(contentsOf: ">".utf8)
-    } else {
-      timestamp()
-    }
-    buffer.append(contentsOf: "level=".utf8)
-    buffer.append(contentsOf: level.rawValue.utf8)
-    return true
+  /// The fields of a route that never change within a generation: made once.
+  static func text(of route: Route, rules: RuleSet) -> [UInt8] {
+    var line = LogLine()
+    let service = rules.services[route.service]
+    line.field("service", service.name)
+    if let rule = route.rule { line.field("rule", rule + 1) }
+    if let grant = rules.grant(of: route) { line.field("credential", grant.name) }
+    line.field("upstream", service.upstream.origin.description)
+    return line.bytes
   }
 
-  /// RFC 3339, UTC. The part down to the second is made once per second.
-  private func timestamp() {
+  // MARK: writing
+
+  /// A line behind those that wait, in their place until `end`; nil when there is no room.
+  private func begin(_ level: Level) -> LogLine? {
+    guard buffer.count < Journal.limit else {
+      dropped += 1
+      return nil
+    }
+    var line = LogLine(after: take())
+    if hasPriorities { line.raw(level.prefix) } else { stamp(&line) }
+    line.raw(level.text)
+    return line
+  }
+
+  private func take() -> [UInt8] {
+    let taken = buffer
+    buffer = []
+    return taken
+  }
+
+  private func end(_ line: consuming LogLine) {
+    line.end()
+    buffer = line.bytes
+  }
+
+  /// `time=2026-11-21T05:12:08.123Z `, RFC 3339 in UTC. The part down to the second is made once per second.
+  private func stamp(_ line: inout LogLine) {
     let now = Clock.now
     if now.seconds != secondShown {
       secondShown = now.seconds
@@ -140,78 +170,10 @@ final class Journal {
       for part in [time / 3_600, time / 60 % 60, time % 60] {
         second += [UInt8(ascii: "0") + UInt8(part / 10), UInt8(ascii: "0") + UInt8(part % 10), UInt8(ascii: ":")]
       }
-      second.removeLast()
+      second[second.count - 1] = UInt8(ascii: ".")
     }
-    buffer.append(contentsOf: second)
-    let milliseconds = UInt64(max(0, now.microseconds) / 1000)
-    buffer.append(UInt8(ascii: "."))
-    if milliseconds < 100 { buffer.append(UInt8(ascii: "0")) }
-    if milliseconds < 10 { buffer.append(UInt8(ascii: "0")) }
-    number(milliseconds)
-    buffer.append(contentsOf: "Z ".utf8)
-  }
-
-  private func field(_ name: String, _ value: String) {
-    key(name)
-    if value.utf8.allSatisfy(Journal.isPlain), !value.isEmpty {
-      buffer.append(contentsOf: value.utf8)
-    } else {
-      quoted(Array(value.utf8)[...])
-    }
-  }
-
-  private func field(_ name: String, _ value: UInt64) {
-    key(name)
-    number(value)
-  }
-
-  private func field(_ name: String, _ value: Int) { field(name, UInt64(max(0, value))) }
-
-  private func text(_ name: String, _ bytes: [UInt8], _ range: Range<Int>) {
-    // Of a head that was never whole the ranges may be of what was not kept.
-    guard !range.isEmpty, range.lowerBound >= 0, range.upperBound <= bytes.count else { return }
-    key(name)
-    var isPlain = true
-    for index in range where !Journal.isPlain(bytes[index]) { isPlain = false }
-    if isPlain { buffer.append(contentsOf: bytes[range]) } else { quoted(bytes[range]) }
-  }
-
-  private func key(_ name: String) {
-    buffer.append(UInt8(ascii: " "))
-    buffer.append(contentsOf: name.utf8)
-    buffer.append(UInt8(ascii: "="))
-  }
-
-  private func number(_ value: UInt64) {
-    let start = buffer.count
-    var rest = value
-    repeat {
-      buffer.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
-      rest /= 10
-    } while rest > 0
-    buffer[start...].reverse()
-  }
-
-  /// In quotes, with everything outside printable ASCII escaped (T48: no line or terminal injection).
-  private func quoted(_ bytes: ArraySlice<UInt8>) {
-    let hex = Array("0123456789abcdef".utf8)
-    buffer.append(UInt8(ascii: "\""))
-    for byte in bytes.prefix(2_048) {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        buffer.append(UInt8(ascii: "\\"))
-        buffer.append(byte)
-      case 0x20...0x7E: buffer.append(byte)
-      default:
-        buffer.append(contentsOf: "\\x".utf8)
-        buffer.append(hex[Int(byte >> 4)])
-        buffer.append(hex[Int(byte & 15)])
-      }
-    }
-    buffer.append(UInt8(ascii: "\""))
-  }
-
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "=") && byte != UInt8(ascii: "\\")
+    line.raw(second)
+    line.milliseconds(Int(max(0, now.microseconds) / 1_000))
+    line.raw("Z ")
   }
 }

@@ -70,7 +70,8 @@ struct ListenerSockets {
     do throws(UVError) {
       return try Listener(loop: loop, address: address, backlog: backlog, reusePort: false)
     } catch {
-      throw .system("listener \(name): \(address): \(error)")
+      let hint = error.isAddressInUse ? ". Another bearerd, perhaps? `ss -ltnp` says who listens there" : ""
+      throw .system("listener \(name): \(address): \(error)\(hint)")
     }
   }
 

@@ -35,7 +35,7 @@ package enum Program {
       }
     }
     do throws(StartError) {
-      try Server(file: file).run()
+      try Server(file: FileReader.absolute(file)).run()
     } catch {
       switch error {
       case .configuration: fail("\(error)\n", code: 2)

@@ -13,4 +13,12 @@ package enum StartError: Error, Sendable, CustomStringConvertible {
     case .system(let text): text
     }
   }
+
+  /// One line, for the log.
+  var summary: String {
+    switch self {
+    case .configuration(let diagnostics): "errors in the configuration: \(diagnostics.count { $0.severity == .error })"
+    case .system(let text): text
+    }
+  }
 }

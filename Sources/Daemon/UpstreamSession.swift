@@ -21,7 +21,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   let destination: Destination
   let stream: EventLoop.Stream
   weak var owner: (any UpstreamSessionOwner)?
-  private unowned let worker: Worker
+  private let worker: Worker
   private var handshake: Handshake?
   private var verified: VerifiedSession?
   private(set) var isClosed = false
@@ -32,6 +32,9 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// When it became idle, for the log of a stale one.
   private(set) var exchanges = 0
 
+  /// More than a paused upload leaves behind: only answers to a flood of TLS messages grow like this.
+  private static let maximumQueue = 4 << 20
+
   /// `stream` is connected.
   init(stream: EventLoop.Stream, destination: Destination, worker: Worker) {
     self.stream = stream
@@ -39,6 +42,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     self.worker = worker
     super.init()
     stream.delegate = self
+    stream.readsOnAfterFailedWrite = true
   }
 
   // MARK: making it
@@ -76,11 +80,20 @@ final class UpstreamSession: Timed, StreamDelegate {
       worker.deadlines.cancel(self)
       guard let finished = handshake.take() else { return }
       let session = try finished.verified(now: Clock.now.seconds)
-      if let remark = session.proof.remark {
+      // A mismatch that is only reported is an event each time; advice is given once.
+      if let remark = session.proof.remark, session.proof.pins == .reported || !destination.hasAdvised {
+        destination.hasAdvised = true
         worker.journal.event(.warning, "pin", ("upstream", destination.upstream.origin.description), ("detail", remark))
       }
       worker.countHandshake(isResumed: session.proof.isResumed)
       verified = consume session
+      // What came with the end of the handshake: tickets, if anything. Nobody has asked for a byte yet (T26).
+      worker.plaintext.removeAll(keepingCapacity: true)
+      let nothing: [UInt8] = []
+      if try verified!.decrypt(nothing.span, into: &worker.plaintext) == .closed { isEnding = true }
+      guard worker.plaintext.isEmpty, !isEnding else {
+        return fail(.handshakeFailed, detail: "the upstream spoke, or closed, before it was asked")
+      }
     } catch {
       return fail(error)
     }
@@ -125,7 +138,8 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// Back to the others of its identity, or closed if it is of no further use.
   func release() {
     owner = nil
-    if isEnding || isClosed || writeFailed || stream.queuedBytes > 0 || !destination.keep(self, limit: worker.idleLimit)
+    if isEnding || isClosed || writeFailed || !stream.isWritable || stream.queuedBytes > 0
+      || !destination.keep(self, limit: worker.idleLimit)
     {
       return close()
     }
@@ -165,6 +179,9 @@ final class UpstreamSession: Timed, StreamDelegate {
       if try verified!.decrypt(bytes, into: &worker.plaintext) == .closed { isEnding = true }
     } catch {
       return fail(.upstreamClosed, detail: error.description)
+    }
+    if stream.queuedBytes > UpstreamSession.maximumQueue {
+      return fail(.upstreamMalformed, detail: "the upstream makes us answer and does not read")
     }
     let plaintext = worker.plaintext
     if !plaintext.isEmpty {

@@ -19,10 +19,18 @@ final class Worker {
   private var sessions: [ObjectIdentifier: ClientSession] = [:]
   private var listeners: [ListenerSlot] = []
   private var isPaused = false
+  /// Accepting failed a moment ago; trying again at once would spin (T56).
+  private var mustWait = false
+  private var acceptFailureLoggedAt: UInt64?
   private(set) var isDraining = false
   /// Called when a draining worker has no session left.
   var onDrained: (() -> Void)?
-  private var retry: Timer?
+  private var flushAgain: Timer?
+  private var acceptAgain: Timer?
+
+  /// Milliseconds until accepting is tried again, and between two lines that say that it failed.
+  private static let acceptPause: UInt64 = 200
+  private static let acceptFailureSilence: UInt64 = 10_000
 
   struct Statistics {
     private(set) var fullHandshakes = 0
@@ -48,8 +56,12 @@ final class Worker {
       journal.event(.error, "callers-unknown", ("detail", "every TCP caller will be refused: \(error)"))
     }
     plaintext.reserveCapacity(288 * 1024)
-    retry = Timer(loop: loop) { [unowned self] in flushJournal() }
-    loop.onTurnEnd = { [unowned self] in flushJournal() }
+    flushAgain = Timer(loop: loop) { [unowned self] in flushJournal() }
+    acceptAgain = Timer(loop: loop) { [unowned self] in mustWait = false }
+    loop.onTurnEnd = { [unowned self] in
+      resumeIfPossible()
+      flushJournal()
+    }
   }
 
   var idleLimit: Int { isDraining ? 0 : generation.settings.limits.idlePerIdentity }
@@ -71,13 +83,18 @@ final class Worker {
   }
 
   func acceptFailed(_ error: UVError, on slot: ListenerSlot) {
-    journal.event(.error, "accept-failed", ("listener", slot.name), ("detail", error.description))
+    if acceptFailureLoggedAt.map({ loop.now >= $0 + Worker.acceptFailureSilence }) ?? true {
+      acceptFailureLoggedAt = loop.now
+      journal.event(.error, "accept-failed", ("listener", slot.name), ("detail", error.description))
+    }
     pause()
+    mustWait = true
+    acceptAgain?.start(after: Worker.acceptPause)
   }
 
   func ended(_ session: ClientSession) {
     sessions[ObjectIdentifier(session)] = nil
-    if isPaused, !isDraining, sessions.count < generation.settings.limits.connections { resume() }
+    mustWait = false
     if isDraining, sessions.isEmpty { onDrained?() }
   }
 
@@ -85,17 +102,17 @@ final class Worker {
     guard !isPaused else { return }
     isPaused = true
     for slot in listeners { slot.pause() }
-    retry?.start(after: 200)
   }
 
-  private func resume() {
+  /// At the end of a turn, so that what the turn closed counts.
+  private func resumeIfPossible() {
+    guard isPaused, !mustWait, !isDraining, sessions.count < generation.settings.limits.connections else { return }
     isPaused = false
     for slot in listeners { slot.resume() }
   }
 
   private func flushJournal() {
-    if isPaused, !isDraining, sessions.count < generation.settings.limits.connections { resume() }
-    if !journal.flush() { retry?.start(after: 50) }
+    if !journal.flush() { flushAgain?.start(after: 50) }
   }
 
   // MARK: generations
@@ -146,10 +163,11 @@ final class Worker {
   /// Whatever still runs is cut.
   func close() {
     for slot in listeners { slot.close() }
-    for session in Array(sessions.values) { session.close(reset: true) }
+    for session in Array(sessions.values) { session.cut() }
     for destination in generation.allDestinations { destination.retire() }
     deadlines.close()
-    retry?.close()
+    flushAgain?.close()
+    acceptAgain?.close()
     loop.onTurnEnd = nil
     journal.flush()
   }

@@ -33,7 +33,10 @@ extension Stream {
   /// While connecting, everything waits.
   var hasQueue: Bool { isWriting || !pending.isEmpty || (isConnecting && wantsShutdown) }
 
-  private var isWritable: Bool { !isClosed && !hasFailed && !wantsShutdown && !closesWhenDrained }
+  /// False: what is written goes nowhere.
+  package var isWritable: Bool {
+    !isClosed && !hasFailed && !writeHasFailed && !wantsShutdown && !closesWhenDrained
+  }
 
   private func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) {
     guard isWritable, !first.isEmpty else { return }
@@ -43,7 +46,7 @@ extension Stream {
       if status >= 0 {
         sent = Int(status)
       } else if status != UV_EAGAIN.rawValue {
-        return failLater(UVError(operation: "write", status: status))
+        return failWriting(UVError(operation: "write", status: status), isCallback: false)
       }
       if sent == first.count + second.count { return }
     }
@@ -63,7 +66,7 @@ extension Stream {
 
   /// At most one write is in flight; what comes meanwhile is gathered for the next.
   func writePending() {
-    guard !isWriting, !isConnecting, !isClosed, !hasFailed else { return }
+    guard !isWriting, !isConnecting, !isClosed, !hasFailed, !writeHasFailed else { return }
     guard !pending.isEmpty else { return didDrain(tells: false) }
     let request = writeRequest ?? .allocate(capacity: 1)
     writeRequest = request
@@ -76,15 +79,26 @@ extension Stream {
     }
     if status != 0 {
       didFinishWriting()
-      failLater(UVError(operation: "uv_write", status: status))
+      failWriting(UVError(operation: "uv_write", status: status), isCallback: false)
     }
   }
 
   private func didWrite(_ status: CInt) {
     didFinishWriting()
     guard !isClosed else { return }  // ECANCELED
-    if status != 0 { return failNow(UVError(operation: "write", status: status)) }
+    if status != 0 { return failWriting(UVError(operation: "write", status: status), isCallback: true) }
     if pending.isEmpty { didDrain(tells: true) } else { writePending() }
+  }
+
+  private func failWriting(_ error: UVError, isCallback: Bool) {
+    if readsOnAfterFailedWrite, !hasEnded {
+      writeHasFailed = true
+      pending.removeAll()
+    } else if isCallback {
+      failNow(error)
+    } else {
+      failLater(error)
+    }
   }
 
   private func didFinishWriting() {

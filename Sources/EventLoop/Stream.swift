@@ -25,6 +25,10 @@ package final class Stream {
   var inFlight = WriteBuffer()
   var writeRequest: UnsafeMutablePointer<uv_write_t>?
   var isWriting = false
+  /// After a failed write, what the peer sent before is still read, and its end or a read's failure is what the delegate
+  /// hears of: a server that refuses an upload answers, closes, and resets what is still on its way to it.
+  package var readsOnAfterFailedWrite = false
+  var writeHasFailed = false
   var wantsShutdown = false
   private(set) var closesWhenDrained = false
 

@@ -3,23 +3,24 @@ package struct Actions: OptionSet, Sendable {
   package let rawValue: UInt16
   package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-  /// Take an idle session of the route's identity, or open one; answer with `upstreamReady` or `upstreamRefused`.
-  package static let openUpstream = Actions(rawValue: 1 << 0)
-  /// The same, but not an idle one: the last was stale.
-  package static let openFreshUpstream = Actions(rawValue: 1 << 1)
   /// `upstreamHead` is a head without its closing line: have it authorised and sent.
-  package static let sendHead = Actions(rawValue: 1 << 2)
+  package static let sendHead = Actions(rawValue: 1 << 0)
   /// Send `toUpstream`, then (with a head: in the same record, where they fit) `upstreamBody` of the input.
-  package static let sendBody = Actions(rawValue: 1 << 3)
+  package static let sendBody = Actions(rawValue: 1 << 1)
   /// Send `toClient`, then `clientBody` of the input.
-  package static let sendToClient = Actions(rawValue: 1 << 4)
+  package static let sendToClient = Actions(rawValue: 1 << 2)
   /// The exchange is over and its session may serve another.
-  package static let releaseUpstream = Actions(rawValue: 1 << 5)
-  /// The exchange is over, or given up; its session is of no further use.
-  package static let dropUpstream = Actions(rawValue: 1 << 6)
+  package static let releaseUpstream = Actions(rawValue: 1 << 3)
+  /// The exchange is over, or given up; its session, or the attempt to open one, is of no further use.
+  package static let dropUpstream = Actions(rawValue: 1 << 4)
   /// Write the exchange's line.
-  package static let record = Actions(rawValue: 1 << 7)
-  /// Half-close once everything is sent, and go on reading (the machine discards it) until the client closes or the deadline passes.
+  package static let record = Actions(rawValue: 1 << 5)
+  /// Take an idle session of the route's identity, or open one; answer with `upstreamReady` or `upstreamRefused`.
+  package static let openUpstream = Actions(rawValue: 1 << 6)
+  /// The same, but not an idle one: the last was stale.
+  package static let openFreshUpstream = Actions(rawValue: 1 << 7)
+  /// Half-close once everything is sent, and go on reading (the machine discards it) until the client closes or the deadline
+  /// passes.
   package static let linger = Actions(rawValue: 1 << 8)
   /// Close once everything is sent.
   package static let close = Actions(rawValue: 1 << 9)
@@ -46,6 +47,14 @@ package struct Output: Sendable {
     toUpstream.removeAll(keepingCapacity: true)
     clientBody = 0..<0
     upstreamBody = 0..<0
+  }
+
+  /// What this event staged for the upstream is not sent.
+  mutating func giveUpRequest() {
+    upstreamHead.removeAll(keepingCapacity: true)
+    toUpstream.removeAll(keepingCapacity: true)
+    upstreamBody = 0..<0
+    actions.subtract([.sendHead, .sendBody])
   }
 }
 

@@ -5,7 +5,7 @@ package import Policy
 ///
 /// The entrance is one function per fact (`receivedFromClient`, `upstreamReady`, `receivedFromUpstream`, …). Each
 /// switches over the phase and says in `Output` what is to be done. No clock, no socket, no secret.
-package struct ClientConnection: Sendable {
+package struct ClientConnection: ~Copyable, Sendable {
   package enum Phase: Sendable, Equatable {
     /// Between requests, or within a head.
     case awaitingHead
@@ -18,31 +18,43 @@ package struct ClientConnection: Sendable {
     case closed
   }
 
-  package private(set) var phase = Phase.awaitingHead
+  package internal(set) var phase = Phase.awaitingHead
   /// The exchange under way; between requests, the last one.
   package internal(set) var exchange: Exchange
   /// Index of the listener in the snapshot that is current.
   package var listener: Int
-  private let caller: Caller?
-  private var reader: HeadReader
-  private var hasBegunHead = false
-  private var clientHasEnded = false
   /// After this exchange, or at once when idle, the connection ends.
-  package private(set) var isDraining = false
+  package internal(set) var isDraining = false
+
+  let caller: Caller?
+  var clientHasEnded = false
+  var hasBegunHead = false
+  private var limits: HeadLimits
+  private var reader: HeadReader
 
   package init(listener: Int, caller: Caller?, limits: HeadLimits) {
     self.listener = listener
     self.caller = caller
+    self.limits = limits
     reader = HeadReader(limits: limits)
     exchange = Exchange(limits: limits)
   }
 
-  /// Whether more bytes of the client would be of use now.
+  /// Whether the client is to be read, be it only to hear that it is gone.
   package var wantsClientBytes: Bool {
     switch phase {
-    case .awaitingHead, .lingering: !clientHasEnded
-    case .awaitingUpstream, .closed: false
-    case .exchanging: !clientHasEnded
+    case .awaitingHead, .awaitingUpstream, .exchanging, .lingering: !clientHasEnded
+    case .closed: false
+    }
+  }
+
+  /// Whether bytes that are held already wait for something else than more of them: while they do, reading on would only
+  /// pile them up. Of a head or a body that is not whole yet more is needed, whatever is held.
+  package var holdsClientBytes: Bool {
+    switch phase {
+    case .awaitingHead, .lingering, .closed: false
+    case .awaitingUpstream: true
+    case .exchanging: exchange.isRequestComplete
     }
   }
 
@@ -72,12 +84,14 @@ package struct ClientConnection: Sendable {
     }
   }
 
-  /// The client will send nothing more, but still reads (a half-close).
+  /// The client will send nothing more, but still reads (a half-close). All that it sent has been offered.
   package mutating func clientEnded(output: inout Output) {
     clientHasEnded = true
     switch phase {
     case .awaitingHead, .lingering: close(output: &output)
-    case .awaitingUpstream, .exchanging:
+    // The rest of the request may be waiting for the session: `upstreamReady` sees.
+    case .awaitingUpstream: break
+    case .exchanging:
       if !exchange.isRequestComplete { clientGone(output: &output) }
     case .closed: break
     }
@@ -90,123 +104,11 @@ package struct ClientConnection: Sendable {
     case .awaitingUpstream, .exchanging:
       exchange.record.isAborted = true
       if exchange.record.status == 0 { exchange.record.status = 499 }
+      output.giveUpRequest()
       output.actions.formUnion([.dropUpstream, .record])
       close(output: &output)
     case .closed: break
     }
-  }
-
-  // MARK: facts about the upstream
-
-  /// The session that `openUpstream` asked for is there.
-  /// - Parameter input: bytes of the client that already wait, from `position` on: a body that fits goes out with the head.
-  package mutating func upstreamReady(
-    isReused: Bool, _ input: Span<UInt8>, position: inout Int, output: inout Output
-  ) {
-    guard phase == .awaitingUpstream else {
-      output.actions.insert(.dropUpstream)
-      return
-    }
-    phase = .exchanging
-    exchange.begin(isReused: isReused, output: &output)
-    if let refusal = exchange.takeRequestBody(input, position: &position, output: &output) {
-      abort(refusal, output: &output)
-    }
-  }
-
-  /// There will be no session, or the keyring said no: nothing was sent.
-  package mutating func upstreamRefused(_ refusal: Refusal, output: inout Output) {
-    guard phase == .awaitingUpstream || phase == .exchanging else { return }
-    abort(refusal, output: &output)
-  }
-
-  /// Plaintext of the upstream, from `position` on.
-  package mutating func receivedFromUpstream(
-    _ input: Span<UInt8>, position: inout Int, output: inout Output
-  ) {
-    guard phase == .exchanging else {
-      position = input.count
-      output.actions.insert(.dropUpstream)
-      return
-    }
-    exchange.closesClient = isDraining || clientHasEnded
-    if let refusal = exchange.takeResponse(input, position: &position, output: &output) {
-      abort(refusal, output: &output)
-    } else if exchange.isResponseComplete {
-      exchange.hasSurplus = position < input.count
-      finish(output: &output)
-    }
-  }
-
-  /// The session ended: `isClean` if the upstream said so (close_notify).
-  package mutating func upstreamEnded(isClean: Bool, output: inout Output) {
-    upstreamStopped(.upstreamClosed, isClean: isClean, output: &output)
-  }
-
-  /// The session broke, or its answer did not come in time.
-  package mutating func upstreamFailed(_ refusal: Refusal, output: inout Output) {
-    upstreamStopped(refusal, isClean: false, output: &output)
-  }
-
-  private mutating func upstreamStopped(_ refusal: Refusal, isClean: Bool, output: inout Output) {
-    guard phase == .exchanging else { return }
-    if isClean, exchange.endResponseAtClose(output: &output) {
-      exchange.hasSurplus = true
-      finish(output: &output)
-    } else if refusal == .upstreamClosed, exchange.mayRetry {
-      exchange.record.isRetried = true
-      phase = .awaitingUpstream
-      output.actions.formUnion([.dropUpstream, .openFreshUpstream])
-    } else {
-      abort(refusal, output: &output)
-    }
-  }
-
-  // MARK: facts about time and configuration
-
-  package mutating func deadlinePassed(output: inout Output) {
-    switch deadline {
-    case .idle, .linger: close(output: &output)
-    case .head:
-      exchange.reset()
-      exchange.record.caller = caller
-      refuse(.requestTimeout, closes: true, output: &output)
-    case .responseHead: upstreamFailed(.upstreamTimeout, output: &output)
-    case .silence:
-      abort(exchange.isRequestComplete ? .upstreamTimeout : .requestTimeout, output: &output)
-    case .none: break
-    }
-  }
-
-  /// The connector's time is up, or the total time.
-  package mutating func totalDeadlinePassed(output: inout Output) {
-    guard phase == .awaitingUpstream || phase == .exchanging else { return }
-    abort(.upstreamTimeout, output: &output)
-  }
-
-  /// A request that was not authorised yet is decided anew; one that was goes on. The shell drops the session it was opening.
-  package mutating func configurationChanged(_ snapshot: Snapshot, output: inout Output) {
-    guard phase == .awaitingUpstream else { return }
-    decide(snapshot: snapshot, output: &output)
-  }
-
-  /// Whether a running exchange would still be allowed, to the same place with the same credential.
-  package func isStillAllowed(by snapshot: Snapshot) -> Bool {
-    phase != .exchanging || exchange.isStillAllowed(by: snapshot, listener: listener)
-  }
-
-  /// Its time of grace is over.
-  package mutating func revoked(output: inout Output) {
-    guard phase == .exchanging else { return }
-    exchange.record.isAborted = true
-    output.actions.formUnion([.dropUpstream, .record, .reset])
-    phase = .closed
-  }
-
-  /// No request after this one.
-  package mutating func drain(output: inout Output) {
-    isDraining = true
-    if phase == .awaitingHead, !hasBegunHead { close(output: &output) }
   }
 
   // MARK: a request begins
@@ -215,84 +117,45 @@ package struct ClientConnection: Sendable {
     _ input: Span<UInt8>, position: inout Int, snapshot: Snapshot, output: inout Output
   ) {
     guard position < input.count else { return }
+    if !hasBegunHead { beginHead(snapshot) }
     do throws(MessageError) {
-      guard let taken = try reader.readRequest(input.extracting(position...), into: &exchange.head) else {
-        hasBegunHead = true
-        return
-      }
+      guard let taken = try reader.readRequest(input.extracting(position...), into: &exchange.head) else { return }
       position += taken
       hasBegunHead = false
       exchange.reset()
-      exchange.record.caller = caller
       decide(snapshot: snapshot, output: &output)
     } catch {
       position = input.count
-      exchange.reset()
-      exchange.record.caller = caller
-      refuse(.malformed(error.reason), closes: true, output: &output)
+      refuseHead(.malformed(error.reason), output: &output)
     }
   }
 
-  private mutating func decide(snapshot: Snapshot, output: inout Output) {
+  private mutating func beginHead(_ snapshot: Snapshot) {
+    hasBegunHead = true
+    // Known again as soon as the request line is: a refusal of this head must not take the last one's for it.
+    exchange.head.method = .other
+    if limits != snapshot.headLimits {
+      limits = snapshot.headLimits
+      reader = HeadReader(limits: limits)
+    }
+  }
+
+  /// The head was never whole: nothing but the method is known of it.
+  mutating func refuseHead(_ refusal: Refusal, output: inout Output) {
+    hasBegunHead = false
+    exchange.forgetHead()
+    exchange.reset()
+    exchange.record.caller = caller
+    refuse(refusal, closes: true, output: &output)
+  }
+
+  mutating func decide(snapshot: Snapshot, output: inout Output) {
     exchange.record.caller = caller
     if let refusal = exchange.decide(by: snapshot, listener: listener, caller: caller) {
       refuse(refusal, closes: !exchange.isRequestComplete, output: &output)
     } else {
       phase = .awaitingUpstream
-      output.actions.insert(.openUpstream)
+      output.actions.insert(exchange.record.isRetried ? .openFreshUpstream : .openUpstream)
     }
-  }
-
-  // MARK: an exchange ends
-
-  private mutating func finish(output: inout Output) {
-    let keepsUpstream = exchange.leavesUpstreamReusable
-    output.actions.insert(keepsUpstream ? .releaseUpstream : .dropUpstream)
-    output.actions.insert(.record)
-    if exchange.answerClosesClient {
-      end(output: &output)
-    } else {
-      phase = .awaitingHead
-    }
-  }
-
-  /// Answers with a refusal if nothing was answered yet, else breaks off so that the client can tell.
-  private mutating func abort(_ refusal: Refusal, output: inout Output) {
-    if exchange.hasAnswered {
-      exchange.record.isAborted = true
-      exchange.record.refusal = refusal
-      output.actions.formUnion([.dropUpstream, .record, .reset])
-      phase = .closed
-    } else {
-      output.upstreamHead.removeAll(keepingCapacity: true)
-      output.toUpstream.removeAll(keepingCapacity: true)
-      output.upstreamBody = 0..<0
-      output.actions.subtract([.sendHead, .sendBody])
-      output.actions.insert(.dropUpstream)
-      refuse(refusal, closes: !exchange.isRequestComplete, output: &output)
-    }
-  }
-
-  private mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
-    let closes = closes || isDraining || clientHasEnded || !exchange.head.isKeepAlive
-    exchange.refuse(refusal, closes: closes, output: &output)
-    output.actions.insert(.record)
-    if closes { end(output: &output) } else { phase = .awaitingHead }
-  }
-
-  /// The last answer is on its way: what the client still sends would turn it into a reset, so it is read and discarded.
-  private mutating func end(output: inout Output) {
-    if clientHasEnded {
-      output.actions.insert(.close)
-      phase = .closed
-    } else {
-      output.actions.insert(.linger)
-      phase = .lingering
-    }
-  }
-
-  private mutating func close(output: inout Output) {
-    output.actions.insert(.close)
-    phase = .closed
   }
 }

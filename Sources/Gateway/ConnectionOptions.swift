@@ -21,15 +21,22 @@ struct ConnectionOptions {
   }
 
   /// Whether a field of this name ends here.
-  func names(_ name: Range<Int>, of bytes: [UInt8]) -> Bool {
-    for nomination in nominated where ConnectionOptions.areEqual(bytes.span, nomination, name) { return true }
+  /// - Parameters:
+  ///   - bytes: those that the name points into.
+  ///   - head: the bytes of the head that was read.
+  func names(_ name: Range<Int>, of bytes: [UInt8], nominatedIn head: [UInt8]) -> Bool {
+    for nomination in nominated where ConnectionOptions.areEqual(nomination, head.span, name, bytes.span) {
+      return true
+    }
     return false
   }
 
-  private static func areEqual(_ bytes: Span<UInt8>, _ first: Range<Int>, _ second: Range<Int>) -> Bool {
+  private static func areEqual(
+    _ first: Range<Int>, _ head: Span<UInt8>, _ second: Range<Int>, _ bytes: Span<UInt8>
+  ) -> Bool {
     guard first.count == second.count else { return false }
     for offset in 0..<first.count
-    where folded(bytes[first.lowerBound + offset]) != folded(bytes[second.lowerBound + offset]) { return false }
+    where folded(head[first.lowerBound + offset]) != folded(bytes[second.lowerBound + offset]) { return false }
     return true
   }
 

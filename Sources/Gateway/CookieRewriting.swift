@@ -2,16 +2,16 @@ internal import HTTP1
 internal import Policy
 
 /// `cookies: pass`: a Set-Cookie as a local client can keep it. Domain goes (the cookie is this host's), Path moves to where
-/// the service stands, Secure goes (the local side is plain HTTP).
+/// the service stands, Secure and what clients take only with it goes (the local side is plain HTTP). Without a Path the
+/// client's own default is right: it is the directory of the request, here as there.
 enum CookieRewriting {
   static func write(
     _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, to output: inout [UInt8]
   ) {
     let plan = context.snapshot.plans[context.route.service]
     output.append(contentsOf: bytes[field.name])
-    output.append(contentsOf: ": ".utf8)
+    output.append(": ")
     var isFirst = true
-    var hasPath = false
     for part in bytes[field.value].split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false) {
       let attribute = trimmed(part)
       if isFirst {
@@ -21,23 +21,24 @@ enum CookieRewriting {
       }
       let equals = attribute.firstIndex(of: UInt8(ascii: "="))
       let name = attribute.startIndex..<(equals ?? attribute.endIndex)
-      if FieldName.matches(name, of: bytes.span, "domain") || FieldName.matches(name, of: bytes.span, "secure") {
-        continue
-      }
+      if FieldName.matches(name, of: bytes.span, "domain") || needsSecure(attribute, name, of: bytes) { continue }
       if FieldName.matches(name, of: bytes.span, "path"), let equals {
-        hasPath = true
-        output.append(contentsOf: "; Path=".utf8)
+        output.append("; Path=")
         output.append(contentsOf: localPath(attribute[(equals + 1)...], plan))
         continue
       }
-      output.append(contentsOf: "; ".utf8)
+      output.append("; ")
       output.append(contentsOf: attribute)
     }
-    if !hasPath {
-      output.append(contentsOf: "; Path=".utf8)
-      output.append(contentsOf: plan.localBase)
+    output.append("\r\n")
+  }
+
+  private static func needsSecure(_ attribute: ArraySlice<UInt8>, _ name: Range<Int>, of bytes: [UInt8]) -> Bool {
+    if FieldName.matches(name, of: bytes.span, "secure") || FieldName.matches(name, of: bytes.span, "partitioned") {
+      return true
     }
-    output.append(contentsOf: "\r\n".utf8)
+    guard FieldName.matches(name, of: bytes.span, "samesite") else { return false }
+    return FieldName.matches(min(name.upperBound + 1, attribute.endIndex)..<attribute.endIndex, of: bytes.span, "none")
   }
 
   /// A path at or below the base moves with it; any other (`/` above all) becomes the whole service.

@@ -2,7 +2,7 @@ package import HTTP1
 package import Policy
 
 /// One request and its answer: decided by policy, forwarded, answered. Bytes in, bytes out.
-package struct Exchange: Sendable {
+package struct Exchange: ~Copyable, Sendable {
   package var head = RequestHead()
   package private(set) var target = CanonicalTarget()
   package private(set) var route: Route?
@@ -19,7 +19,11 @@ package struct Exchange: Sendable {
   enum ResponsePhase { case head, body, done }
   var responsePhase = ResponsePhase.head
   var response = ResponseHead()
+  /// A head that the upstream never finished leaves it in the middle: `begin` sees to it.
   var responseReader: HeadReader
+  var isWithinResponseHead = false
+  var responseOptions = ConnectionOptions()
+  private var limits: HeadLimits
   var responseBody = BodyReader(.none)
   /// How the body goes on to this client.
   var responseFraming = BodyLength.none
@@ -28,16 +32,19 @@ package struct Exchange: Sendable {
   var hasResponseBytes = false
   /// Set by the connection before a response is taken: the answer has to end it.
   var closesClient = false
+  /// The answer began before the request was whole.
+  var isEarly = false
   /// The upstream sent more than the answer.
   var hasSurplus = false
   /// A head has gone, or is going, to the client.
   var hasAnswered = false
   var answerClosesClient = false
 
-  /// The fewest interim answers that are a flood (T26).
+  /// More interim answers than this are a flood (T26).
   static let maximumInformational = 32
 
   init(limits: HeadLimits) {
+    self.limits = limits
     responseReader = HeadReader(limits: limits)
   }
 
@@ -54,18 +61,28 @@ package struct Exchange: Sendable {
     }
   }
 
-  /// Nothing of an answer came on a session that had been idle, and sending again changes nothing (RFC 9110 §9.2.2).
-  var mayRetry: Bool {
-    isReused && !record.isRetried && !hasResponseBytes && record.bytesUp == 0 && head.method.isIdempotent
-      && isRequestComplete
-  }
+  /// Nothing of an answer came on a session that had been idle, sending again changes nothing (RFC 9110 §9.2.2), and all
+  /// of the request is still to be had.
+  var mayRetry: Bool { mayRetryUnsent && !hasResponseBytes && head.method.isIdempotent }
+
+  /// The same when the head never left: then it may be any method.
+  var mayRetryUnsent: Bool { isReused && !record.isRetried && record.bytesUp == 0 }
 
   /// The session ended exactly where its answer did, and both sides may go on (T17, T26).
   var leavesUpstreamReusable: Bool {
-    isComplete && !hasSurplus && response.isKeepAlive
+    isComplete && !isEarly && !hasSurplus && response.isKeepAlive
   }
 
   // MARK: deciding
+
+  /// Nothing of an earlier head, or of half a one, may be taken for the one that was never whole; the method is known.
+  mutating func forgetHead() {
+    let method = head.method
+    head = RequestHead()
+    head.method = method
+    head.isKeepAlive = false
+    target = CanonicalTarget()
+  }
 
   /// Forgets the last exchange but keeps its storage. The head has just been read.
   mutating func reset() {
@@ -81,6 +98,7 @@ package struct Exchange: Sendable {
     isReused = false
     hasResponseBytes = false
     closesClient = false
+    isEarly = false
     hasSurplus = false
     hasAnswered = false
     answerClosesClient = false
@@ -98,7 +116,11 @@ package struct Exchange: Sendable {
   ) -> Refusal? {
     self.snapshot = snapshot
     self.caller = caller
+    admitted = nil
+    route = nil
+    record.route = nil
     record.generation = snapshot.generation
+    guard snapshot.admissions.indices.contains(listener) else { return .internalError }
     options.read(head.fields, of: head.bytes)
     let bytes = head.bytes
     do throws(PolicyRefusal) {
@@ -112,13 +134,17 @@ package struct Exchange: Sendable {
       record.route = route
       return forwarding.judge(head, options: options, route: route, snapshot: snapshot)
     } catch {
+      // Of a request that was not admitted no path was read: the last one's must not stand in the log for it.
+      if admitted == nil { target = CanonicalTarget() }
       return .policy(error)
     }
   }
 
   func isStillAllowed(by new: Snapshot, listener: Int) -> Bool {
     guard let snapshot, let route else { return false }
-    var again = self
+    var again = Exchange(limits: limits)
+    again.head = head
+    again.reset()
     guard again.decide(by: new, listener: listener, caller: caller) == nil, let newRoute = again.route else {
       return false
     }
@@ -134,6 +160,12 @@ package struct Exchange: Sendable {
   mutating func begin(isReused: Bool, output: inout Output) {
     guard let route, let snapshot else { return }
     self.isReused = isReused
+    isRequestChunked = head.bodyLength == .chunked
+    if isWithinResponseHead || limits != snapshot.headLimits {
+      limits = snapshot.headLimits
+      responseReader = HeadReader(limits: limits)
+      isWithinResponseHead = false
+    }
     var notes: ForwardingNotes?
     forwarding.write(
       head, target: target, options: options, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
@@ -160,8 +192,7 @@ package struct Exchange: Sendable {
       }
       if isRequestChunked {
         isRequestChunked = false
-        MessageWriter.lastChunk(
-          trailers: requestBody.trailers, of: requestBody.trailerBytes, to: &output.toUpstream)
+        MessageWriter.lastChunk(trailers: requestTrailers, of: requestBody.trailerBytes, to: &output.toUpstream)
         output.actions.insert(.sendBody)
       }
       return nil
@@ -170,8 +201,14 @@ package struct Exchange: Sendable {
     }
   }
 
+  /// Those trailers that would also go on as fields of the head (T14).
+  private var requestTrailers: [Field] {
+    guard !requestBody.trailers.isEmpty, let route, let snapshot else { return [] }
+    return forwarding.trailers(requestBody, of: head, options: options, route: route, snapshot: snapshot)
+  }
+
   private mutating func sendUp(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
-    record.bytesUp += UInt64(range.count)
+    record.bytesUp &+= UInt64(range.count)
     output.actions.insert(.sendBody)
     if isRequestChunked {
       MessageWriter.chunk(input.extracting(range), to: &output.toUpstream)

@@ -10,9 +10,11 @@ extension Exchange {
     do throws(MessageError) {
       while responsePhase == .head {
         guard position < input.count else { return nil }
+        isWithinResponseHead = true
         guard let taken = try responseReader.readResponse(input.extracting(position...), into: &response) else {
           return nil
         }
+        isWithinResponseHead = false
         position += taken
         if let refusal = takeHead(output: &output) { return refusal }
       }
@@ -55,19 +57,17 @@ extension Exchange {
     responseFraming = framing(of: length)
     if case .untilClose = responseFraming { closesClient = true }
     // An answer before the end of its request: the rest is taken, but nothing else can follow it here (T17).
-    answerClosesClient = closesClient || !head.isKeepAlive || !isRequestComplete
-    let context = ResponseForwarding.Context(
-      route: route, snapshot: snapshot, path: target.path, injected: grant != nil,
-      isNavigation: admitted?.isNavigation ?? false, closes: answerClosesClient,
-      saysKeepAlive: head.version == .http10)
-    options.read(response.fields, of: response.bytes)
+    isEarly = !isRequestComplete
+    answerClosesClient = closesClient || !head.isKeepAlive || isEarly
+    responseOptions.read(response.fields, of: response.bytes)
+    let context = context(route, snapshot)
     if context.injected, response.status == 401 || response.status == 407,
       snapshot.rules.services[route.service].rejected == .badGateway
     {
       return .credentialRejected
     }
     if let refusal = ResponseForwarding.write(
-      response, framing: responseFraming, options: options, context: context, to: &output.toClient)
+      response, framing: responseFraming, options: responseOptions, context: context, to: &output.toClient)
     {
       return refusal
     }
@@ -83,15 +83,21 @@ extension Exchange {
     informational += 1
     guard informational <= Exchange.maximumInformational else { return .tooManyInformational }
     guard head.version == .http11, response.status != 100 || head.expectsContinue else { return nil }
-    MessageWriter.statusLine(
-      response.status, reason: response.bytes.span.extracting(response.reason), to: &output.toClient)
-    for field in response.fields where field.known == .other || field.known == .link {
-      if OriginHygiene.isStripped(response.bytes, field.name) { continue }
-      MessageWriter.field(field, of: response.bytes, to: &output.toClient)
+    guard let route, let snapshot else { return .internalError }
+    responseOptions.read(response.fields, of: response.bytes)
+    if ResponseForwarding.writeInterim(
+      response, options: responseOptions, context: context(route, snapshot), to: &output.toClient)
+    {
+      output.actions.insert(.sendToClient)
     }
-    MessageWriter.endOfHead(to: &output.toClient)
-    output.actions.insert(.sendToClient)
     return nil
+  }
+
+  private func context(_ route: Route, _ snapshot: Snapshot) -> ResponseForwarding.Context {
+    ResponseForwarding.Context(
+      route: route, snapshot: snapshot, path: target.path, injected: grant != nil,
+      isNavigation: admitted?.isNavigation ?? false, closes: answerClosesClient,
+      saysKeepAlive: head.version == .http10)
   }
 
   private func framing(of length: BodyLength) -> BodyLength {
@@ -106,7 +112,7 @@ extension Exchange {
   }
 
   private mutating func sendDown(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
-    record.bytesDown += UInt64(range.count)
+    record.bytesDown &+= UInt64(range.count)
     output.actions.insert(.sendToClient)
     switch responseFraming {
     case .chunked: MessageWriter.chunk(input.extracting(range), to: &output.toClient)
@@ -124,7 +130,13 @@ extension Exchange {
 
   private mutating func endBody(output: inout Output) {
     if case .chunked = responseFraming {
-      MessageWriter.lastChunk(trailers: responseBody.trailers, of: responseBody.trailerBytes, to: &output.toClient)
+      output.toClient.append("0\r\n")
+      if !responseBody.trailers.isEmpty, let route, let snapshot {
+        ResponseForwarding.writeTrailers(
+          responseBody, after: response, options: responseOptions, context: context(route, snapshot),
+          to: &output.toClient)
+      }
+      MessageWriter.endOfHead(to: &output.toClient)
       output.actions.insert(.sendToClient)
     }
     responsePhase = .done

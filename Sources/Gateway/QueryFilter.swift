@@ -6,11 +6,12 @@ enum QueryFilter {
   static func write(_ query: [UInt8], to output: inout [UInt8], notes: inout ForwardingNotes?) {
     var isFirst = true
     var start = 1
+    var decoded: [UInt8] = []
     while true {
       var end = start
       while end < query.count, !isSeparator(query[end]) { end += 1 }
-      if let name = credentialParameter(query, start..<end) {
-        notes?.removedParameters.append(name)
+      if isCredentialParameter(query, start..<end, &decoded) {
+        notes?.removedParameters.append(String(decoding: decoded, as: UTF8.self))
       } else {
         output.append(isFirst ? UInt8(ascii: "?") : query[start - 1])
         output.append(contentsOf: query[start..<end])
@@ -23,25 +24,34 @@ enum QueryFilter {
 
   private static func isSeparator(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "&") || byte == UInt8(ascii: ";") }
 
-  /// The decoded name, if it is one that a credential goes by.
-  private static func credentialParameter(_ query: [UInt8], _ parameter: Range<Int>) -> String? {
+  /// Leaves in `name` what a server could take for the parameter's name: without escapes, and as PHP and its heirs make
+  /// variables of names: `.`, blanks and `+` are `_`, leading blanks are nothing, `[` or NUL ends it.
+  private static func isCredentialParameter(_ query: [UInt8], _ parameter: Range<Int>, _ name: inout [UInt8]) -> Bool {
+    name.removeAll(keepingCapacity: true)
     var end = parameter.lowerBound
     while end < parameter.upperBound, query[end] != UInt8(ascii: "=") { end += 1 }
-    var name: [UInt8] = []
     var index = parameter.lowerBound
     while index < end {
-      if query[index] == UInt8(ascii: "%"), index + 2 < end, let high = hexDigit(query[index + 1]),
-        let low = hexDigit(query[index + 2])
+      var byte = query[index]
+      index += 1
+      if byte == UInt8(ascii: "%"), index + 1 < end, let high = hexDigit(query[index]),
+        let low = hexDigit(query[index + 1])
       {
-        name.append(high << 4 | low)
-        index += 3
-      } else {
-        name.append(query[index])
-        index += 1
+        byte = high << 4 | low
+        index += 2
+      } else if byte == UInt8(ascii: "+") {
+        byte = 0x20
+      }
+      switch byte {
+      case 0, UInt8(ascii: "["):
+        if !name.isEmpty { index = end }
+      case 0x20:
+        if !name.isEmpty { name.append(UInt8(ascii: "_")) }
+      case UInt8(ascii: "."): name.append(UInt8(ascii: "_"))
+      default: name.append(byte)
       }
     }
-    guard CredentialFields.isCredentialParameter(decodedName: name) else { return nil }
-    return String(decoding: name, as: UTF8.self)
+    return CredentialFields.isCredentialParameter(decodedName: name)
   }
 
   private static func hexDigit(_ byte: UInt8) -> UInt8? {

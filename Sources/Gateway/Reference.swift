@@ -5,38 +5,41 @@ enum Reference {
   /// A path without leading slash, a query, a fragment, or nothing: the client resolves it against its own URL.
   case relative
   /// `/path…`
-  case absolutePath([UInt8])
-  /// `https://host/path…` or `//host/path…` (which is the upstream's scheme).
+  case absolutePath
+  /// `https://host/path…` or `//host/path…` (which has the upstream's scheme), with what follows the authority.
   case absolute(Origin, [UInt8])
-  /// `mailto:…`, or an http(s) URL whose authority cannot be read here: it goes to the client as it is.
+  /// The same, but its host is written in a way that is not read here (`http://127.1:7070`, an IDN): all that is known is
+  /// the port.
+  case unreadable(port: UInt16)
+  /// `mailto:…`: none of our business.
   case otherScheme
-  /// Something that browsers read as an authority although RFC 3986 does not (`/\host`, `\\host`): nothing is left of it.
+  /// Something that browsers read as an authority although RFC 3986 does not (`/\host`, `http:host`), or nonsense.
   case odd
 
   init(_ bytes: [UInt8], scheme: Origin.Scheme) {
     if bytes.contains(UInt8(ascii: "\\")) || bytes.contains(where: { $0 < 0x21 || $0 == 0x7F }) {
       self = .odd
-      return
-    }
-    if bytes.starts(with: "//".utf8) {
+    } else if bytes.starts(with: "//".utf8) {
       self = Reference.authority(scheme: scheme, bytes[2...])
     } else if bytes.first == UInt8(ascii: "/") {
-      self = .absolutePath(bytes)
-    } else if let rest = Reference.rest(of: bytes, after: "https://") {
-      self = Reference.authority(scheme: .https, rest)
-    } else if let rest = Reference.rest(of: bytes, after: "http://") {
-      self = Reference.authority(scheme: .http, rest)
+      self = .absolutePath
+    } else if let rest = Reference.rest(of: bytes, after: "https:") {
+      self = rest.starts(with: "//".utf8) ? Reference.authority(scheme: .https, rest.dropFirst(2)) : .odd
+    } else if let rest = Reference.rest(of: bytes, after: "http:") {
+      self = rest.starts(with: "//".utf8) ? Reference.authority(scheme: .http, rest.dropFirst(2)) : .odd
     } else {
       self = Reference.hasScheme(bytes) ? .otherScheme : .relative
     }
   }
 
-  /// A relative path against an absolute one: merged, dot segments removed (RFC 3986 §5.2); query and fragment stay.
+  /// A path, with query and fragment, against an absolute one: merged if it is relative, dot segments removed
+  /// (RFC 3986 §5.2); query and fragment stay.
   static func resolve(_ reference: [UInt8], against base: [UInt8]) -> [UInt8] {
-    let end = reference.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? reference.count
+    let end = Reference.endOfPath(reference)
     let directory = base.lastIndex(of: UInt8(ascii: "/")).map { base[...$0] } ?? base[...]
+    let path = reference[..<end]
+    let merged = path.first == UInt8(ascii: "/") ? path : directory + path
     var segments: [ArraySlice<UInt8>] = []
-    let merged = Array(directory) + reference[..<end]
     let parts = merged.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     for (index, part) in parts.enumerated() {
       let isLast = index == parts.count - 1
@@ -49,21 +52,36 @@ enum Reference {
         segments.append(part)
       }
     }
-    var path: [UInt8] = []
+    var resolved: [UInt8] = []
     for segment in segments {
-      path.append(UInt8(ascii: "/"))
-      path.append(contentsOf: segment)
+      resolved.append(UInt8(ascii: "/"))
+      resolved.append(contentsOf: segment)
     }
-    return path + reference[end...]
+    return resolved + reference[end...]
+  }
+
+  /// Where the query or the fragment begins.
+  static func endOfPath(_ reference: [UInt8]) -> Int {
+    reference.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? reference.count
   }
 
   private static func authority(scheme: Origin.Scheme, _ bytes: ArraySlice<UInt8>) -> Reference {
     let end = bytes.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
-    let authority = String(decoding: bytes[..<(end ?? bytes.endIndex)], as: UTF8.self)
-    guard let origin = try? Origin(parsing: "\(scheme.rawValue)://\(authority)") else { return .otherScheme }
+    // Userinfo reaches to the last @ (WHATWG URL); what it says is for the client.
+    var authority = bytes[..<(end ?? bytes.endIndex)]
+    if let at = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[(at + 1)...] }
+    if authority.isEmpty { return .odd }
+    guard let origin = try? Origin(parsing: "\(scheme.rawValue)://\(String(decoding: authority, as: UTF8.self))") else {
+      return .unreadable(port: port(authority) ?? scheme.defaultPort)
+    }
     var path = end.map { Array(bytes[$0...]) } ?? []
     if path.first != UInt8(ascii: "/") { path.insert(UInt8(ascii: "/"), at: 0) }
     return .absolute(origin, path)
+  }
+
+  private static func port(_ authority: ArraySlice<UInt8>) -> UInt16? {
+    guard let colon = authority.lastIndex(of: UInt8(ascii: ":")) else { return nil }
+    return UInt16(String(decoding: authority[(colon + 1)...], as: UTF8.self))
   }
 
   private static func rest(of bytes: [UInt8], after prefix: String) -> ArraySlice<UInt8>? {

@@ -81,7 +81,7 @@ extension Refusal {
     case .clientCredentialField:
       RefusalRow(
         400, "client-credential-field", "http_request_denied",
-        "The request carries a credential of its own, and this rule says on_client_header: reject")
+        "The request carries a credential of its own that on_client_header does not let through here")
     case .requestTimeout:
       RefusalRow(408, "request-timeout", "http_request_error", "The request did not arrive in time")
     case .draining:
@@ -140,7 +140,8 @@ extension Refusal {
       RefusalRow(504, "upstream-timeout", "http_response_timeout", "The upstream did not answer in time")
     case .credentialRejected:
       RefusalRow(
-        502, "credential-rejected", "http_request_error", "The upstream rejected the credential that bearerd added")
+        502, "credential-rejected", "proxy_configuration_error",
+        "The upstream rejected the credential that bearerd added")
     case .redirectToSelf:
       RefusalRow(
         502, "redirect-to-self", "proxy_loop_detected", "The upstream's answer points to a listener of bearerd itself")

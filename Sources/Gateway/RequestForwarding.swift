@@ -23,17 +23,36 @@ struct RequestForwarding {
     guard case .inject(let index) = route.credential else { return nil }
     injects = true
     let headers = snapshot.headers(of: route)
+    if nominates(snapshot.rules.grants[index].fieldNames, options, head) { return .reservedFieldInConnection }
     if headers.onClientHeader == .replace { return nil }
-    let names = snapshot.rules.grants[index].fieldNames
-    guard
-      head.fields.contains(where: { field in names.contains { FieldName.resembles(field.name, of: head.bytes.span, $0) }
-        })
-    else {
+    switch (headers.onClientHeader, most(of: snapshot.rules.grants[index].fieldNames, in: head)) {
+    case (.replace, _), (_, 0): return nil
+    case (.keep, 1):
+      injects = false
       return nil
+    // Of two lines nobody knows which one the upstream takes.
+    case (.keep, _), (.reject, _): return .clientCredentialField
     }
-    if headers.onClientHeader == .reject { return .clientCredentialField }
-    injects = false
-    return nil
+  }
+
+  /// Whether Connection names a field that the credential sets (T15).
+  private func nominates(_ names: [String], _ options: ConnectionOptions, _ head: RequestHead) -> Bool {
+    for nomination in options.nominated {
+      for name in names where FieldName.resembles(nomination, of: head.bytes.span, name) { return true }
+    }
+    return false
+  }
+
+  /// How many lines the client sent under one of the names, at most.
+  private func most(of names: [String], in head: RequestHead) -> Int {
+    let span = head.bytes.span
+    var most = 0
+    for name in names {
+      var count = 0
+      for field in head.fields where FieldName.resembles(field.name, of: span, name) { count += 1 }
+      most = max(most, count)
+    }
+    return most
   }
 
   /// Appends the head without its closing empty line: the keyring, or the caller, adds what is missing.
@@ -47,14 +66,14 @@ struct RequestForwarding {
     output.append(contentsOf: head.bytes[head.methodRange])
     output.append(UInt8(ascii: " "))
     writeTarget(target, plan: plan, route: route, to: &output, notes: &notes)
-    output.append(contentsOf: " HTTP/1.1\r\n".utf8)
+    output.append(" HTTP/1.1\r\n")
     output.append(contentsOf: plan.hostLine)
 
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
     var sendsTrailers = false
     for field in head.fields {
       if field.known == .te, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
-      switch fate(of: field, head: head, options: options, route: route, headers: headers, credentialFields) {
+      switch fate(of: field, of: head.bytes, head, options, route, headers, credentialFields) {
       case .goesOn: MessageWriter.field(field, of: head.bytes, to: &output)
       case .endsHere: break
       case .removed: notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
@@ -64,8 +83,8 @@ struct RequestForwarding {
       MessageWriter.field(name: setting.name, value: setting.value.span, to: &output)
       notes?.added.append(setting.name)
     }
-    if sendsTrailers { output.append(contentsOf: "TE: trailers\r\nConnection: TE\r\n".utf8) }
-    if headers.via { output.append(contentsOf: "Via: 1.1 bearerd\r\n".utf8) }
+    if sendsTrailers { output.append("TE: trailers\r\nConnection: TE\r\n") }
+    if headers.via { output.append(head.version == .http10 ? "Via: 1.0 bearerd\r\n" : "Via: 1.1 bearerd\r\n") }
     MessageWriter.framing(head.bodyLength, to: &output)
     if injects { notes?.added.append(contentsOf: credentialFields) }
   }
@@ -79,32 +98,56 @@ struct RequestForwarding {
   private enum Fate { case goesOn, endsHere, removed }
 
   private func fate(
-    of field: Field, head: RequestHead, options: ConnectionOptions, route: Route, headers: HeaderPolicy,
-    _ credentialFields: [String]
+    of field: Field, of bytes: [UInt8], _ head: RequestHead, _ options: ConnectionOptions, _ route: Route,
+    _ headers: HeaderPolicy, _ credentialFields: [String]
   ) -> Fate {
     switch field.known {
     case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
       .proxyAuthenticate, .proxyAuthorization, .proxyAuthenticationInfo:
       return .endsHere
+    // RFC 9110 §10.1.1: an HTTP/1.0 client does not know that it could have to wait.
+    case .expect where !head.expectsContinue: return .endsHere
+    case .other where resemblesFraming(field.name, of: bytes): return .removed
     default: break
     }
-    if !options.nominated.isEmpty, options.names(field.name, of: head.bytes) { return .endsHere }
-    for name in headers.remove where FieldName.resembles(field.name, of: head.bytes.span, name) { return .removed }
-    for setting in headers.set where FieldName.resembles(field.name, of: head.bytes.span, setting.folded) {
-      return .removed
-    }
-    for name in credentialFields where FieldName.resembles(field.name, of: head.bytes.span, name) {
+    let span = bytes.span
+    if !options.nominated.isEmpty, options.names(field.name, of: bytes, nominatedIn: head.bytes) { return .endsHere }
+    for name in headers.remove where FieldName.resembles(field.name, of: span, name) { return .removed }
+    for setting in headers.set where FieldName.resembles(field.name, of: span, setting.folded) { return .removed }
+    for name in credentialFields where FieldName.resembles(field.name, of: span, name) {
       return injects ? .removed : .goesOn
     }
     if route.credential == .pass { return .goesOn }
     guard
-      CredentialFields.isCredentialLike(name: head.bytes, range: field.name)
-        || CredentialFields.isImpersonation(name: head.bytes, range: field.name)
+      CredentialFields.isCredentialLike(name: bytes, range: field.name)
+        || CredentialFields.isImpersonation(name: bytes, range: field.name)
     else { return .goesOn }
-    for name in headers.allowClientHeaders where FieldName.resembles(field.name, of: head.bytes.span, name) {
-      return .goesOn
-    }
+    for name in headers.allowClientHeaders where FieldName.resembles(field.name, of: span, name) { return .goesOn }
     return field.known == .cookie && headers.cookies == .pass ? .goesOn : .removed
+  }
+
+  /// `Content_Length` and the like: nothing to us, but the real one to servers that fold `_` (T14).
+  private func resemblesFraming(_ name: Range<Int>, of bytes: [UInt8]) -> Bool {
+    let span = bytes.span
+    guard name.count >= 10, bytes[name].contains(UInt8(ascii: "_")) else { return false }
+    return FieldName.resembles(name, of: span, "content-length")
+      || FieldName.resembles(name, of: span, "transfer-encoding")
+      || FieldName.resembles(name, of: span, "keep-alive") || FieldName.resembles(name, of: span, "proxy-connection")
+      || FieldName.resembles(name, of: span, "proxy-authorization")
+  }
+
+  /// The trailers that would go on if they stood in the head.
+  func trailers(
+    _ body: BodyReader, of head: RequestHead, options: ConnectionOptions, route: Route, snapshot: Snapshot
+  ) -> [Field] {
+    let headers = snapshot.headers(of: route)
+    let credentialFields = fieldNames(of: route, snapshot: snapshot)
+    return body.trailers.filter { field in
+      for name in credentialFields where FieldName.resembles(field.name, of: body.trailerBytes.span, name) {
+        return false
+      }
+      return fate(of: field, of: body.trailerBytes, head, options, route, headers, credentialFields) == .goesOn
+    }
   }
 
   private func mentionsTrailers(_ field: Field, of bytes: [UInt8]) -> Bool {

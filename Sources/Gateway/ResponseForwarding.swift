@@ -22,76 +22,108 @@ struct ResponseForwarding {
     _ head: ResponseHead, framing: BodyLength, options: ConnectionOptions, context: Context, to output: inout [UInt8]
   ) -> Refusal? {
     let start = output.count
-    let isRejected = context.injected && (head.status == 401 || head.status == 407)
     MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
     for field in head.fields {
-      switch field.known {
-      case .connection, .keepAlive, .proxyConnection, .te, .trailer, .transferEncoding, .upgrade, .contentLength,
-        .proxyAuthenticate, .proxyAuthenticationInfo:
-        continue
-      case .wwwAuthenticate, .authenticationInfo:
-        if context.injected { continue }
-        MessageWriter.field(field, of: head.bytes, to: &output)
-      case .setCookie:
-        if context.route.credential == .pass || context.snapshot.headers(of: context.route).cookies == .pass {
-          CookieRewriting.write(field, of: head.bytes, context: context, to: &output)
-        }
-      case .location, .contentLocation, .refresh, .link:
-        guard PlaceRewriting.write(field, of: head.bytes, context: context, to: &output) else {
-          output.removeSubrange(start...)
-          return .redirectToSelf
-        }
-      default:
-        if !options.nominated.isEmpty, options.names(field.name, of: head.bytes) { continue }
-        if OriginHygiene.isStripped(head.bytes, field.name) { continue }
-        MessageWriter.field(field, of: head.bytes, to: &output)
+      if endsHere(field, of: head.bytes, options, head) { continue }
+      if field.known == .setCookie {
+        if passesCookies(context) { CookieRewriting.write(field, of: head.bytes, context: context, to: &output) }
+      } else if !writeField(field, of: head.bytes, context, to: &output) {
+        output.removeSubrange(start...)
+        return .redirectToSelf
       }
     }
     MessageWriter.framing(framing, to: &output)
-    if isRejected { writeRejection(head.status, to: &output) }
-    if context.isNavigation { output.append(contentsOf: "Content-Security-Policy: sandbox\r\n".utf8) }
+    if context.injected, head.status == 401 || head.status == 407 { writeRejection(head.status, to: &output) }
+    if context.isNavigation { output.append("Content-Security-Policy: sandbox\r\n") }
     if context.closes {
-      output.append(contentsOf: "Connection: close\r\n".utf8)
+      output.append("Connection: close\r\n")
     } else if context.saysKeepAlive {
-      output.append(contentsOf: "Connection: keep-alive\r\n".utf8)
+      output.append("Connection: keep-alive\r\n")
     }
-    output.append(contentsOf: "\r\n".utf8)
+    MessageWriter.endOfHead(to: &output)
     return nil
+  }
+
+  /// Appends a 1xx answer, under the same rules but without cookies: they belong to the answer itself.
+  /// - Returns: false, and nothing is appended, if it points to a listener of ours.
+  static func writeInterim(
+    _ head: ResponseHead, options: ConnectionOptions, context: Context, to output: inout [UInt8]
+  ) -> Bool {
+    let start = output.count
+    MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
+    for field in head.fields where !endsHere(field, of: head.bytes, options, head) {
+      guard writeField(field, of: head.bytes, context, to: &output) else {
+        output.removeSubrange(start...)
+        return false
+      }
+    }
+    MessageWriter.endOfHead(to: &output)
+    return true
+  }
+
+  /// Appends the trailer fields that would also go on in the head. One that points to us is left out: it is too late to refuse.
+  static func writeTrailers(
+    _ body: BodyReader, after head: ResponseHead, options: ConnectionOptions, context: Context, to output: inout [UInt8]
+  ) {
+    for field in body.trailers where !endsHere(field, of: body.trailerBytes, options, head) {
+      _ = writeField(field, of: body.trailerBytes, context, to: &output)
+    }
+  }
+
+  /// Hop-by-hop (RFC 9110 §7.6.1) and framing, which is written anew.
+  private static func endsHere(
+    _ field: Field, of bytes: [UInt8], _ options: ConnectionOptions, _ head: ResponseHead
+  ) -> Bool {
+    switch field.known {
+    case .connection, .keepAlive, .proxyConnection, .te, .trailer, .transferEncoding, .upgrade, .contentLength,
+      .proxyAuthenticate, .proxyAuthorization, .proxyAuthenticationInfo:
+      true
+    default:
+      !options.nominated.isEmpty && options.names(field.name, of: bytes, nominatedIn: head.bytes)
+    }
+  }
+
+  private static func passesCookies(_ context: Context) -> Bool {
+    context.route.credential == .pass || context.snapshot.headers(of: context.route).cookies == .pass
+  }
+
+  /// Appends one field, as it is or rewritten, or nothing. Cookies are not its business: it drops them.
+  /// - Returns: false if it points to a listener of ours.
+  private static func writeField(_ field: Field, of bytes: [UInt8], _ context: Context, to output: inout [UInt8])
+    -> Bool
+  {
+    switch field.known {
+    case .wwwAuthenticate, .authenticationInfo:
+      if context.injected { return true }
+    case .location, .contentLocation, .refresh, .link:
+      return PlaceRewriting.write(field, of: bytes, context: context, to: &output)
+    default:
+      if OriginHygiene.isStripped(bytes, field.name) || isForgedStatus(field, of: bytes) { return true }
+    }
+    MessageWriter.field(field, of: bytes, to: &output)
+    return true
+  }
+
+  /// Whether an upstream's Proxy-Status speaks in our name: what we say of an answer must be told from what it says itself.
+  private static func isForgedStatus(_ field: Field, of bytes: [UInt8]) -> Bool {
+    guard field.name.count == 12, FieldName.matches(field.name, of: bytes.span, "proxy-status") else { return false }
+    var elements = ListElements(field.value)
+    while let element = elements.next(in: bytes.span) {
+      let name = bytes[element].drop { $0 == UInt8(ascii: "\"") }
+      if name.starts(with: "bearerd".utf8) { return true }
+    }
+    return false
   }
 
   /// The upstream's challenge asks for a password that is not the client's to give (T36): a neutral one takes its place.
   private static func writeRejection(_ status: Int, to output: inout [UInt8]) {
     if status == 401 {
-      output.append(contentsOf: "WWW-Authenticate: bearerd-credential-rejected\r\n".utf8)
+      output.append("WWW-Authenticate: bearerd-credential-rejected\r\n")
     } else {
-      output.append(contentsOf: "Proxy-Authenticate: bearerd-credential-rejected\r\n".utf8)
+      output.append("Proxy-Authenticate: bearerd-credential-rejected\r\n")
     }
-    output.append(contentsOf: "Proxy-Status: bearerd; received-status=".utf8)
+    output.append("Proxy-Status: bearerd; received-status=")
     output.append(decimal: UInt64(status))
-    output.append(contentsOf: "; details=\"credential-rejected\"\r\n".utf8)
-  }
-}
-
-/// Fields of an answer that would let one upstream speak for `http://localhost` as a whole (T2, T35).
-enum OriginHygiene {
-  static func isStripped(_ bytes: [UInt8], _ name: Range<Int>) -> Bool {
-    guard name.count >= 3 else { return false }
-    let span = bytes.span
-    // Nearly every field is told apart by its first letter.
-    switch span[name.lowerBound] | 0x20 {
-    case UInt8(ascii: "a"):
-      return FieldName.resembles(name, of: span, prefix: "access-control-")
-        || FieldName.resembles(name, of: span, "alt-svc")
-    case UInt8(ascii: "c"): return FieldName.resembles(name, of: span, "clear-site-data")
-    case UInt8(ascii: "n"): return FieldName.resembles(name, of: span, "nel")
-    case UInt8(ascii: "p"): return FieldName.resembles(name, of: span, prefix: "public-key-pins")
-    case UInt8(ascii: "r"):
-      return FieldName.resembles(name, of: span, "report-to")
-        || FieldName.resembles(name, of: span, "reporting-endpoints")
-    case UInt8(ascii: "s"):
-      return FieldName.resembles(name, of: span, "strict-transport-security")
-        || FieldName.resembles(name, of: span, "service-worker-allowed")
-    default: return false
-    }
+    output.append("; details=\"credential-rejected\"\r\n")
   }
 }

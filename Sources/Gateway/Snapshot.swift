@@ -10,6 +10,8 @@ package final class Snapshot: Sendable {
   package let headLimits: HeadLimits
   /// Authorities that lead back to us, lower-case with port.
   package let ownAuthorities: Set<String>
+  /// The ports among them.
+  let ownPorts: Set<UInt16>
   /// What forwarding needs of each service, rendered once; by service index.
   let plans: [ForwardingPlan]
 
@@ -21,14 +23,14 @@ package final class Snapshot: Sendable {
     self.admissions = admissions
     self.headLimits = headLimits
     self.ownAuthorities = ownAuthorities
-    self.plans = rules.services.map(ForwardingPlan.init)
+    ownPorts = Set(ownAuthorities.compactMap { $0.split(separator: ":").last.flatMap { UInt16($0) } })
+    plans = rules.services.map { ForwardingPlan($0, among: rules.services) }
   }
 
   /// The headers policy of a route: the rule's (which contains the service's), or the service's own.
   func headers(of route: Route) -> HeaderPolicy {
-    let service = rules.services[route.service]
-    guard let rule = route.rule, let rules = service.rules else { return service.headers }
-    return rules[rule].headers
+    if let rule = route.rule, let policy = rules.services[route.service].rules?[rule].headers { return policy }
+    return rules.services[route.service].headers
   }
 }
 
@@ -39,8 +41,10 @@ struct ForwardingPlan: Sendable {
   let basePath: [UInt8]
   /// Path of the mount, with its closing slash: what a local address begins with.
   let localBase: [UInt8]
+  /// Mounts of other services below this one's.
+  let nested: [[UInt8]]
 
-  init(_ service: Service) {
+  init(_ service: Service, among services: [Service]) {
     var line = Array("Host: ".utf8)
     line.append(contentsOf: service.upstream.origin.authority.utf8)
     line.append("\r\n")
@@ -49,6 +53,16 @@ struct ForwardingPlan: Sendable {
     switch service.mount {
     case .path(let path): localBase = path
     case .host, .whole: localBase = [UInt8(ascii: "/")]
+    }
+    let base = localBase
+    if case .host = service.mount {
+      // A host name of its own has the whole path space.
+      nested = []
+    } else {
+      nested = services.compactMap { other in
+        guard other.listener == service.listener, case .path(let path) = other.mount, path != base else { return nil }
+        return path.starts(with: base) ? path : nil
+      }
     }
   }
 }

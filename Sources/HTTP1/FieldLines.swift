@@ -68,7 +68,7 @@ struct FieldLines: Sendable {
       fallthrough
 
     case .value:
-      while position < count, Grammar.isValue(bytes[position]) { position &+= 1 }
+      position = Scanning.endOfValue(bytes, from: position)
       self.position = position
       guard position < count else { return .needsMore }
       guard bytes[position] == Byte.carriageReturn else { throw Self.valueError(bytes[position]) }

@@ -52,9 +52,7 @@ struct RequestLine: Sendable {
     let start = methodRange.upperBound &+ 1
     let (sum, overflows) = start.addingReportingOverflow(limit)
     let furthest = overflows ? bytes.count : Swift.min(sum, bytes.count)
-    var position = self.position
-    while position < furthest, Grammar.isTarget(bytes[position]) { position &+= 1 }
-    self.position = position
+    position = Scanning.endOfTarget(bytes.extracting(first: furthest), from: position)
     guard position < bytes.count else { return false }
     let byte = bytes[position]
     if byte == Byte.space {
@@ -105,8 +103,7 @@ struct StatusLine: Sendable {
     if position == 0 {
       guard try scanStatus(bytes) else { return nil }
     }
-    var end = position
-    while end < bytes.count, Grammar.isValue(bytes[end]) { end &+= 1 }
+    let end = Scanning.endOfValue(bytes, from: position)
     position = end
     guard end < bytes.count else { return nil }
     guard bytes[end] == Byte.carriageReturn else {

@@ -70,13 +70,13 @@ package struct Admission: Sendable, Equatable {
     var navigates = false
     var isCrossSite = false
     for field in head.fields {
-      switch field.known {
-      case .origin: throw .originNotAllowed
-      case .secFetchSite:
+      if field.known == .origin { throw .originNotAllowed }
+      if field.known == .secFetchSite {
         isTyped = true
         isCrossSite = isCrossSite || !"none".utf8.elementsEqual(head.bytes.span.extracting(field.value))
-      case .secFetchMode: navigates = "navigate".utf8.elementsEqual(head.bytes.span.extracting(field.value))
-      default: continue
+      }
+      if field.known == .secFetchMode {
+        navigates = "navigate".utf8.elementsEqual(head.bytes.span.extracting(field.value))
       }
     }
     if isCrossSite { throw .crossSite }

@@ -16,11 +16,11 @@ package struct Upstream: Sendable, Equatable {
     do throws(PolicyRefusal) {
       try target.read(path.span)
     } catch {
-      switch error {
-      case .dotSegment: throw OriginError("an upstream's path has no . or .. segments, got \(quoted(text))")
-      case .badEscape: throw OriginError("a % in a path is followed by two hexadecimal digits, got \(quoted(text))")
-      default: throw OriginError("an upstream's path has only characters of RFC 3986, got \(quoted(text))")
+      if error == .dotSegment { throw OriginError("an upstream's path has no . or .. segments, got \(quoted(text))") }
+      if error == .badEscape {
+        throw OriginError("a % in a path is followed by two hexadecimal digits, got \(quoted(text))")
       }
+      throw OriginError("an upstream's path has only characters of RFC 3986, got \(quoted(text))")
     }
     if zip(path, path.dropFirst()).contains(where: { $0 == 0x2f && $1 == 0x2f }) {
       throw OriginError("an upstream's path has no empty segments, got \(quoted(text))")

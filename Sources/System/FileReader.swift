@@ -4,6 +4,13 @@ internal import Glibc
 /// Reads regular files whole, with the status of exactly the file that was read (T44): a FIFO does not block, a device is
 /// not touched, `/proc/*/fd/*` leads nowhere, and a file that changes under our hands is read again.
 package enum FileReader {
+  /// The same place, whatever the working directory becomes.
+  package static func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
+    defer { free(directory) }
+    return String(cString: directory) + "/" + path
+  }
+
   /// EFBIG if the file has more than `maximum` bytes; EINVAL, as "not a regular file", if it is none; EAGAIN if it kept
   /// changing; else what open(2) and read(2) say.
   package static func read(

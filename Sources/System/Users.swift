@@ -29,6 +29,14 @@ package enum Users {
     }
   }
 
+  package static func groupName(ofGID gid: UInt32) -> String? {
+    withGrowingBuffer { buffer, count in
+      var (entry, found) = (group(), UnsafeMutablePointer<group>?.none)
+      let status = getgrgid_r(gid, &entry, buffer, count, &found)
+      return (status, found.flatMap { $0.pointee.gr_name }.map { String(cString: $0) })
+    }
+  }
+
   /// All uids whose primary or supplementary group this is. Users of a directory service that does not enumerate are found
   /// only if the group lists them.
   package static func members(ofGroup gid: UInt32) -> Set<UInt32> {

@@ -15,6 +15,8 @@ struct CertificateView {
     digest { i2d_X509(pointer, $0) }
   }
 
+  func isSame(as other: CertificateView) -> Bool { X509_cmp(pointer, other.pointer) == 0 }
+
   /// Seconds since 1970; 0 when it says nothing readable.
   var notAfter: Int64 {
     var parts = tm()

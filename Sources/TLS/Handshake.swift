@@ -87,7 +87,7 @@ package struct Handshake: ~Copyable {
   ) throws(TLSError) -> SessionVerdict {
     let chain = connection.verifiedChain
     // A chain that is not there is never "ok"
-    guard let first = chain.first, case let key = leaf.keyDigest, !key.isEmpty, first.fingerprint == leaf.fingerprint
+    guard let first = chain.first, case let key = leaf.keyDigest, !key.isEmpty, first.isSame(as: leaf)
     else {
       throw TLSError(kind: .certificateInvalid, detail: "\(context.identity.origin.host): there is no verified chain")
     }

@@ -28,7 +28,7 @@ import Testing
   @Test(arguments: examples) func exampleReads(_ name: String) throws {
     let (_, warnings) = try Machine().read(Self.text("examples/" + name)).get()
     #expect(warnings.filter { $0.severity != .advice }.map(\.message) == [])
-    #expect(warnings.allSatisfy { $0.message.contains("any key that a public authority vouches for") })
+    #expect(warnings.allSatisfy { $0.message.contains("sends a credential to any key that") })
   }
 
   /// A fresh package has no secret yet, and must start all the same.
@@ -37,7 +37,7 @@ import Testing
     machine.files["/etc/bearerd/secrets/github.token"] = .some(nil)
     let (settings, warnings) = try machine.read(Self.text("bearerd.yaml")).get()
     #expect(settings.rules.services.map(\.name) == ["github"])
-    #expect(warnings.filter { $0.severity == .warning }.map(\.line) == [9])
+    #expect(warnings.filter { $0.severity == .warning }.map(\.line) == [23])
   }
 
   /// Whoever deletes a `#` gets what the comment says. Alternatives that exclude each other are left out.

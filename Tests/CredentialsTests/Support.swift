@@ -118,10 +118,7 @@ struct Session: ~Copyable {
     self.sink = sink
   }
 
-  deinit {
-    // `finish` of the server waits for this
-    close(sink.descriptor)
-  }
+  deinit { closeGently(sink.descriptor) }
 
   /// TLS records sent since the handshake.
   var records: Int { sink.records }
@@ -190,4 +187,11 @@ extension Keyring {
   ) throws(Denied) {
     try authorize(grant: grant, head: head.span, body: body.span, caller: caller, over: &session.verified)
   }
+}
+
+/// Closes when the peer has: with its bytes unread, the kernel would send a reset, and drop what we sent last.
+private func closeGently(_ descriptor: Int32) {
+  shutdown(descriptor, Int32(SHUT_WR))
+  while !receive(descriptor).isEmpty {}
+  close(descriptor)
 }

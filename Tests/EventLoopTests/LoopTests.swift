@@ -135,7 +135,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let loop = try Loop()
       var ends: [CInt] = [0, 0]
-      socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends)
+      socketpair(AF_UNIX, streamType, 0, &ends)
       Glibc.close(ends[1])
       let recorder = Recorder()
       let stream = try Stream(loop: loop, adopting: ends[0], isUnix: true)
@@ -172,7 +172,7 @@ import Testing
     loop.settle()
     #expect(heard == 3)
     ends.forEach { Glibc.close($0) }
-    #expect(throws: UVError.self) { try ReadableSource(loop: loop, descriptor: ends[0]) {} }
+    #expect(throws: UVError.self) { try ReadableSource(loop: loop, descriptor: -1) {} }
   }
 
   @Test func `another thread wakes the loop, and may come too late`() async throws {

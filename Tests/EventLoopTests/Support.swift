@@ -2,6 +2,9 @@ import EventLoop
 import Glibc
 import Testing
 
+/// Not inherited by the child processes of other tests, in which it would stay open.
+let streamType = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+
 extension SocketAddress {
   static func loopback(_ port: UInt16 = 0) -> SocketAddress { SocketAddress(ip: [127, 0, 0, 1], port: port) }
 }
@@ -44,6 +47,11 @@ final class Recorder: StreamDelegate {
     note("fail")
     self.error = error
     onFail?(stream)
+  }
+
+  /// What the test has set may hold the streams, and so this object and their loop.
+  func forget() {
+    (onConnect, onRead, onEnd, onDrain, onFail) = (nil, nil, nil, nil, nil)
   }
 
   private func note(_ event: String) {
@@ -116,6 +124,8 @@ final class Connection {
   func close() {
     client.close()
     server.close()
+    clientSide.forget()
+    serverSide.forget()
   }
 }
 

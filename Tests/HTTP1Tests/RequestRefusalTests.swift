@@ -204,6 +204,38 @@ struct RequestRefusalTests {
     }
   }
 
+  /// Long runs are scanned eight bytes at a time.
+  @Test("every byte at every place of a long value and a long target", arguments: [UInt8](0...255))
+  func everyByte(_ byte: UInt8) {
+    for neighbour in [UInt8(0x61), 0x09, 0xFF, 0x80, 0x21, 0x7E] {
+      for index in 0..<20 {
+        var value = [UInt8](repeating: neighbour, count: 20)
+        value[index] = byte
+        let isGood = byte == 0x09 || byte >= 0x20 && byte != 0x7F
+        let text = Array("GET / HTTP/1.1\r\nHost: a\r\nX: a".utf8) + value + Array("a\r\n\r\n".utf8)
+        #expect(accepts(text) == isGood, "\(byte) at \(index) of a value")
+      }
+    }
+    for neighbour in [UInt8(0x61), 0x21, 0x22, 0x24, 0x7E] {
+      for index in 0..<20 {
+        var target = [UInt8](repeating: neighbour, count: 20)
+        target[index] = byte
+        let isGood = byte > 0x20 && byte < 0x7F && byte != 0x23
+        let text = Array("GET /".utf8) + target + Array("/ HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        #expect(accepts(text) == isGood, "\(byte) at \(index) of a target")
+      }
+    }
+  }
+
+  private func accepts(_ bytes: [UInt8]) -> Bool {
+    var head = RequestHead()
+    do throws(MessageError) {
+      return try readRequest(bytes, cutAt: [bytes.count], into: &head) == bytes.count
+    } catch {
+      return false
+    }
+  }
+
   @Test(
     "what cannot become HTTP is refused at its first wrong byte",
     arguments: [

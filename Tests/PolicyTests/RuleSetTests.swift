@@ -120,6 +120,8 @@ import Testing
       (deny, "/s;v=1/x", .refused(.ambiguousPath)), (deny, "/t%2Fx", .refused(.noService)),
       (deny, "/s", .refused(.noService)),
       (deny, "/%2573/x", .refused(.ambiguousPath)),
+      // decoded once and cut this ends in a percent sign, 6 and 1; in no other reading does it
+      ([try rule("/**a")], "/s/b%2F%2561%3Ba", .refused(.ambiguousPath)),
     ]
     for (rules, target, expected) in rows {
       let set = RuleSet(services: [try service(rules: rules)], grants: [])

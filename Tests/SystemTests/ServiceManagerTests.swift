@@ -69,7 +69,7 @@ import Testing
       let first: Int32 = 200
       let pair = try LoopbackPair()
       dup2(pair.listener, first)
-      dup2(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0), first + 1)
+      dup2(socket(AF_UNIX, streamType, 0), first + 1)
       setenv("LISTEN_FDS", "2", 1)
       try expect(ServiceManager.inheritedSockets(first: first).isEmpty)
       setenv("LISTEN_PID", "1", 1)
@@ -109,9 +109,15 @@ import Testing
 @Suite struct StandardErrorTests {
   @Test(arguments: ["pipe", "socket"]) func `a full reader is not waited for`(_ kind: String) throws {
     signal(SIGPIPE, SIG_IGN)
+    let scratch = try Scratch()
     var ends: [Int32] = [0, 0]
-    try #require((kind == "pipe" ? pipe(&ends) : socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)) == 0)
-    let (reader, writer) = kind == "pipe" ? (ends[0], ends[1]) : (ends[0], ends[1])
+    if kind == "pipe" {  // one with a name, because pipe(2) cannot make it CLOEXEC at once
+      mkfifo(scratch("pipe"), 0o600)
+      ends = [O_RDONLY | O_NONBLOCK, O_WRONLY].map { open(scratch("pipe"), $0 | O_CLOEXEC) }
+    } else {
+      try #require(socketpair(AF_UNIX, streamType, 0, &ends) == 0)
+    }
+    let (reader, writer) = (ends[0], ends[1])
     let text = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
     let written = StandardError.write(text.span, to: writer)
     #expect(written > 0 && written < text.count)

@@ -4,6 +4,12 @@ import Testing
 
 let isRoot = geteuid() == 0
 
+/// AddressSanitizer replaces mlock(2) by a function that does nothing and says it did.
+let locksMemory = dlsym(nil, "__asan_init") == nil
+
+/// Not inherited by the child processes of other tests, in which it would stay open.
+let streamType = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+
 struct Unexpected: Error {
   let line: Int
 }
@@ -47,8 +53,7 @@ final class LoopbackPair {
   /// `clientFamily` AF_INET6 with an IPv4 listener connects to the IPv4-mapped address.
   init(family: Int32 = AF_INET, clientFamily: Int32? = nil) throws {
     let clientFamily = clientFamily ?? family
-    let stream = Int32(SOCK_STREAM.rawValue)
-    let (listener, client) = (socket(family, stream, 0), socket(clientFamily, stream, 0))
+    let (listener, client) = (socket(family, streamType, 0), socket(clientFamily, streamType, 0))
     (self.listener, self.client) = (listener, client)
     var six = sockaddr_in6()
     six.sin6_family = sa_family_t(AF_INET6)

@@ -13,7 +13,7 @@ import Testing
     let listener = try listen(scratch("s"), mode: mode)
     #expect(FileStatus(path: scratch("s"))?.mode == mode)
     #expect(fcntl(listener, F_GETFD) & FD_CLOEXEC != 0 && fcntl(listener, F_GETFL) & O_NONBLOCK != 0)
-    let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let client = socket(AF_UNIX, streamType, 0)
     #expect(connectUnix(client, scratch("s")) == 0)
     [client, listener].forEach { close($0) }
   }
@@ -70,7 +70,7 @@ import Testing
     #expect(error { try listen(scratch("s")) } == EADDRINUSE)
     var clients: [Int32] = []
     for _ in 0..<20 {  // a full backlog is alive too
-      let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+      let client = socket(AF_UNIX, streamType | Int32(SOCK_NONBLOCK.rawValue), 0)
       clients.append(client)
       if connectUnix(client, scratch("s")) != 0 { break }
     }

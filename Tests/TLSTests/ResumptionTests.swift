@@ -53,6 +53,17 @@ import Testing
     #expect(server.finish().map(\.isResumed) == [false, true, true, true, true, true])
   }
 
+  @Test(arguments: versions) func `A connection that just ends leaves its sessions usable`(version: Int32) throws {
+    let server = try server(version)
+    defer { server.stop() }
+    let context = try context(store)
+    for round in 0..<3 {
+      var client = try Client.connect(context, port: server.port)
+      #expect(try client.exchange("hello") == "hello")
+      #expect(client.session.proof.isResumed == (round > 0))
+    }
+  }
+
   @Test(arguments: versions) func `A report stays a report`(version: Int32) throws {
     let server = try server(version)
     defer { server.stop() }

@@ -119,7 +119,7 @@ struct Client: ~Copyable {
       }
       return Client(session: try handshake.verified(now: now), descriptor: descriptor)
     } catch {
-      Glibc.close(descriptor)
+      closeGently(descriptor)
       throw error
     }
   }
@@ -129,7 +129,7 @@ struct Client: ~Copyable {
     self.descriptor = descriptor
   }
 
-  deinit { Glibc.close(descriptor) }
+  deinit { closeGently(descriptor) }
 
   mutating func write(_ text: String) throws {
     let bytes = Array(text.utf8)
@@ -194,4 +194,12 @@ func receive(_ descriptor: Int32) -> [UInt8] {
   var bytes = [UInt8](repeating: 0, count: 65_536)
   let count = recv(descriptor, &bytes, bytes.count, 0)
   return Array(bytes.prefix(max(0, count)))
+}
+
+/// Closes when the peer has: with its bytes unread, the kernel would send a reset, and the server would not record what we
+/// sent last.
+func closeGently(_ descriptor: Int32) {
+  shutdown(descriptor, Int32(SHUT_WR))
+  while !receive(descriptor).isEmpty {}
+  close(descriptor)
 }

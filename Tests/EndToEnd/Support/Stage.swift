@@ -33,6 +33,12 @@ final class Stage {
     try scratch.write("canary.token", canary + "\n")
   }
 
+  /// The daemon first: the upstream's threads end with its sessions.
+  deinit {
+    daemon = nil
+    upstream.stop()
+  }
+
   static func leaf(issuer: Certificate, names: [String] = ["localhost"]) throws -> Certificate {
     var options = Certificate.Options()
     options.commonName = "upstream"

@@ -1,0 +1,78 @@
+internal import HTTP1
+
+/// One line of the log under way, in logfmt. A value of its own, so that a line is written without asking anybody.
+struct LogLine {
+  private(set) var bytes: [UInt8]
+
+  /// Takes over a buffer and writes behind what stands in it.
+  init(after bytes: consuming [UInt8] = []) { self.bytes = bytes }
+
+  mutating func raw(_ text: [UInt8]) { bytes.append(text.span) }
+  mutating func raw(_ text: String) { bytes.append(text) }
+
+  /// ` name=`
+  private mutating func key(_ name: String) {
+    bytes.append(UInt8(ascii: " "))
+    bytes.append(name)
+    bytes.append(UInt8(ascii: "="))
+  }
+
+  mutating func field(_ name: String, _ number: UInt64) {
+    key(name)
+    bytes.append(decimal: number)
+  }
+
+  mutating func field(_ name: String, _ number: Int) { field(name, UInt64(max(0, number))) }
+
+  mutating func field(_ name: String, _ text: String) { field(name, text.utf8.span) }
+
+  mutating func field(_ name: String, _ text: Span<UInt8>) {
+    key(name)
+    if LogLine.isPlain(text) { bytes.append(text) } else { quoted(text) }
+  }
+
+  /// Three digits.
+  mutating func milliseconds(_ number: Int) {
+    let zero = UInt8(ascii: "0")
+    bytes.append(zero &+ UInt8(truncatingIfNeeded: number / 100 % 10))
+    bytes.append(zero &+ UInt8(truncatingIfNeeded: number / 10 % 10))
+    bytes.append(zero &+ UInt8(truncatingIfNeeded: number % 10))
+  }
+
+  mutating func end() { bytes.append(UInt8(ascii: "\n")) }
+
+  /// In quotes, with everything outside printable ASCII escaped (T48: no line or terminal injection).
+  private mutating func quoted(_ text: Span<UInt8>) {
+    bytes.append(UInt8(ascii: "\""))
+    for index in 0..<min(text.count, LogLine.longestValue) {
+      let byte = text[index]
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        bytes.append(UInt8(ascii: "\\"))
+        bytes.append(byte)
+      case 0x20...0x7E: bytes.append(byte)
+      default:
+        bytes.append("\\x")
+        if byte < 16 { bytes.append(UInt8(ascii: "0")) }
+        bytes.append(hexadecimal: UInt64(byte))
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// The rest of a longer value is left out.
+  private static let longestValue = 2_048
+
+  private static func isPlain(_ text: Span<UInt8>) -> Bool {
+    if text.isEmpty || text.count > longestValue { return false }
+    for index in text.indices {
+      let byte = text[index]
+      if byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "=")
+        || byte == UInt8(ascii: "\\")
+      {
+        return false
+      }
+    }
+    return true
+  }
+}

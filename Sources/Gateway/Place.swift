@@ -1,0 +1,100 @@
+internal import Policy
+
+/// Where a URI reference in an answer leads, in the words of this client.
+enum Place: Equatable {
+  case reference([UInt8])
+  /// Nothing that could be passed on.
+  case dropped
+  /// One of our own listeners: a client that followed would ask with a credential, on an upstream's word (T32).
+  case ours
+
+  init(_ text: [UInt8], _ context: ResponseForwarding.Context) {
+    let reference = Place.escapingBlanks(text)
+    let origin = context.snapshot.rules.services[context.route.service].upstream.origin
+    let plan = context.snapshot.plans[context.route.service]
+    switch Reference(reference, scheme: origin.scheme) {
+    case .odd: self = .dropped
+    case .otherScheme: self = .reference(reference)
+    case .relative:
+      // Most of them mean here what they mean there; those that could leave the service are made absolute.
+      if Reference.endOfPath(reference) == 0 || !Place.hasDotSegment(reference) && plan.nested.isEmpty {
+        self = .reference(reference)
+      } else {
+        let below = context.path.dropFirst(context.route.pathStart + 1)
+        self = Place.path(Reference.resolve(reference, against: plan.basePath + below), origin, plan)
+      }
+    case .absolutePath:
+      let isPlain = !Place.hasDotSegment(reference)
+      self = Place.path(isPlain ? reference : Reference.resolve(reference, against: plan.basePath), origin, plan)
+    case .absolute(let other, let path):
+      if other == origin {
+        self = Place.path(path, origin, plan)
+      } else {
+        self = Place.isOurs(other, context.snapshot) ? .ours : .reference(Place.withScheme(reference, origin))
+      }
+    case .unreadable(let port):
+      self = context.snapshot.ownPorts.contains(port) ? .ours : .reference(Place.withScheme(reference, origin))
+    }
+  }
+
+  /// An absolute path on the upstream: below the service's base it becomes local, elsewhere the upstream's URL.
+  private static func path(_ path: [UInt8], _ origin: Origin, _ plan: ForwardingPlan) -> Place {
+    .reference(local(path, plan) ?? Array(origin.description.utf8) + path)
+  }
+
+  private static func local(_ path: [UInt8], _ plan: ForwardingPlan) -> [UInt8]? {
+    guard path.starts(with: plan.basePath), !hasDotSegment(path) else { return nil }
+    let local = plan.localBase + path[plan.basePath.count...]
+    // `//host` would be an authority.
+    if local.starts(with: "//".utf8) || isNested(local, plan) { return nil }
+    return local
+  }
+
+  /// Whether another service stands where the path leads, in any reading of it.
+  private static func isNested(_ path: [UInt8], _ plan: ForwardingPlan) -> Bool {
+    if plan.nested.isEmpty { return false }
+    var target = CanonicalTarget()
+    do throws(PolicyRefusal) {
+      try target.read(Array(path.prefix { $0 != UInt8(ascii: "#") }).span)
+    } catch {
+      return true
+    }
+    let readings = [target.path] + target.readings
+    return plan.nested.contains { mount in readings.contains { $0.starts(with: mount) } }
+  }
+
+  /// By name, or by any way to write this machine with one of our ports.
+  private static func isOurs(_ origin: Origin, _ snapshot: Snapshot) -> Bool {
+    if snapshot.ownAuthorities.contains("\(origin.host):\(origin.port)") { return true }
+    guard snapshot.ownPorts.contains(origin.port) else { return false }
+    return switch origin.host {
+    case .name: origin.host.isLocal
+    case .address(let address): address.isLoopback || address.isForbiddenByDefault
+    }
+  }
+
+  /// `//host/path` has the scheme of the page it stands on, which is the upstream's and not ours.
+  private static func withScheme(_ reference: [UInt8], _ origin: Origin) -> [UInt8] {
+    reference.first == UInt8(ascii: "/") ? Array("\(origin.scheme.rawValue):".utf8) + reference : reference
+  }
+
+  /// Many servers write blanks as they are, and clients read them as `%20`.
+  private static func escapingBlanks(_ text: [UInt8]) -> [UInt8] {
+    guard text.contains(0x20) else { return text }
+    var trimmed = text[...]
+    while trimmed.first == 0x20 { trimmed = trimmed.dropFirst() }
+    while trimmed.last == 0x20 { trimmed = trimmed.dropLast() }
+    return trimmed.flatMap { $0 == 0x20 ? Array("%20".utf8) : [$0] }
+  }
+
+  private static func hasDotSegment(_ path: [UInt8]) -> Bool {
+    let path = path[..<Reference.endOfPath(path)]
+    for segment in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) where segment.count <= 6 {
+      let text = String(decoding: segment, as: UTF8.self).lowercased()
+      if text == "." || text == ".." || text == "%2e" || text == "%2e%2e" || text == ".%2e" || text == "%2e." {
+        return true
+      }
+    }
+    return false
+  }
+}

@@ -1,0 +1,128 @@
+// Facts about the upstream, about time and about the configuration.
+extension ClientConnection {
+  /// The session that `openUpstream` asked for is there.
+  /// - Parameter input: bytes of the client that already wait, from `position` on: a body that fits goes out with the head.
+  package mutating func upstreamReady(
+    isReused: Bool, _ input: Span<UInt8>, position: inout Int, output: inout Output
+  ) {
+    guard phase == .awaitingUpstream else {
+      // Nobody waits for this one. During an exchange the word would mean the session that is in use.
+      if phase != .exchanging { output.actions.insert(.dropUpstream) }
+      return
+    }
+    phase = .exchanging
+    exchange.begin(isReused: isReused, output: &output)
+    if let refusal = exchange.takeRequestBody(input, position: &position, output: &output) {
+      abort(refusal, output: &output)
+    } else if clientHasEnded, !exchange.isRequestComplete {
+      clientGone(output: &output)
+    }
+  }
+
+  /// There will be no session, or the keyring said no: nothing was sent.
+  package mutating func upstreamRefused(_ refusal: Refusal, output: inout Output) {
+    switch phase {
+    case .awaitingUpstream: abort(refusal, output: &output)
+    case .exchanging:
+      if refusal == .upstreamClosed, exchange.mayRetryUnsent {
+        retry(output: &output)
+      } else {
+        exchange.record.bytesUp = 0
+        abort(refusal, output: &output)
+      }
+    case .awaitingHead, .lingering, .closed: break
+    }
+  }
+
+  /// Plaintext of the upstream, from `position` on.
+  package mutating func receivedFromUpstream(
+    _ input: Span<UInt8>, position: inout Int, output: inout Output
+  ) {
+    guard phase == .exchanging else {
+      position = input.count
+      output.actions.insert(.dropUpstream)
+      return
+    }
+    exchange.closesClient = isDraining || clientHasEnded
+    if let refusal = exchange.takeResponse(input, position: &position, output: &output) {
+      abort(refusal, output: &output)
+    } else if exchange.isResponseComplete {
+      exchange.hasSurplus = position < input.count
+      finish(output: &output)
+    }
+  }
+
+  /// The session ended: `isClean` if the upstream said so (close_notify).
+  package mutating func upstreamEnded(isClean: Bool, output: inout Output) {
+    guard phase == .exchanging else { return }
+    if isClean, exchange.endResponseAtClose(output: &output) {
+      exchange.hasSurplus = true
+      finish(output: &output)
+    } else {
+      upstreamFailed(.upstreamClosed, output: &output)
+    }
+  }
+
+  /// The session broke, or its answer did not come in time.
+  package mutating func upstreamFailed(_ refusal: Refusal, output: inout Output) {
+    guard phase == .exchanging else { return }
+    if refusal == .upstreamClosed, exchange.mayRetry {
+      retry(output: &output)
+    } else {
+      abort(refusal, output: &output)
+    }
+  }
+
+  private mutating func retry(output: inout Output) {
+    exchange.record.isRetried = true
+    phase = .awaitingUpstream
+    output.giveUpRequest()
+    output.actions.formUnion([.dropUpstream, .openFreshUpstream])
+  }
+
+  // MARK: facts about time and configuration
+
+  package mutating func deadlinePassed(output: inout Output) {
+    switch deadline {
+    case .idle, .linger: close(output: &output)
+    case .head: refuseHead(.requestTimeout, output: &output)
+    case .responseHead: upstreamFailed(.upstreamTimeout, output: &output)
+    case .silence:
+      abort(exchange.isRequestComplete ? .upstreamTimeout : .requestTimeout, output: &output)
+    case .none: break
+    }
+  }
+
+  /// The connector's time is up, or the total time.
+  package mutating func totalDeadlinePassed(output: inout Output) {
+    guard phase == .awaitingUpstream || phase == .exchanging else { return }
+    abort(.upstreamTimeout, output: &output)
+  }
+
+  /// A request that was not authorised yet is decided anew; one that was goes on. The shell drops the session it was opening.
+  package mutating func configurationChanged(_ snapshot: Snapshot, output: inout Output) {
+    guard phase == .awaitingUpstream else { return }
+    decide(snapshot: snapshot, output: &output)
+  }
+
+  /// Whether a running exchange would still be allowed, to the same place with the same credential.
+  package func isStillAllowed(by snapshot: Snapshot) -> Bool {
+    phase != .exchanging || exchange.isStillAllowed(by: snapshot, listener: listener)
+  }
+
+  /// Its time of grace is over.
+  package mutating func revoked(output: inout Output) {
+    guard phase == .exchanging else { return }
+    exchange.record.isAborted = true
+    if exchange.record.status == 0 { exchange.record.status = 499 }
+    output.giveUpRequest()
+    output.actions.formUnion([.dropUpstream, .record, .reset])
+    phase = .closed
+  }
+
+  /// No request after this one.
+  package mutating func drain(output: inout Output) {
+    isDraining = true
+    if phase == .awaitingHead, !hasBegunHead { close(output: &output) }
+  }
+}

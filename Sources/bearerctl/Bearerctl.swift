@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import Daemon
+internal import System
+
+/// What people say to bearerd. Everything that holds secrets is in the daemon; nothing here opens one.
+@main
+struct Bearerctl: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "bearerctl",
+    abstract: "Check, explain, pin, try out and reload bearerd.",
+    discussion: """
+      bearerd carries the credentials of this machine's programs: they talk plain HTTP to \
+      localhost, and it adds the credential and sends the request on over TLS that it has checked.
+
+      New here? Begin with:
+
+        bearerctl demo                       see it work; nothing is kept
+        bearerctl check                      is my configuration right?
+        bearerctl explain GET /github/user   what would happen to it, and why?
+        bearerctl pin api.github.com         which keys could I pin?
+        bearerctl reload                     use the changed configuration now
+
+      Exit codes: 0 fine; 1 it ran, and the answer is no; 2 usage or configuration;
+      66 and more as in sysexits.h (69: no daemon answers).
+      """,
+    version: "bearerctl \(Version.text)",
+    subcommands: [Check.self, Explain.self, PinCommand.self, Reload.self, Demo.self])
+
+  static func main() {
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+    } catch let failure as Failure {
+      if !failure.message.isEmpty { Terminal.complain("bearerctl: \(failure.message)\n") }
+      Process.exit(failure.code)
+    } catch {
+      let text = fullMessage(for: error)
+      let code = exitCode(for: error)
+      if code == .success {
+        StandardOutput.print(text + "\n")
+        Process.exit(0)
+      }
+      Terminal.complain(text + "\n")
+      Process.exit(code == .validationFailure ? Failure.usage : code.rawValue)
+    }
+  }
+}
+
+/// The end of a command that could not say "fine".
+struct Failure: Error {
+  static let no: Int32 = 1
+  static let usage: Int32 = 2
+  // sysexits.h
+  static let noInput: Int32 = 66
+  static let noHost: Int32 = 68
+  static let unavailable: Int32 = 69
+  static let system: Int32 = 71
+
+  let code: Int32
+  /// For standard error; empty: everything is said already.
+  let message: String
+
+  init(_ code: Int32, _ message: String = "") {
+    self.code = code
+    self.message = message
+  }
+}

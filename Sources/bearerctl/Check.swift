@@ -1,0 +1,90 @@
+internal import ArgumentParser
+internal import Configuration
+internal import Daemon
+internal import Policy
+internal import System
+
+/// `bearerctl check`
+struct Check: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Is the configuration right, and what would make it stronger?",
+    usage: "bearerctl check [FILE] [--strict]",
+    discussion: """
+      Prints every error, warning and piece of advice of the file, each with the line to change or add, \
+      and says of each credential whether its source is there. No secret is opened, and nothing is changed.
+
+        bearerctl check
+        bearerctl check ~/.config/bearerd/bearerd.yaml
+        bearerctl check --strict config/bearerd.yaml && systemctl reload bearerd
+
+      It judges the file as the user who runs it: for the system's daemon, run it with sudo.
+      Exits with 0 if the file can be used, and with 2 if not.
+      """)
+
+  @Argument(help: "The configuration.", completion: .file(extensions: ["yaml"]))
+  var file: String = ConfigurationLoader.defaultFile
+
+  @Flag(help: "Exit with 1 if there is a warning.")
+  var strict = false
+
+  func run() throws {
+    let path = absolute(file)
+    let terminal = Terminal.output
+    do {
+      let (settings, findings) = try ConfigurationLoader.load(path)
+      StandardOutput.print(
+        findings.map { terminal.shown($0) + "\n\n" }.joined() + credentials(of: settings)
+          + summary(path, settings, findings, terminal))
+      if strict, findings.contains(where: { $0.severity == .warning }) { throw Failure(Failure.no) }
+    } catch let error as LoadError {
+      let errors = error.diagnostics.count { $0.severity == .error }
+      StandardOutput.print(
+        error.diagnostics.map { terminal.shown($0) + "\n\n" }.joined()
+          + "\(path): \(terminal.bad(counted(errors, "error"))); bearerd would not use this file\n")
+      throw Failure(Failure.usage)
+    }
+  }
+
+  private func credentials(of settings: Settings) -> String {
+    guard !settings.credentials.isEmpty else { return "" }
+    let width = settings.credentials.map(\.name.count).max() ?? 0
+    return settings.credentials.map { credential in
+      let lines = credential.sources.map { SourceStatus($0).description }
+      let blank = String(repeating: " ", count: width)
+      return lines.enumerated()
+        .map { "credential \(($0 == 0 ? credential.name : blank).padded(to: width))  \($1)\n" }.joined()
+    }.joined() + "\n"
+  }
+
+  private func summary(
+    _ path: String, _ settings: Settings, _ findings: [Diagnostic], _ terminal: Terminal
+  ) -> String {
+    let parts = [
+      counted(settings.rules.services.count, "service"), counted(settings.credentials.count, "credential"),
+      counted(settings.listeners.count, "listener"),
+    ]
+    let warnings = findings.count { $0.severity == .warning }
+    let advice = findings.count { $0.severity == .advice }
+    var notes: [String] = []
+    if warnings > 0 { notes.append(terminal.warning(counted(warnings, "warning"))) }
+    if advice > 0 { notes.append(counted(advice, "piece of advice", "pieces of advice")) }
+    return "\(path): \(terminal.good("fine")): \(parts.joined(separator: ", "))"
+      + (notes.isEmpty ? "\n" : "; \(notes.joined(separator: ", "))\n")
+  }
+}
+
+extension Terminal {
+  /// As `Diagnostic.description` says it, with its severity in colour.
+  fileprivate func shown(_ finding: Diagnostic) -> String {
+    let word = "\(finding.severity.rawValue):"
+    let text = finding.description
+    guard isStyled, let place = text.firstRange(of: " \(word)") else { return text }
+    let styled =
+      switch finding.severity {
+      case .error: bad(word)
+      case .warning: warning(word)
+      case .advice: advice(word)
+      }
+    return bold(String(text[..<place.lowerBound])) + " " + styled + text[place.upperBound...]
+  }
+}

@@ -1,0 +1,39 @@
+internal import Glibc
+internal import System
+
+/// A directory that only its owner may enter, gone with this object.
+final class DemoDirectory {
+  let path: String
+
+  init() throws {
+    let base = ProcessEnvironment.value("TMPDIR") ?? "/tmp"
+    var template = Array("\(base)/bearerd-demo-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw SystemError(operation: "mkdtemp in \(base)", errno: errno) }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit { remove() }
+
+  /// Readable by its owner alone.
+  func write(_ name: String, _ text: String) throws {
+    let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemError(operation: "open \(name)", errno: errno) }
+    defer { close(descriptor) }
+    let bytes = Array(text.utf8)
+    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+      throw SystemError(operation: "write \(name)", errno: errno)
+    }
+  }
+
+  func remove() {
+    guard let directory = opendir(path) else { return }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      names.append(
+        withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+    }
+    closedir(directory)
+    for name in names where name != "." && name != ".." { unlink("\(path)/\(name)") }
+    rmdir(path)
+  }
+}

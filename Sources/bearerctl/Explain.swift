@@ -1,0 +1,118 @@
+internal import ArgumentParser
+internal import Configuration
+internal import Daemon
+internal import Gateway
+internal import HTTP1
+internal import Policy
+internal import System
+
+/// `bearerctl explain`
+struct Explain: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "What would happen to a request, and why? Nothing is sent.",
+    usage: """
+      bearerctl explain METHOD URL [--config FILE] [--user NAME|UID]
+                               [--header 'Name: value' ...] [--listener NAME]
+      """,
+    discussion: """
+      Decides the request by the code that decides in the daemon, and prints what it found: who asks, \
+      every rule and why it lost, the winner, where the request would go, what would be removed and added. \
+      Values of credentials are never read, let alone shown.
+
+        bearerctl explain GET http://localhost:7070/github/user
+        bearerctl explain DELETE /github/repos/me/mine
+        bearerctl explain GET /github/user --user deploy -H 'Accept: text/html'
+
+      It reads the configuration file as it is now; a daemon that has not been reloaded may decide otherwise.
+      Exits with 0 if the request would go out, and with 1 if it would be refused.
+      """)
+
+  @Argument(help: "The method, such as GET.")
+  var method: String
+
+  @Argument(help: "The URL as the program writes it, or only its path.")
+  var url: String
+
+  @Option(name: .shortAndLong, help: "The configuration.", completion: .file(extensions: ["yaml"]))
+  var config: String?
+
+  @Option(name: .shortAndLong, help: "Who asks: a name or a number. (default: you)")
+  var user: String?
+
+  @Option(name: [.customShort("H"), .customLong("header")], help: "A header field of the request, like curl's.")
+  var headers: [String] = []
+
+  @Option(name: .shortAndLong, help: "The listener it comes in by. (default: by the URL's port, or the first)")
+  var listener: String?
+
+  func validate() throws {
+    let isToken = method.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    guard !method.isEmpty, isToken else { throw ValidationError("Wanted a method such as GET.") }
+    guard !method.hasPrefix("/"), !method.contains("://") else {
+      throw ValidationError("The method comes first: bearerctl explain GET \(method)")
+    }
+    do throws(InvalidURL) { _ = try RequestURL(url) } catch { throw ValidationError(error.message) }
+    for header in headers where !header.contains(":") || header.utf8.contains(where: { $0 < 0x20 && $0 != 9 }) {
+      throw ValidationError("A header field is written 'Name: value'.")
+    }
+  }
+
+  func run() throws {
+    let url = try RequestURL(url)
+    let loaded = try LoadedConfiguration(config)
+    let settings = loaded.settings
+    let index = try listenerIndex(for: url, in: settings)
+    let snapshot = ConfigurationLoader.snapshot(
+      of: settings, generation: 1, ports: settings.listeners.map { _ in [url.port ?? RequestURL.defaultPort] })
+    let listener = settings.listeners[index]
+    let authority = url.authority ?? listener.firstAuthority
+    let caller = try self.caller()
+
+    let report = ExplainReport(
+      method: method, authority: authority, target: url.target, caller: caller, listener: listener, settings: settings,
+      terminal: .output)
+    var head = RequestHead()
+    do throws(MessageError) {
+      var reader = HeadReader(limits: snapshot.headLimits)
+      let bytes = request(target: url.target, authority: authority)
+      guard try reader.readRequest(bytes.span, into: &head) != nil else { throw MessageError(.closedInHead) }
+    } catch {
+      StandardOutput.print(report.malformed(error))
+      throw Failure(Failure.no)
+    }
+    let explanation = Explanation(head, caller: caller, listener: index, snapshot: snapshot)
+    StandardOutput.print(report.text(explanation, refusal: explanation.refusal))
+    if explanation.refusal != nil { throw Failure(Failure.no) }
+  }
+
+  /// The head as a client would send it.
+  private func request(target: String, authority: String) -> [UInt8] {
+    let fields = headers.map { $0 + "\r\n" }.joined()
+    let hasHost = headers.contains { $0.lowercased().hasPrefix("host:") }
+    return Array("\(method) \(target) HTTP/1.1\r\n\(hasHost ? "" : "Host: \(authority)\r\n")\(fields)\r\n".utf8)
+  }
+
+  private func caller() throws -> Caller {
+    guard let user else { return Caller(uid: Users.currentUID) }
+    guard let uid = UInt32(user) ?? Users.uid(named: user) else {
+      throw Failure(Failure.usage, "there is no user \(user.harmless)")
+    }
+    return Caller(uid: uid)
+  }
+
+  private func listenerIndex(for url: RequestURL, in settings: Settings) throws -> Int {
+    let known = settings.listeners.map { "\($0.name) (\($0.place))" }.joined(separator: ", ")
+    if let name = listener {
+      guard let index = settings.listeners.firstIndex(where: { $0.name == name }) else {
+        throw Failure(Failure.usage, "there is no listener \(name.harmless); there is \(known)")
+      }
+      return index
+    }
+    guard url.authority != nil else { return 0 }
+    let byPort = settings.listeners.firstIndex { listener in url.port.map(listener.ports.contains) ?? false }
+    guard let index = byPort ?? settings.listeners.firstIndex(where: { $0.ports.contains(0) }) else {
+      throw Failure(Failure.no, "bearerd does not listen at \(url.authority ?? ""); it listens at \(known)")
+    }
+    return index
+  }
+}

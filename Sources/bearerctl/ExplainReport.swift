@@ -1,0 +1,160 @@
+internal import Configuration
+internal import Gateway
+internal import HTTP1
+internal import Policy
+internal import System
+
+/// The text of `explain`: the walk of the request, in its order, and the verdict.
+struct ExplainReport {
+  let method: String
+  let authority: String
+  let target: String
+  let caller: Caller
+  let listener: ListenerSettings
+  let settings: Settings
+  let terminal: Terminal
+
+  /// - Parameter refusal: of the explanation, or of the keyring.
+  func text(_ explanation: Explanation, refusal: Refusal?) -> String {
+    var rows = [
+      Row("listener", ["\(listener.name), at \(listener.place)"]),
+      Row("caller", ["\(Users.name(ofUID: caller.uid) ?? "unknown") (uid \(caller.uid))"]),
+    ]
+    if !explanation.path.isEmpty { rows.append(Row("path", [explanation.path])) }
+    if let index = service(of: explanation) {
+      let service = settings.rules.services[index]
+      rows.append(Row("service", ["\(service.name), for \(service.upstream.origin)\(text(service.upstream.basePath))"]))
+      rows.append(Row("rules", RuleLines(service, explanation.rules, file: settings.file, terminal: terminal).lines))
+    }
+    if explanation.refusal == nil, let route = explanation.route { rows += outgoing(route, explanation) }
+    let end = refusal.map { verdict($0, path: explanation.path) } ?? goesOut(explanation)
+    return start + rows.map(shown).joined() + "\n" + end
+  }
+
+  /// Not even HTTP.
+  func malformed(_ error: MessageError) -> String {
+    start + verdict(.malformed(error.reason), path: "") + "The reason: \(error.reason.rawValue).\n"
+  }
+
+  private struct Row {
+    let label: String
+    let lines: [String]
+    init(_ label: String, _ lines: [String]) {
+      self.label = label
+      self.lines = lines
+    }
+  }
+
+  private var start: String {
+    terminal.bold("\(method.harmless) http://\(authority.harmless)\(target.harmless)") + "\n\n"
+  }
+
+  private func shown(_ row: Row) -> String {
+    let lines = row.lines.isEmpty ? ["nothing"] : row.lines
+    return lines.enumerated()
+      .map { "  \(terminal.dim(($0 == 0 ? row.label : "").padded(to: 10)))  \($1)\n" }.joined()
+  }
+
+  // MARK: where it would go
+
+  private func outgoing(_ route: Route, _ explanation: Explanation) -> [Row] {
+    let service = settings.rules.services[route.service]
+    let line = text(explanation.upstreamHead.prefix { $0 != 13 }).split(separator: " ")
+    let target = line.count > 1 ? String(line[1]) : ""
+    let credential: [String]
+    switch route.credential {
+    case .inject(let index) where explanation.grant != nil:
+      credential = self.credential(settings.credentials[index])
+    case .inject: credential = ["none added: the program's own stays (on_client_header: keep)"]
+    case .none: credential = ["none; what the program sends is removed"]
+    case .pass: credential = ["the program's own passes"]
+    }
+    let parameters = explanation.notes.removedParameters.map { "\($0.harmless) (of the query)" }
+    return [
+      Row("upstream", [wire(line.first, service, target)]), Row("pins", pins(of: service)),
+      Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + parameters),
+      Row("added", added(explanation)),
+    ]
+  }
+
+  private func wire(_ method: Substring?, _ service: Service, _ target: String) -> String {
+    "\(method ?? "") \(service.upstream.origin)\(target)"
+  }
+
+  private func pins(of service: Service) -> [String] {
+    let pinning = service.trust.pinning
+    let authorities = service.trust.caFile.map { "the authorities in \($0)" } ?? "the system's authorities"
+    if service.upstream.origin.scheme == .http { return ["plain http to this machine itself: nothing is verified"] }
+    guard !pinning.pins.isEmpty else { return ["none: any key that \(authorities) vouch for"] }
+    let mode =
+      switch pinning.mode {
+      case .enforce: "enforced: without one of them nothing is sent"
+      case .report: "report only: a mismatch is logged, and the request goes on"
+      }
+    return pinning.pins.map(\.description) + [mode, "besides chain and name, by \(authorities)"]
+  }
+
+  private func credential(_ credential: CredentialSettings) -> [String] {
+    let sources = credential.sources.map(\.short)
+    return ["\(credential.name)" + (sources.first.map { ", from \($0)" } ?? "")]
+      + sources.dropFirst().map { "and \($0)" }
+  }
+
+  /// Names with masks: a value is not even read.
+  private func added(_ explanation: Explanation) -> [String] {
+    let written =
+      explanation.grant.flatMap { grant in
+        settings.credentials.first { $0.name == grant.name }?.maskedFields
+      } ?? []
+    let own = Set(written.map { $0.name.lowercased() })
+    let set = explanation.notes.added.filter { !own.contains($0.lowercased()) }
+    return set.map { "\($0) (by set_headers)" } + written.map { "\($0.name): \($0.value)" }
+  }
+
+  // MARK: the verdict
+
+  private func goesOut(_ explanation: Explanation) -> String {
+    let credential = settings.credentials.first { $0.name == explanation.grant?.name }
+    let missing = credential?.sources.filter { SourceStatus($0).isMissing } ?? []
+    guard let source = missing.first else { return terminal.good("It would go out.") + "\n" }
+    return terminal.warning("It would go out, but only with its secret:") + "\n"
+      + wrapped("\(SourceStatus(source)). As long as the daemon finds none, it answers 503.") + "\n"
+  }
+
+  private func verdict(_ refusal: Refusal, path: String) -> String {
+    let row = refusal.row
+    let remedy = Remedy(
+      settings: settings, listener: listener, caller: caller, method: method, authority: authority, path: path)
+    let help = remedy.text(refusal).map { $0 + "\n" } ?? ""
+    return terminal.bad("Refused: \(row.status) \(row.code).") + "\n"
+      + wrapped("\(row.title.description.prefix { $0 != ";" }).") + "\n" + help
+  }
+
+  private func service(of explanation: Explanation) -> Int? {
+    if let route = explanation.route { return route.service }
+    guard case .policy(let refusal) = explanation.refusal else { return nil }
+    switch refusal {
+    case .noRule(let service), .denied(let service, _), .callerNotAllowedHere(let service, _),
+      .callerNotGranted(let service, _, _):
+      return service
+    case .callerUnknown, .callerNotAllowed, .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite,
+      .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
+      .noService:
+      return nil
+    }
+  }
+
+  private func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self).harmless }
+}
+
+extension CredentialSettings {
+  /// The fields that the keyring would write.
+  fileprivate var maskedFields: [(name: String, value: String)] {
+    let mask = "••••"
+    switch scheme {
+    case .bearer: return [("Authorization", "Bearer \(mask)")]
+    case .basic: return [("Authorization", "Basic \(mask)")]
+    case .headers(let headers): return headers.map { ($0.name, $0.prefix + mask) }
+    }
+  }
+}

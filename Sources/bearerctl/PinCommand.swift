@@ -1,0 +1,100 @@
+internal import ArgumentParser
+internal import Policy
+internal import System
+internal import TLS
+
+/// `bearerctl pin`
+struct PinCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pin",
+    abstract: "Which keys could a service pin? Prints them, changes nothing.",
+    usage: "bearerctl pin HOST[:PORT]|FILE [--ca-file FILE]",
+    discussion: """
+      Connects to the host, verifies its certificate chain and name, and prints the pin of every certificate of \
+      the verified chain with a "pins:" line to copy. Of a file it prints the certificates that are in it.
+
+        bearerctl pin api.github.com
+        bearerctl pin registry.example.com:8443 --ca-file company-ca.pem
+        bearerctl pin /etc/ssl/upstream.pem
+
+      A pin is the SHA-256 of a public key: it survives a renewed certificate, but not a new key. \
+      What you see is what this network shows you today: compare it with a second source before you rely on it. \
+      Exits with 1, and prints no pin, if the chain or the name cannot be verified.
+      """)
+
+  @Argument(help: "A host with an optional port, a URL, or a file in PEM or DER.", completion: .file())
+  var target: String
+
+  @Option(help: "Authorities in PEM that replace the system's, as ca_file does.", completion: .file())
+  var caFile: String?
+
+  func run() throws {
+    if let origin = try hostOrigin() {
+      try pin(origin)
+    } else {
+      try pinFile()
+    }
+  }
+
+  /// nil: a file is meant.
+  private func hostOrigin() throws -> Origin? {
+    let isURL = target.hasPrefix("https://")
+    if !isURL, target.contains("/") || FileStatus(path: target)?.isRegular == true { return nil }
+    do throws(OriginError) {
+      return isURL ? try Upstream(parsing: target).origin : try Origin(parsing: "https://\(target)")
+    } catch {
+      throw Failure(Failure.usage, "\(target.harmless) is neither a host nor a file that is there: \(error.message)")
+    }
+  }
+
+  // MARK: a host
+
+  private func pin(_ origin: Origin) throws {
+    let chain: [CertificateDescription]
+    do {
+      chain = try VerifiedChain.of(origin, store: store())
+    } catch let error as SocketError {
+      throw Failure(error.kind == .noHost ? Failure.noHost : Failure.unavailable, error.message)
+    } catch let error as TLSError {
+      let hint = caFile == nil ? "\n(if its authority is one of your own: --ca-file FILE)" : ""
+      throw Failure(
+        Failure.no, "\(origin.authority) could not be verified, so here are no pins.\n\(error.detail)\(hint)")
+    }
+    let report = PinReport(terminal: .output, now: Clock.now.seconds)
+    let authorities = caFile.map { "the authorities in \($0.harmless)" } ?? "the system's authorities"
+    StandardOutput.print(
+      report.terminal.bold("\(origin.host):\(origin.port)") + ": chain and name verified, by \(authorities)\n\n"
+        + report.list(chain) + report.line(for: chain))
+  }
+
+  private func store() throws -> TrustStore {
+    guard let caFile else { return try TrustStore.system() }
+    let bytes = try read(caFile)
+    do throws(TLSError) { return try TrustStore(pem: bytes, name: caFile) } catch {
+      throw Failure(Failure.usage, error.detail)
+    }
+  }
+
+  // MARK: a file
+
+  private func pinFile() throws {
+    guard caFile == nil else {
+      throw Failure(Failure.usage, "--ca-file is for hosts: the certificates of a file are not verified")
+    }
+    let bytes = try read(target)
+    let certificates: [CertificateDescription]
+    do throws(TLSError) { certificates = try Certificates.describe(file: bytes) } catch {
+      throw Failure(Failure.no, "\(target.harmless): \(error.detail)")
+    }
+    let report = PinReport(terminal: .output, now: Clock.now.seconds)
+    StandardOutput.print(
+      report.terminal.bold(target.harmless) + ": \(counted(certificates.count, "certificate")), not verified\n\n"
+        + report.list(certificates) + report.line(for: certificates))
+  }
+
+  private func read(_ path: String) throws -> [UInt8] {
+    do throws(SystemError) { return try FileReader.read(path: path, maximum: 4 << 20).bytes } catch {
+      throw Failure(Failure.noInput, "\(path.harmless): \(error)")
+    }
+  }
+}

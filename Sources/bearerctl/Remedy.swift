@@ -1,0 +1,92 @@
+internal import Configuration
+internal import Gateway
+internal import Policy
+internal import System
+
+/// What would have to change, where something could, with the line to add.
+struct Remedy {
+  let settings: Settings
+  let listener: ListenerSettings
+  let caller: Caller
+  let method: String
+  let authority: String
+  /// Canonical.
+  let path: String
+
+  /// nil: the request itself is not acceptable.
+  func text(_ refusal: Refusal) -> String? {
+    switch refusal {
+    case .policy(let refusal): text(refusal)
+    case .clientCredentialField:
+      wrapped("Let the program send no such field, or say on_client_header: replace in the rule or its service.")
+    case .reservedFieldInConnection: "Take the field's name out of the request's Connection field."
+    case .grantDenied: "To let \(user) use the credential, add \(user) to its allow_users."
+    case .malformed, .requestTimeout, .draining, .credentialUnavailable, .nameNotFound, .nameTimeout,
+      .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout, .handshakeTimeout,
+      .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch, .pinsExpired,
+      .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .redirectToSelf,
+      .unrequestedUpgrade, .tooManyInformational:
+      nil  // nothing in the file helps, or only a request that is really sent meets it
+    }
+  }
+
+  private func text(_ refusal: PolicyRefusal) -> String? {
+    switch refusal {
+    case .callerNotAllowed:
+      return line("To let \(user) ask, add to listeners.\(listener.name)", "allow_users: [\(user)]")
+    case .callerNotAllowedHere(let service, _):
+      return line("To let \(user) ask, add to services.\(name(service))", "allow_users: [\(user)]")
+    case .callerNotGranted(_, let grant, _):
+      return line(
+        "To let \(user) use it, add to credentials.\(settings.rules.grants[grant].name)", "allow_users: [\(user)]")
+    case .hostNotAllowed:
+      return line(
+        "If this name is yours, add to listeners.\(listener.name)", "hosts: [\"\(authority.harmless)\"]")
+    case .noService:
+      let known = settings.rules.services.map { "\($0.name) (\($0.mount.place))" }.joined(separator: ", ")
+      return wrapped("The services of this file: \(known). A path needs the slash that ends its service's own.")
+    case .noRule(let service):
+      return line(
+        "To allow it, add to services.\(name(service)).rules",
+        "- { match: \"\(path(below: service))\", methods: [\(method.harmless)] }")
+    case .denied(let service, let rule):
+      let place = settings.rules.services[service].rules.flatMap { $0.indices.contains(rule) ? $0[rule].line : nil }
+      return line(
+        "To allow it, add above line \(place ?? 0)",
+        "- { match: \"\(path(below: service))\", methods: [\(method.harmless)] }")
+    case .ambiguousPath:
+      return wrapped(
+        "Let the rules decide every reading in the same way, or let the program write the path without %2F, // and ;.")
+    case .originNotAllowed, .crossSite: return "Credentials are for programs."
+    case .callerUnknown, .authorityMismatch, .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter,
+      .badEscape, .fragment:
+      return nil
+    }
+  }
+
+  private func line(_ what: String, _ line: String) -> String { "\(what):\n\n    \(line)" }
+
+  private var user: String { Users.name(ofUID: caller.uid) ?? String(caller.uid) }
+
+  private func name(_ service: Int) -> String { settings.rules.services[service].name }
+
+  /// As a pattern that matches nothing else.
+  private func path(below service: Int) -> String {
+    let start =
+      switch settings.rules.services[service].mount {
+      case .path(let mount): mount.count - 1
+      case .host, .whole: 0
+      }
+    return path.dropFirst(start).map { $0 == "*" ? "%2A" : String($0) }.joined()
+  }
+}
+
+extension Mount {
+  fileprivate var place: String {
+    switch self {
+    case .path(let path): String(decoding: path, as: UTF8.self)
+    case .host(let name): name
+    case .whole: "a port of its own"
+    }
+  }
+}

@@ -1,0 +1,90 @@
+internal import Configuration
+internal import Policy
+
+/// The URL of `explain`: where a client would connect to, what it would say in `Host`, and its request-target.
+struct RequestURL {
+  /// nil: only a path was given.
+  let authority: String?
+  /// As it came, but for the fragment, which no client sends. `http://host` has the path `/`.
+  let target: String
+
+  /// `http://localhost:7070/github/user` or `/github/user`; anything else is a sentence about what is wrong.
+  init(_ text: String) throws(InvalidURL) {
+    guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+      throw InvalidURL("a URL has no spaces and only ASCII characters; clients send others as %20 or %C3%A9")
+    }
+    let whole = text.prefix { $0 != "#" }
+    if whole.hasPrefix("/") || whole == "*" {
+      authority = nil
+      target = String(whole)
+      return
+    }
+    guard let colon = whole.firstRange(of: "://") else {
+      throw InvalidURL("wanted a URL such as http://localhost:7070/github/user, or only its path /github/user")
+    }
+    guard whole[..<colon.lowerBound].lowercased() == "http" else {
+      throw InvalidURL(
+        "programs talk to bearerd in plain http://; this is the URL that the program uses, not the upstream's")
+    }
+    let rest = whole[colon.upperBound...]
+    let name = rest.prefix { $0 != "/" && $0 != "?" }
+    guard !name.isEmpty, !name.contains("@") else {
+      throw InvalidURL("wanted http://HOST:PORT/PATH, without a user name or password")
+    }
+    let path = rest[name.endIndex...]
+    authority = name.lowercased()
+    target = path.hasPrefix("/") ? String(path) : "/" + path
+  }
+
+  static let defaultPort: UInt16 = 80
+
+  /// nil: only a path was given, or the port is no number.
+  var port: UInt16? {
+    guard let authority else { return nil }
+    let name = authority.hasPrefix("[") ? authority.drop { $0 != "]" } : authority[...]
+    guard let colon = name.lastIndex(of: ":") else { return Self.defaultPort }
+    return UInt16(name[name.index(after: colon)...])
+  }
+}
+
+struct InvalidURL: Error {
+  let message: String
+  init(_ message: String) { self.message = message }
+}
+
+extension ListenerSettings {
+  /// The TCP ports; 0 is one that is known only when the daemon runs.
+  var ports: [UInt16] {
+    addresses.compactMap { address in
+      switch address {
+      case .localhost(let port), .tcp(_, let port): port
+      case .unix: nil
+      }
+    }
+  }
+
+  /// What a client that has only a path would say in `Host`. Of port 0 nobody knows which one it will be.
+  var firstAuthority: String {
+    for address in addresses {
+      switch address {
+      case .localhost(let port): return port == 0 ? "localhost" : "localhost:\(port)"
+      case .tcp(let ip, let port):
+        let host = ip.bytes.count == 16 ? "[\(ip)]" : "\(ip)"
+        return port == 0 ? host : "\(host):\(port)"
+      case .unix: continue
+      }
+    }
+    return "localhost"
+  }
+
+  /// For people.
+  var place: String {
+    addresses.map { address in
+      switch address {
+      case .localhost(let port): "localhost:\(port)"
+      case .tcp(let ip, let port): ip.bytes.count == 16 ? "[\(ip)]:\(port)" : "\(ip):\(port)"
+      case .unix(let path, _): "unix:\(path)"
+      }
+    }.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,55 @@
+internal import Gateway
+internal import Policy
+
+/// The rules of a service as they were considered: number, pattern, what they are about, and why each won or lost.
+struct RuleLines {
+  private let service: Service
+  private let verdicts: [RuleVerdict]
+  private let file: Substring
+  private let terminal: Terminal
+
+  init(_ service: Service, _ verdicts: [RuleVerdict], file: String, terminal: Terminal) {
+    self.service = service
+    self.verdicts = verdicts
+    self.file = file.split(separator: "/").last ?? ""
+    self.terminal = terminal
+  }
+
+  var lines: [String] {
+    guard let rules = service.rules else {
+      return ["there are none: everything goes out, with the service's credential"]
+    }
+    if rules.isEmpty { return ["there are none, so that nothing goes out"] }
+    let judged = verdicts.filter { rules.indices.contains($0.rule) }
+    if judged.isEmpty { return ["not considered"] }
+    let patterns = width(judged.map { rules[$0.rule].pattern.text })
+    let kinds = width(judged.map { kind(rules[$0.rule]) })
+    return judged.flatMap { verdict -> [String] in
+      let rule = rules[verdict.rule]
+      let start = "\(verdict.rule + 1)".padded(to: "\(judged.count)".count)
+      let line =
+        "\(start)  \(rule.pattern.text.padded(to: patterns))  \(kind(rule).padded(to: kinds))  \(why(verdict.outcome, rule))"
+      guard verdict.outcome == .won else { return [line] }
+      return [terminal.bold(line)] + (rule.description.map { ["   \"\($0.harmless)\""] } ?? [])
+    }
+  }
+
+  private func width(_ texts: [String]) -> Int { min(texts.map(\.count).max() ?? 0, 36) }
+
+  private func kind(_ rule: Rule) -> String {
+    let methods = rule.methods.names.isEmpty ? "any" : rule.methods.names.joined(separator: ",")
+    switch rule.action {
+    case .deny: return methods == "any" ? "deny" : "deny \(methods)"
+    case .forward: return methods
+    }
+  }
+
+  private func why(_ outcome: RuleVerdict.Outcome, _ rule: Rule) -> String {
+    switch outcome {
+    case .won: "decides (\(file):\(rule.line))"
+    case .methodDiffers: "another method"
+    case .pathDiffers: "another path"
+    case .notReached: "not reached"
+    }
+  }
+}

@@ -1,0 +1,76 @@
+internal import Configuration
+internal import System
+
+/// Whether the source of a secret is there, told without opening it.
+struct SourceStatus: CustomStringConvertible {
+  let description: String
+  /// As far as can be told from here.
+  let isMissing: Bool
+
+  init(_ source: CredentialSettings.Source) {
+    switch source {
+    case .file(let path):
+      description = "file \(path): \(SourceStatus.ofFile(path))"
+      isMissing = FileStatus(path: path).map { !$0.isRegular || $0.size == 0 } ?? true
+    case .systemd(let name):
+      description = "systemd credential \(name): \(SourceStatus.ofSystemd(name))"
+      isMissing = false
+    case .env(let name):
+      isMissing = false
+      let isSet = ProcessEnvironment.value(name) != nil
+      description = "environment variable \(name): \(isSet ? "set" : "not set") here; that of the daemon counts"
+    }
+  }
+
+  private static func ofFile(_ path: String) -> String {
+    guard let status = FileStatus(path: path) else { return "missing, or not to be seen by you" }
+    guard status.isRegular else { return "not a regular file" }
+    if status.size == 0 { return "empty" }
+    var readers: [String] = []
+    if status.mode & 0o400 != 0 { readers.append(Users.name(ofUID: status.owner) ?? "uid \(status.owner)") }
+    if status.mode & 0o040 != 0 {
+      readers.append("group \(Users.groupName(ofGID: status.group) ?? String(status.group))")
+    }
+    if status.mode & 0o004 != 0 { readers.append("everybody") }
+    if readers.isEmpty { return "there; nobody but root can read it" }
+    return "there; \(readers.joined(separator: " and ")) can read it"
+  }
+
+  private static func ofSystemd(_ name: String) -> String {
+    guard let directory = ProcessEnvironment.value("CREDENTIALS_DIRECTORY") else {
+      return "comes with the unit's line LoadCredential=\(name):/path"
+    }
+    return ofFile("\(directory)/\(name)")
+  }
+}
+
+extension CredentialSettings {
+  /// Where its secrets come from, in the order of its fields.
+  var sources: [Source] {
+    switch scheme {
+    case .bearer(let source): [source]
+    case .basic(let user, let password): user.sources + [password]
+    case .headers(let headers): headers.flatMap(\.value.sources)
+    }
+  }
+}
+
+extension CredentialSettings.Value {
+  fileprivate var sources: [CredentialSettings.Source] {
+    switch self {
+    case .plain: []
+    case .secret(let source): [source]
+    }
+  }
+}
+
+extension CredentialSettings.Source {
+  /// Short, for a line that says more.
+  var short: String {
+    switch self {
+    case .file(let path): "file \(path)"
+    case .systemd(let name): "systemd credential \(name)"
+    case .env(let name): "environment variable \(name)"
+    }
+  }
+}

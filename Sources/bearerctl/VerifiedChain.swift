@@ -1,0 +1,49 @@
+internal import Policy
+internal import System
+internal import TLS
+
+/// One handshake by the daemon's own TLS code, for the sake of the chain that it verifies. Nothing is sent through it.
+enum VerifiedChain {
+  private static let seconds: UInt64 = 10
+
+  /// - Throws: `SocketError` or `TLSError`.
+  static func of(_ origin: Origin, store: TrustStore) throws -> [CertificateDescription] {
+    let host =
+      switch origin.host {
+      case .name(let name): name
+      case .address(let address): address.description
+      }
+    let socket = try BlockingSocket(host: host, port: origin.port, seconds: seconds)
+    let identity = SessionIdentity(
+      origin: origin, trust: TrustPolicy(), trustFingerprint: store.fingerprint, grant: nil, generation: 0)
+    let context = try ClientContext(identity: identity, store: store)
+    let output = OutputBuffer()
+    var handshake = try context.handshake(sink: output)
+    var input: [UInt8] = []
+    while true {
+      let progress = Result { try handshake.advance(input.span) }
+      try socket.send(output.take())  // an alert, too
+      if try progress.get() == .finished { break }
+      input = try socket.receive()
+      if input.isEmpty { throw handshake.inputEnded() }
+    }
+    var session = try handshake.verified(now: Clock.now.seconds)
+    let chain = session.verifiedChain
+    session.close()
+    try? socket.send(output.take())
+    return chain
+  }
+}
+
+private final class OutputBuffer: CiphertextSink {
+  private var bytes: [UInt8] = []
+
+  override func send(_ ciphertext: Span<UInt8>) {
+    for index in ciphertext.indices { bytes.append(ciphertext[index]) }
+  }
+
+  func take() -> [UInt8] {
+    defer { bytes = [] }
+    return bytes
+  }
+}

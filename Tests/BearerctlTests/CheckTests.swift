@@ -1,0 +1,132 @@
+import Foundation
+import Testing
+
+@Suite struct CheckTests {
+  @Test(
+    "every example can be used, and its missing secrets are all there is to say against it", arguments: exampleNames())
+  func examples(name: String) throws {
+    let scratch = try Scratch()
+    let file = try example(name, in: scratch)
+    try scratch.write("ca.pem", "-----BEGIN CERTIFICATE-----\n")
+    if name == "couchdb.yaml" { try makeAuthority(in: scratch) }
+    let run = try Run("check", file)
+    #expect(run.status == 0, "\(run.output)")
+    #expect(run.errors == "")
+    #expect(!run.output.contains("error:"))
+    #expect(run.output.split(separator: "\n").last?.hasPrefix("\(file): fine: ") == true, "\(run.output)")
+    let warnings = run.output.split(separator: "\n").filter { $0.contains(": warning: ") }
+    // The second is about the group that stands for "developers", when root runs the tests.
+    let expected = ["requests with this credential get 503", "which only allow_users lets in"]
+    #expect(warnings.allSatisfy { warning in expected.contains { warning.contains($0) } }, "\(warnings)")
+  }
+
+  @Test("findings, whether each source is there, and one line that sums up")
+  func golden() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    try scratch.write("github.token", "secret\n")
+    let run = try Run("check", file)
+    #expect(run.status == 0)
+    #expect(
+      scratch.plain(run.output) == """
+        DIR/github.yaml:8:3: advice: service "github" sends a credential to any key that a public authority vouches for
+          github:
+          ^~~~~~
+        help: if you can follow its changes of keys, run "bearerctl pin api.github.com" and add the line that it prints: pins: [sha256/…, sha256/…]
+
+        credential github  file DIR/github.token: there; ME can read it
+
+        DIR/github.yaml: fine: 1 service, 1 credential, 1 listener; 1 piece of advice
+
+        """)
+  }
+
+  @Test("all errors in one go, on standard output, and 2")
+  func broken() throws {
+    let scratch = try Scratch()
+    let text = """
+      listeners:
+        main: { address: localhost:7070, allow_users: [\(getuid())] }
+      credentials:
+        github: { origns: [https://api.github.com], bearer: { file: github.token } }
+      services:
+        github: { upstream: http://api.github.com/, credential: githup }
+
+      """
+    let file = try scratch.write("bearerd.yaml", text, mode: 0o644)
+    let run = try Run("check", file)
+    #expect(run.status == 2)
+    let output = scratch.plain(run.output)
+    #expect(output.contains("DIR/bearerd.yaml:4:13: error: unknown key \"origns\""), "\(output)")
+    #expect(output.contains("did you mean \"origins\"?"))
+    #expect(output.contains("DIR/bearerd.yaml:6:"))
+    let errors = run.output.split(separator: "\n").count { $0.contains(": error: ") }
+    #expect(output.hasSuffix("\nDIR/bearerd.yaml: \(errors) errors; bearerd would not use this file\n"), "\(output)")
+    #expect(errors >= 2)
+  }
+
+  @Test("no file: 2, and what the system says")
+  func noFile() throws {
+    let scratch = try Scratch()
+    let run = try Run("check", "\(scratch.path)/none.yaml")
+    #expect(run.status == 2)
+    #expect(
+      scratch.plain(run.output) == """
+        DIR/none.yaml: error: cannot be read: open: No such file or directory
+
+        DIR/none.yaml: 1 error; bearerd would not use this file
+
+        """)
+  }
+
+  @Test("a warning does not change the exit code, unless --strict says so")
+  func strict() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    let lenient = try Run("check", file)
+    #expect(lenient.status == 0)
+    #expect(lenient.output.contains("1 warning, 1 piece of advice\n"))
+    #expect(lenient.output.contains("file \(scratch.path)/github.token: missing"))
+    #expect(try Run("check", "--strict", file).status == 1)
+    try scratch.write("github.token", "secret\n")
+    #expect(try Run("check", "--strict", file).status == 0)
+  }
+
+  @Test("a secret that others can read is an error with the chmod to run, and is not opened")
+  func readableSecret() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    try scratch.write("github.token", "CANARY-1f2e3d\n", mode: 0o644)
+    let run = try Run("check", file)
+    #expect(run.status == 2)
+    #expect(run.output.contains("chmod "))
+    #expect(!run.output.contains("CANARY"))
+  }
+
+  @Test("paths are relative to the file, not to the working directory")
+  func relative() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    try scratch.write("github.token", "secret\n")
+    let run = try Run(
+      program: "/bin/sh", ["-c", "cd \"$1\" && exec \"$2\" check ./github.yaml", "sh", scratch.path, Run.binary])
+    #expect(run.status == 0)
+    #expect(run.output.contains("file \(file.dropLast("github.yaml".count))github.token: there"), "\(run.output)")
+  }
+
+  @Test(
+    "colours only on a terminal, and not with NO_COLOR",
+    arguments: [
+      ([:], true), (["NO_COLOR": "1"], false), (["TERM": "dumb"], false),
+    ])
+  func colours(environment: [String: String], expected: Bool) throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    let run = try Run(
+      program: "/usr/bin/script", ["-qec", "\(Run.binary) check \(file)", "/dev/null"],
+      environment: ["TERM": "xterm"].merging(environment) { $1 })
+    #expect(run.output.contains("fine"))
+    #expect(run.output.contains("\u{1B}[") == expected, "\(run.output)")
+    #expect(try !Run("check", file).output.contains("\u{1B}"))
+  }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import Testing
+
+@Suite struct ExplainTests {
+  @Test("the winner, why the others lost, and what would be removed and added")
+  func goesOut() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    try scratch.write("github.token", "CANARY-7c6b5a\n")
+    let run = try Run(
+      "explain", "GET", "http://localhost:7070/github/us%65r?access_token=1&page=2#top", "--config", file, "-H",
+      "Authorization: Bearer mine", "-H", "Accept: */*")
+    #expect(run.status == 0)
+    #expect(run.errors == "")
+    #expect(
+      scratch.plain(run.output) == """
+        GET http://localhost:7070/github/us%65r?access_token=1&page=2
+
+          listener    main, at localhost:7070
+          caller      ME
+          path        /github/user
+          service     github, for https://api.github.com/
+          rules       1  /repos/*/*/actions/secrets/**    deny      another path
+                      2  /**                              GET,HEAD  decides (github.yaml:13)
+                      3  /repos/example/website/issues    POST      not reached
+                      4  /repos/example/website/issues/*  PATCH     not reached
+          upstream    GET https://api.github.com/user?page=2
+          pins        none: any key that the system's authorities vouch for
+          credential  github, from file DIR/github.token
+          removed     Authorization
+                      access_token (of the query)
+          added       Authorization: Bearer ••••
+
+        It would go out.
+
+        """)
+  }
+
+  @Test("a refusal says its status, its code, and the line to add")
+  func refused() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    let run = try Run("explain", "DELETE", "/github/repos/a/b*", "-c", file)
+    #expect(run.status == 1)
+    #expect(
+      scratch.plain(run.output) == """
+        DELETE http://localhost:7070/github/repos/a/b*
+
+          listener    main, at localhost:7070
+          caller      ME
+          path        /github/repos/a/b*
+          service     github, for https://api.github.com/
+          rules       1  /repos/*/*/actions/secrets/**    deny      another path
+                      2  /**                              GET,HEAD  another method
+                      3  /repos/example/website/issues    POST      another path
+                      4  /repos/example/website/issues/*  PATCH     another path
+
+        Refused: 403 no-rule.
+        No rule of this service allows this request.
+        To allow it, add to services.github.rules:
+
+            - { match: "/repos/a/b%2A", methods: [DELETE] }
+
+        """)
+  }
+
+  @Test("the line to add is the one that lets the request go out")
+  func remedyWorks() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    let refused = try Run("explain", "DELETE", "/github/repos/a/b*", "-c", file)
+    let line = try #require(refused.output.split(separator: "\n").first { $0.contains("- { match:") })
+    let text = try String(contentsOfFile: file, encoding: .utf8) + "  \(line)\n"
+    try scratch.write("github.yaml", text.replacingOccurrences(of: "          - {", with: "      - {"), mode: 0o644)
+    let run = try Run("explain", "DELETE", "/github/repos/a/b*", "-c", file)
+    #expect(run.status == 0, "\(run.output)\(run.errors)")
+  }
+
+  struct Case: Sendable, CustomStringConvertible {
+    let example: String
+    let request: [String]
+    let status: Int32
+    let parts: [String]
+    var description: String { "\(example) \(request.joined(separator: " "))" }
+
+    init(_ example: String, _ request: [String], _ status: Int32, _ parts: [String]) {
+      self.example = example
+      self.request = request
+      self.status = status
+      self.parts = parts
+    }
+  }
+
+  @Test(
+    "what the examples decide",
+    arguments: [
+      Case(
+        "gitlab.yaml", ["GET", "/gitlab/projects/group%2Fwebsite/pipelines"], 0,
+        [
+          "upstream    GET https://gitlab.example.com/api/v4/projects/group%2Fwebsite/pipelines", "Private-Token: ••••",
+          "decides (gitlab.yaml:15)",
+        ]),
+      Case("gitlab.yaml", ["GET", "/gitlab/projects/other%2Fwebsite/x"], 1, ["Refused: 403 no-rule."]),
+      Case(
+        "two-headers.yaml", ["POST", "/search/indexes/a/query"], 0,
+        [
+          "X-Application-Id: ••••", "X-Api-Key: ••••", "X-Organization: ••••", "search.application", "and file",
+        ]),
+      Case("package-index.yaml", ["GET", "http://packages.localhost:7070/simple/x"], 0, ["Authorization: Basic ••••"]),
+      Case("package-index.yaml", ["GET", "http://localhost:7070/simple/x"], 1, ["Refused: 404 no-service."]),
+      Case(
+        "public-subpaths.yaml", ["GET", "/api/status", "-H", "Authorization: x"], 0,
+        [
+          "credential  none; what the program sends is removed", "removed     Authorization", "added       nothing",
+          "\"public\"",
+        ]),
+      Case(
+        "public-subpaths.yaml", ["POST", "/api/tokens/new"], 1,
+        [
+          "Refused: 403 denied.", "add above line 13", "\"mints secrets\"",
+        ]),
+      Case("unix-socket.yaml", ["GET", "/api/x"], 0, ["listener    main, at unix:/run/bearerd/bearerd.sock"]),
+      Case("unix-socket.yaml", ["GET", "/api/x", "-H", "Host: whatever.example"], 0, ["It would go out"]),
+      Case("unix-socket.yaml", ["TRACE", "/api/x"], 1, ["Refused: 405 method-not-supported."]),
+      Case(
+        "couchdb.yaml", ["GET", "http://localhost:5984/_config/x"], 1,
+        [
+          "listener    services/couchdb, at localhost:5984", "Refused: 403 denied.",
+        ]),
+      Case("github.yaml", ["GET", "http://localhost:7071/github/user"], 1, []),
+      Case("github.yaml", ["GET", "/github/a/../user"], 1, ["Refused: 400 dot-segment."]),
+      Case("github.yaml", ["G(T", "/github/user"], 1, ["Refused: 400 malformed-request.", "badMethod"]),
+      Case(
+        "github.yaml", ["GET", "/github/user", "-H", "Origin: https://evil.test"], 1,
+        [
+          "Refused: 403 origin-not-allowed."
+        ]),
+      Case(
+        "github.yaml", ["GET", "/github/user", "-H", "Host: evil.test:7070"], 1, ["Refused: 421 host-not-allowed."]),
+      Case(
+        "github.yaml", ["GET", "/github/user", "--user", "4242"], 1,
+        [
+          "caller      unknown (uid 4242)", "Refused: 403 caller-not-allowed.", "allow_users: [4242]",
+        ]),
+      Case(
+        "two-accounts.yaml", ["GET", "/personal/user", "--user", "65533"], 1,
+        [
+          "Refused: 403 caller-not-allowed.", "add to services.personal:",
+        ]),
+      Case("two-accounts.yaml", ["GET", "/robot/user"], 1, ["match: \"/user\", methods: [GET]"]),
+      Case("github.yaml", ["GET", "/github/user", "--listener", "other"], 2, []),
+      Case("github.yaml", ["GET", "/github/user", "--user", "nobody-has-this-name"], 2, []),
+    ])
+  func examples(row: Case) throws {
+    let scratch = try Scratch()
+    let file = try example(row.example, in: scratch)
+    if row.example == "couchdb.yaml" { try makeAuthority(in: scratch) }
+    let run = try Run(program: Run.binary, ["explain"] + row.request + ["--config", file])
+    #expect(run.status == row.status, "\(run.output)\(run.errors)")
+    for part in row.parts { #expect(run.output.contains(part), "\(part) in\n\(run.output)") }
+    #expect(run.errors.isEmpty == !row.parts.isEmpty)
+  }
+
+  @Test("a credential that is not for the caller does not go out, even if the service is")
+  func callerOfCredential() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+      .replacingOccurrences(
+        of: "bearer: { file: github.token }", with: "bearer: { file: github.token }, allow_users: [4242]")
+    try scratch.write("github.yaml", text, mode: 0o644)
+    let run = try Run("explain", "GET", "/github/user", "-c", file)
+    #expect(run.status == 1)
+    #expect(run.output.contains("Refused: 403 caller-not-allowed."))
+    let cleared = try Run("explain", "GET", "/github/user", "-c", file, "-u", "4242")
+    #expect(cleared.status == 1, "the listener does not admit that user")
+  }
+
+  @Test("pins and their mode are shown")
+  func pins() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    let pins = [
+      "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE=", "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAI=",
+    ]
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+      .replacingOccurrences(
+        of: "    credential: github\n", with: "    credential: github\n    pins: [\(pins.joined(separator: ", "))]\n")
+    try scratch.write("github.yaml", text, mode: 0o644)
+    let run = try Run("explain", "GET", "/github/user", "-c", file)
+    #expect(
+      run.output.contains("  pins        \(pins[0])\n              \(pins[1])\n              enforced"), "\(run.output)"
+    )
+  }
+
+  @Test("a configuration with errors is 2, and they are said")
+  func brokenConfiguration() throws {
+    let scratch = try Scratch()
+    let file = try scratch.write("bearerd.yaml", "bogus: 1\n", mode: 0o644)
+    let run = try Run("explain", "GET", "/a", "-c", file)
+    #expect(run.status == 2)
+    #expect(run.errors.contains("unknown key \"bogus\""))
+    #expect(run.output == "")
+  }
+}

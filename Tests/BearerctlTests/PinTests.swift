@@ -1,0 +1,146 @@
+import DemoUpstream
+import Foundation
+import Testing
+
+/// A certificate authority's file that a configuration may name.
+func makeAuthority(in scratch: Scratch) throws {
+  try scratch.write("ca.pem", authority().pem, mode: 0o644)
+}
+
+private func authority() throws -> Certificate {
+  var options = Certificate.Options()
+  options.commonName = "test CA"
+  options.isCA = true
+  return try Certificate(options)
+}
+
+@Suite struct PinTests {
+  let scratch: Scratch
+  let ca: Certificate
+  let leaf: Certificate
+
+  init() throws {
+    scratch = try Scratch()
+    ca = try authority()
+    var options = Certificate.Options()
+    options.commonName = "upstream"
+    options.dnsNames = ["localhost"]
+    options.notAfter = 86_400 * 30 + 60
+    leaf = try Certificate(options, issuer: ca)
+    try scratch.write("ca.pem", ca.pem)
+  }
+
+  private func server(_ chain: [Certificate]) throws -> UpstreamServer {
+    try UpstreamServer(chain: chain, handler: UpstreamServer.recordingHTTP(response: ""))
+  }
+
+  @Test("of a host: every certificate of the verified chain, a line to copy, and not a byte sent")
+  func host() throws {
+    let server = try server([leaf])
+    defer { server.stop() }
+    let run = try Run("pin", "localhost:\(server.port)", "--ca-file", "\(scratch.path)/ca.pem")
+    #expect(run.status == 0, "\(run.errors)")
+    let day = String(ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: 86_400 * 30)).prefix(10))
+    let start = """
+      localhost:\(server.port): chain and name verified, by the authorities in \(scratch.path)/ca.pem
+
+      1  leaf          CN=upstream
+          key          EC prime256v1
+          expires      \(day), in 30 days
+          pin          \(leaf.pin)
+
+      2  root          CN=test CA
+          key          EC prime256v1
+
+      """
+    #expect(run.output.hasPrefix(start), "\(run.output)")
+    #expect(run.output.contains("\n    pins: [\(leaf.pin), \(ca.pin)]\n"))
+    #expect(server.finish().allSatisfy { $0.bytes.isEmpty })
+  }
+
+  @Test("a URL names its host")
+  func url() throws {
+    let server = try server([leaf])
+    defer { server.stop() }
+    let run = try Run("pin", "https://localhost:\(server.port)/some/path/", "--ca-file", "\(scratch.path)/ca.pem")
+    #expect(run.status == 0, "\(run.errors)")
+  }
+
+  @Test(
+    "what cannot be verified gets no pin: unknown authority, other name, expired, not TLS",
+    arguments: [
+      ("authority", "unable to get local issuer certificate"), ("name", "localhost"), ("expired", "expired"),
+      ("plain", "does this port speak TLS?"),
+    ])
+  func refused(kind: String, reason: String) throws {
+    var options = Certificate.Options()
+    options.dnsNames = [kind == "name" ? "other.test" : "localhost"]
+    if kind == "expired" { options.notAfter = -60 }
+    let issuer = try kind == "authority" ? authority() : ca
+    var serverOptions = UpstreamServer.Options()
+    serverOptions.isPlain = kind == "plain"
+    let server = try UpstreamServer(chain: [Certificate(options, issuer: issuer)], options: serverOptions) {
+      connection in
+      _ = try? connection.read()
+      try? connection.write(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+    }
+    defer { server.stop() }
+    let run = try Run("pin", "localhost:\(server.port)", "--ca-file", "\(scratch.path)/ca.pem")
+    #expect(run.status == 1)
+    #expect(run.output == "")
+    #expect(run.errors.contains(reason), "\(run.errors)")
+    #expect(!run.errors.contains("sha256/"))
+  }
+
+  @Test("nobody there: 69")
+  func nobody() throws {
+    let server = try server([leaf])
+    server.stop()
+    let run = try Run("pin", "localhost:\(server.port)")
+    #expect(run.status == 69)
+    #expect(run.errors.contains("Connection refused"))
+  }
+
+  @Test("of a file in PEM and DER: what the openssl pipeline says", arguments: ["cert.pem", "cert.der"])
+  func file(name: String) throws {
+    let pem = try scratch.write("cert.pem", leaf.pem)
+    let shell = { (script: String) throws -> String in
+      let run = try Run(program: "/bin/sh", ["-c", script])
+      try #require(run.status == 0, "\(run.errors)")
+      return run.output
+    }
+    _ = try shell("openssl x509 -in \(pem) -outform DER -out \(scratch.path)/cert.der")
+    let expected = try shell(
+      "openssl x509 -in \(pem) -pubkey -noout | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64"
+    )
+    let run = try Run("pin", "\(scratch.path)/\(name)")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.output.contains("1 certificate, not verified"))
+    #expect(run.output.contains("pin          sha256/\(expected)"))
+  }
+
+  @Test("of a file with a chain: all of them, and leaf and issuer as the line to copy")
+  func chainFile() throws {
+    let file = try scratch.write("chain.pem", leaf.pem + ca.pem)
+    let run = try Run("pin", file)
+    #expect(run.status == 0)
+    #expect(run.output.contains("2 certificates, not verified"))
+    #expect(run.output.contains("    pins: [\(leaf.pin), \(ca.pin)]\n"))
+  }
+
+  @Test("a file that is no certificate: 1; one that is not there: 66")
+  func noCertificate() throws {
+    let file = try scratch.write("key.pem", leaf.keyPEM)
+    let run = try Run("pin", file)
+    #expect(run.status == 1)
+    #expect(run.errors.contains("private key"))
+    #expect(run.output == "")
+    #expect(try Run("pin", "\(scratch.path)/none.pem").status == 66)
+  }
+
+  @Test("--ca-file without certificates: 2")
+  func badAuthorities() throws {
+    let file = try scratch.write("empty.pem", "")
+    #expect(try Run("pin", "localhost:1", "--ca-file", file).status == 2)
+  }
+}

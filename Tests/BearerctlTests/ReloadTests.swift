@@ -1,0 +1,132 @@
+import Foundation
+import Testing
+
+@Suite struct ReloadTests {
+  @Test("without a daemon: 69, and the path that was tried")
+  func nobodyAnswers() throws {
+    let scratch = try Scratch()
+    let run = try Run("reload", "--control", "\(scratch.path)/control.sock")
+    #expect(run.status == 69)
+    #expect(run.errors.contains("no daemon answers at \(scratch.path)/control.sock: No such file or directory"))
+    #expect(run.output == "")
+  }
+
+  @Test("the path is that of the configuration's control: line")
+  func pathOfConfiguration() throws {
+    let scratch = try Scratch()
+    let file = try scratch.write("bearerd.yaml", configuration("control: here.sock"), mode: 0o644)
+    let run = try Run("reload", "--config", file)
+    #expect(run.status == 69)
+    #expect(run.errors.contains("no daemon answers at \(scratch.path)/here.sock:"), "\(run.errors)")
+  }
+
+  @Test("what answers but is not bearerd is not believed")
+  func stranger() throws {
+    let scratch = try Scratch()
+    let path = "\(scratch.path)/c.sock"
+    let server = try LineServer(path: path, answer: "HTTP/1.1 400 Bad Request\r\n\r\n")
+    let run = try Run("reload", "--control", path)
+    #expect(run.status == 69)
+    #expect(run.errors.contains("is not bearerd"))
+    #expect(server.received == "reload\n")
+  }
+
+  @Test("the daemon's reason is printed without what would drive a terminal")
+  func harmless() throws {
+    let scratch = try Scratch()
+    let path = "\(scratch.path)/c.sock"
+    let server = try LineServer(path: path, answer: "error\nline one\nline \u{1B}[31mtwo\n")
+    let run = try Run("reload", "--control", path)
+    #expect(run.status == 1)
+    #expect(run.errors == "bearerctl: the old configuration stays in use:\nline one\nline ?[31mtwo\n")
+    #expect(server.received == "reload\n")
+  }
+
+  @Test("a running daemon: 0 with the generation, 1 with the reason when the old configuration stays")
+  func running() throws {
+    let scratch = try Scratch()
+    let file = try scratch.write("bearerd.yaml", configuration("control: control.sock"), mode: 0o644)
+    let daemon = Process()
+    daemon.executableURL = URL(fileURLWithPath: Run.directory + "/bearerd")
+    daemon.arguments = ["--config", file]
+    let log = Pipe.private
+    daemon.standardError = log.fileHandleForWriting
+    let ended = DispatchSemaphore(value: 0)
+    daemon.terminationHandler = { _ in ended.signal() }
+    try daemon.run()
+    try log.fileHandleForWriting.close()
+    defer {
+      // Foundation starts it with signals blocked; it must hear of this one all the same.
+      daemon.terminate()
+      let hasEnded = ended.wait(timeout: .now() + 20) == .success
+      #expect(hasEnded, "SIGTERM did not end bearerd")
+      if !hasEnded { kill(daemon.processIdentifier, SIGKILL) }
+    }
+    var text = ""
+    while !text.contains("event=ready") {
+      let data = log.fileHandleForReading.availableData
+      try #require(!data.isEmpty, "bearerd did not start: \(text)")
+      text += String(decoding: data, as: UTF8.self)
+    }
+
+    let good = try Run("reload", "--config", file)
+    #expect(good.status == 0)
+    #expect(good.output == "reloaded: generation 2 is in use\n")
+
+    try scratch.write("bearerd.yaml", configuration("bogus: 1"), mode: 0o644)
+    let bad = try Run("reload", "--control", "\(scratch.path)/control.sock")
+    #expect(bad.status == 1)
+    #expect(bad.errors.contains("the old configuration stays in use"))
+    #expect(bad.errors.contains("unknown key \"bogus\""), "\(bad.errors)")
+    #expect(bad.output == "")
+  }
+
+  private func configuration(_ line: String) -> String {
+    """
+    listeners:
+      main: { address: localhost:0, allow_users: [\(getuid())] }
+    services:
+      a: { upstream: https://a.example/, credential: none }
+    \(line)
+
+    """
+  }
+}
+
+/// A unix socket that reads a line and answers one text to one client.
+private final class LineServer: @unchecked Sendable {
+  private let descriptor: Int32
+  private let done = DispatchSemaphore(value: 0)
+  private var text = ""
+
+  init(path: String, answer: String) throws {
+    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let status = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(status == 0 && listen(descriptor, 1) == 0)
+    DispatchQueue.global().async { [self] in
+      let client = accept(descriptor, nil, nil)
+      var bytes = [UInt8](repeating: 0, count: 1024)
+      let count = read(client, &bytes, bytes.count)
+      text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+      _ = Array(answer.utf8).withUnsafeBytes { write(client, $0.baseAddress, $0.count) }
+      close(client)
+      done.signal()
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// What the client sent.
+  var received: String {
+    _ = done.wait(timeout: .now() + 10)
+    done.signal()
+    return text
+  }
+}

@@ -1,0 +1,145 @@
+import Credentials
+import DemoUpstream
+import Policy
+import TLS
+import Testing
+
+/// The door opens if and only if everything holds; in each refusal one thing does not, and the server gets nothing.
+@Suite struct DoorTests {
+  let scratch: Scratch
+  let scheme: AuthScheme
+  private let head = Array("POST /x HTTP/1.1\r\nHost: upstream.test\r\n".utf8)
+
+  init() throws {
+    scratch = try Scratch()
+    scheme = .bearer(.file(try scratch.write("token", "CANARY")))
+  }
+
+  @Test func `Head, fields, closing and body go out in one record`() throws {
+    let keyring = try keyring(scheme, grant: grant(callers: [1000]))
+    let upstream = try Upstream()
+    do {
+      var session = try upstream.session()
+      for _ in 0..<2 { try keyring.authorize(grant: 0, head: head, body: Array("a=b".utf8), over: &session) }
+      #expect(session.records == 2)
+    }
+    let one = "POST /x HTTP/1.1\r\nHost: upstream.test\r\nAuthorization: Bearer CANARY\r\n\r\na=b"
+    #expect(upstream.finish() == [one + one])
+  }
+
+  @Test func `What does not fit goes out in several records, byte for byte`() throws {
+    let token = String(repeating: "t", count: 40_000)
+    let keyring = try keyring(.bearer(.file(scratch.write("long", token))))
+    let body = (0..<50_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
+    for padding in [0, 15_000, 16_300, 16_384, 16_385, 60_000] {
+      let head = self.head + Array("X: \(String(repeating: "p", count: padding))\r\n".utf8)
+      let upstream = try Upstream()
+      do {
+        var session = try upstream.session()
+        try keyring.authorize(grant: 0, head: head, body: body, over: &session)
+      }
+      let expected = head + Array("Authorization: Bearer \(token)\r\n\r\n".utf8) + body
+      #expect(upstream.finish().map { $0 == String(decoding: expected, as: UTF8.self) } == [true])
+    }
+  }
+
+  struct Refusal: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let reason: Denied.Reason
+    var index = 0
+    var grantedOrigins = ["https://upstream.test"]
+    var callers: Set<UInt32>?
+    var sessionOrigin = "https://upstream.test"
+    var sessionGrant: String? = "api"
+    var head = "GET / HTTP/1.1\r\nHost: upstream.test\r\n"
+  }
+
+  static let refusals: [Refusal] = [
+    Refusal(testDescription: "another host", reason: .originNotGranted, sessionOrigin: "https://other.test"),
+    Refusal(testDescription: "another port", reason: .originNotGranted, sessionOrigin: "https://upstream.test:8443"),
+    Refusal(
+      testDescription: "a grant for another port", reason: .originNotGranted,
+      grantedOrigins: ["https://upstream.test:8443"]),
+    Refusal(
+      testDescription: "a grant for http", reason: .originNotGranted, grantedOrigins: ["http://upstream.test:443"]),
+    Refusal(testDescription: "a grant for nothing", reason: .originNotGranted, grantedOrigins: []),
+    Refusal(testDescription: "a session of another credential", reason: .wrongSession, sessionGrant: "other"),
+    Refusal(testDescription: "a session without credential", reason: .wrongSession, sessionGrant: nil),
+    Refusal(testDescription: "another caller", reason: .callerNotGranted, callers: [1001, 0]),
+    Refusal(testDescription: "no caller at all", reason: .callerNotGranted, callers: []),
+    Refusal(testDescription: "an index too high", reason: .unknownGrant, index: 1),
+    Refusal(testDescription: "a negative index", reason: .unknownGrant, index: -1),
+    Refusal(testDescription: "a closed head", reason: badHead, head: "GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Refusal(testDescription: "a head without its line's end", reason: badHead, head: "GET / HTTP/1.1\r\nHost: a"),
+    Refusal(testDescription: "a bare LF at the end", reason: badHead, head: "GET / HTTP/1.1\r\nHost: a\n"),
+    Refusal(testDescription: "an empty head", reason: badHead, head: ""),
+    Refusal(testDescription: "only a line's end", reason: badHead, head: "\r\n"),
+  ]
+
+  static let badHead = Denied.Reason.sessionFailed(
+    TLSError(kind: .internalError, detail: "the staged head does not end before its closing CRLF"))
+
+  @Test(arguments: refusals) func `A refusal sends nothing`(row: Refusal) throws {
+    let keyring = try keyring(scheme, grant: grant(origins: row.grantedOrigins, callers: row.callers))
+    let upstream = try Upstream()
+    do {
+      var session = try upstream.session(origin: row.sessionOrigin, grant: row.sessionGrant)
+      let denied = #expect(throws: Denied.self) {
+        try keyring.authorize(grant: row.index, head: Array(row.head.utf8), over: &session)
+      }
+      #expect(denied?.reason == row.reason)
+      #expect(denied?.detail.contains("CANARY") == false)
+      #expect(session.records == 0)
+    }
+    #expect(upstream.finish() == [""])
+  }
+
+  @Test func `Each grant has its own fields`() throws {
+    let other = try scratch.write("other", "OTHER")
+    let keyring = try Keyring(
+      entries: [
+        Keyring.Entry(grant: try grant("api"), scheme: scheme),
+        Keyring.Entry(grant: try grant("other"), scheme: .bearer(.file(other))),
+      ], requireLockedMemory: false)
+    #expect(keyring.grantCount == 2)
+    let upstream = try Upstream()
+    do {
+      var session = try upstream.session(grant: "other")
+      #expect(throws: Denied.self) { try keyring.authorize(grant: 0, head: head, over: &session) }
+      try keyring.authorize(grant: 1, head: head, over: &session)
+    }
+    let received = upstream.finish()[0]
+    #expect(received.contains("Bearer OTHER"))
+    #expect(!received.contains("CANARY"))
+  }
+
+  @Test func `The session's pins have to be what its service demands`() throws {
+    let keyring = try keyring(scheme)
+    let upstream = try Upstream()
+    do {
+      var matched = try upstream.session(pins: .matching)
+      #expect(matched.verified.proof.pins == .matched)
+      try keyring.authorize(grant: 0, head: head, over: &matched)
+      // The service says `report`: its owner wants requests to go on
+      var reported = try upstream.session(pins: .reported)
+      #expect(reported.verified.proof.pins == .reported)
+      try keyring.authorize(grant: 0, head: head, over: &reported)
+    }
+    #expect(upstream.finish().allSatisfy { $0.contains("CANARY") })
+  }
+
+  @Test func `A session that was closed is of no use, and says so`() throws {
+    let keyring = try keyring(scheme)
+    let upstream = try Upstream()
+    do {
+      var session = try upstream.session()
+      session.verified.close()
+      let denied = #expect(throws: Denied.self) { try keyring.authorize(grant: 0, head: head, over: &session) }
+      guard case .sessionFailed = denied?.reason else {
+        Issue.record("\(String(describing: denied))")
+        return
+      }
+    }
+    #expect(upstream.finish() == [""])
+  }
+}

@@ -1,0 +1,123 @@
+import Credentials
+import DemoUpstream
+import Glibc
+import Policy
+import TLS
+import Testing
+
+/// Where a secret's bytes are in the memory of the process (T50).
+@Suite struct MemoryTests {
+  @Test(.enabled(if: !isSanitized)) func `A secret is in its page and nowhere else, and nowhere at the end`() async {
+    await #expect(processExitsWith: .success) {
+      let scratch = try Scratch()
+      let path = "\(scratch.path)/token"
+      // `PNANEL-…` of the shell, so that these bytes are never ours in clear
+      #expect(run("umask 077; echo PNANEL-\(encodedTail) | tr A-Za-z N-ZA-Mn-za-m > \(path)").isSuccess)
+      var keyring: Keyring? = try Keyring(
+        entries: [Keyring.Entry(grant: try grant(), scheme: .bearer(.file(path)))], requireLockedMemory: false)
+      try #require(keyring?.status(ofGrant: 0).problem == nil)
+      // The search finds what is there: otherwise it would prove nothing
+      #expect(occurrences() == 1)
+
+      let upstream = try OtherProcess(scratch)
+      var session: Session? = try upstream.session()
+      for _ in 0..<100 {
+        let head = Array("GET / HTTP/1.1\r\nHost: upstream.test\r\n".utf8)
+        try keyring?.authorize(grant: 0, head: head.span, body: [UInt8]().span, caller: me, over: &session!.verified)
+      }
+      #expect(occurrences() == 1)
+      session = nil
+      #expect(run("umask 077; echo PNANEL-x\(encodedTail) | tr A-Za-z N-ZA-Mn-za-m > \(path)").isSuccess)
+      #expect(keyring?.reload(directories: [scratch.path]) == [0])
+      #expect(occurrences() == 0)
+      keyring = nil
+      #expect(occurrences(of: "PNANEL-x\(encodedTail)") == 0)
+    }
+  }
+}
+
+/// A sanitizer's own memory is not to be read.
+private let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+
+private let encodedTail = "sbyybj-gur-juvgr-enoovg"
+
+/// Openssl's own server: what it decrypts is not in our memory.
+private struct OtherProcess {
+  let context: ClientContext
+  let port: UInt16
+  private let pipe: UnsafeMutablePointer<FILE>
+
+  init(_ scratch: Scratch) throws {
+    var options = Certificate.Options()
+    options.dnsNames = ["upstream.test"]
+    let leaf = try Certificate(options)
+    let file = try scratch.write("server.pem", leaf.pem + leaf.keyPEM)
+    pipe = try #require(
+      popen("timeout 30 openssl s_server -accept 127.0.0.1:0 -cert '\(file)' -naccept 1 -rev 2>&1", "r"))
+    port = try Self.port(announcedIn: pipe)
+    let store = try TrustStore(pem: Array(leaf.pem.utf8), name: "test")
+    let identity = SessionIdentity(
+      origin: try origin("https://upstream.test"), trust: TrustPolicy(), trustFingerprint: store.fingerprint,
+      grant: "api", generation: 1)
+    context = try ClientContext(identity: identity, store: store)
+  }
+
+  func session() throws -> Session { try Session(context, port: port) }
+
+  /// `ACCEPT 127.0.0.1:37525`
+  private static func port(announcedIn pipe: UnsafeMutablePointer<FILE>) throws -> UInt16 {
+    var line = [CChar](repeating: 0, count: 256)
+    while fgets(&line, 256, pipe) != nil {
+      let text = String(decoding: line.prefix { $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      guard text.hasPrefix("ACCEPT"), let port = text.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+        continue
+      }
+      return port
+    }
+    throw ServerFailed()
+  }
+
+  struct ServerFailed: Error {}
+}
+
+/// How often the decoded text stands in our writable memory. Read in place: a copy would be found, too.
+private func occurrences(of encoded: String = "PNANEL-\(encodedTail)") -> Int {
+  let needle = Array(encoded.utf8)
+  var count = 0
+  for region in writableRegions() {
+    var position = region.start
+    let end = region.start + region.count - needle.count
+    while position < end, let found = memchr(position, Int32(rot13(needle[0])), end - UnsafeRawPointer(position)) {
+      let candidate = UnsafeRawPointer(found)
+      if needle.indices.allSatisfy({ candidate.load(fromByteOffset: $0, as: UInt8.self) == rot13(needle[$0]) }) {
+        count += 1
+      }
+      position = candidate + 1
+    }
+  }
+  return count
+}
+
+private func rot13(_ byte: UInt8) -> UInt8 {
+  switch byte {
+  case UInt8(ascii: "A")...UInt8(ascii: "M"), UInt8(ascii: "a")...UInt8(ascii: "m"): byte + 13
+  case UInt8(ascii: "N")...UInt8(ascii: "Z"), UInt8(ascii: "n")...UInt8(ascii: "z"): byte - 13
+  default: byte
+  }
+}
+
+private func writableRegions() -> [(start: UnsafeRawPointer, count: Int)] {
+  guard let maps = fopen("/proc/self/maps", "r") else { return [] }
+  defer { fclose(maps) }
+  var regions: [(start: UnsafeRawPointer, count: Int)] = []
+  var line = [CChar](repeating: 0, count: 4096)
+  while fgets(&line, 4096, maps) != nil {
+    let text = String(decoding: line.prefix { $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let columns = text.split(separator: " ")
+    guard columns.count > 1, columns[1].hasPrefix("rw") else { continue }
+    let bounds = columns[0].split(separator: "-").compactMap { UInt(String($0), radix: 16) }
+    guard bounds.count == 2, let start = UnsafeRawPointer(bitPattern: bounds[0]) else { continue }
+    regions.append((start, Int(bounds[1] - bounds[0])))
+  }
+  return regions
+}

@@ -1,0 +1,142 @@
+import Credentials
+import Glibc
+import Testing
+
+/// Secrets change while we run (T44).
+@Suite struct RotationTests {
+  let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  private func token(_ keyring: Keyring) throws -> String? {
+    guard let line = try? sent(keyring).split(separator: "\r\n").last else { return nil }
+    return String(line.dropFirst("Authorization: Bearer ".count))
+  }
+
+  @Test func `A rewritten file counts up, the same bytes do not`() throws {
+    let path = try scratch.write("token", "one")
+    let keyring = try keyring(.bearer(.file(path)))
+    #expect(keyring.directories == [scratch.path])
+    #expect(keyring.reload(directories: [scratch.path]) == [])
+    try scratch.write("token", "two\n")
+    #expect(keyring.reload(directories: ["/elsewhere"]) == [])
+    #expect(try token(keyring) == "one")
+    #expect(keyring.reload(directories: [scratch.path]) == [0])
+    #expect(keyring.status(ofGrant: 0) == Keyring.Status(generation: 2, problem: nil))
+    #expect(try token(keyring) == "two")
+    try scratch.write("token", "two")
+    #expect(keyring.reload(directories: [scratch.path]) == [])
+    #expect(keyring.status(ofGrant: 0).generation == 2)
+  }
+
+  @Test(arguments: ["", "\n", "half\nwritten", "a b", "\u{FEFF}x"]) func `An unusable value leaves the last good one`(
+    content: String
+  ) throws {
+    let path = try scratch.write("token", "good")
+    let keyring = try keyring(.bearer(.file(path)))
+    try scratch.write("token", content)
+    #expect(keyring.reload(directories: [scratch.path]) == [])
+    let status = keyring.status(ofGrant: 0)
+    #expect(status.generation == 1)
+    #expect(status.problem?.contains("the value read before is still in use") == true)
+    #expect(try token(keyring) == "good")
+    try scratch.write("token", "better")
+    #expect(keyring.reload(directories: [scratch.path]) == [0])
+    #expect(keyring.status(ofGrant: 0) == Keyring.Status(generation: 2, problem: nil))
+    #expect(try token(keyring) == "better")
+  }
+
+  @Test func `A mode that opens the file to others leaves the last good value too`() throws {
+    let path = try scratch.write("token", "good")
+    let keyring = try keyring(.bearer(.file(path)))
+    try scratch.write("token", "evil", mode: 0o666)
+    #expect(keyring.reload(directories: [scratch.path]) == [])
+    #expect(keyring.status(ofGrant: 0).problem?.contains("chmod") == true)
+    #expect(try token(keyring) == "good")
+  }
+
+  @Test func `A deleted file takes its value along, and a new one brings it back`() throws {
+    let path = try scratch.write("token", "one")
+    let keyring = try keyring(.bearer(.file(path)))
+    unlink(path)
+    #expect(keyring.reload(directories: [scratch.path]) == [0])
+    #expect(keyring.status(ofGrant: 0).problem?.contains("does not exist") == true)
+    #expect(keyring.reload(directories: [scratch.path]) == [])
+    #expect(try token(keyring) == nil)
+    try scratch.write("token", "one")
+    #expect(keyring.reload(directories: [scratch.path]) == [0])
+    #expect(keyring.status(ofGrant: 0) == Keyring.Status(generation: 2, problem: nil))
+    #expect(try token(keyring) == "one")
+  }
+
+  @Test func `A Kubernetes swap of ..data is followed`() throws {
+    // token -> ..data/token, ..data -> ..1
+    for (version, token) in [("..1", "one"), ("..2", "two"), ("..3", "three")] {
+      try #require(mkdir("\(scratch.path)/\(version)", 0o700) == 0)
+      try scratch.write("\(version)/token", token)
+    }
+    try #require(symlink("..1", "\(scratch.path)/..data") == 0)
+    try #require(symlink("..data/token", "\(scratch.path)/token") == 0)
+    let keyring = try keyring(.bearer(.file("\(scratch.path)/token")))
+    #expect(keyring.directories == [scratch.path, "\(scratch.path)/..1"])
+    #expect(try token(keyring) == "one")
+    for (version, value) in [("..2", "two"), ("..3", "three")] {
+      try #require(symlink(version, "\(scratch.path)/..data_tmp") == 0)
+      try #require(rename("\(scratch.path)/..data_tmp", "\(scratch.path)/..data") == 0)
+      #expect(keyring.reload(directories: [scratch.path]) == [0])
+      #expect(try token(keyring) == value)
+      #expect(keyring.directories == [scratch.path, "\(scratch.path)/\(version)"])
+    }
+  }
+
+  @Test func `Every link on the way is watched where it stands`() throws {
+    for name in ["a", "b", "b/v1", "c"] { try #require(mkdir("\(scratch.path)/\(name)", 0o700) == 0) }
+    try scratch.write("b/v1/token", "t0k")
+    try #require(symlink("v1", "\(scratch.path)/b/current") == 0)
+    try #require(symlink("../b", "\(scratch.path)/c/up") == 0)
+    try #require(symlink("\(scratch.path)/c/./up/../b/current/token", "\(scratch.path)/a/token") == 0)
+    let keyring = try keyring(.bearer(.file("\(scratch.path)/a/token")))
+    #expect(keyring.status(ofGrant: 0).problem == nil)
+    #expect(keyring.directories == ["a", "b", "b/v1", "c"].map { "\(scratch.path)/\($0)" })
+  }
+
+  @Test func `Links in a circle end`() throws {
+    try #require(symlink("loop", "\(scratch.path)/loop") == 0)
+    let keyring = try keyring(.bearer(.file("\(scratch.path)/loop")))
+    #expect(keyring.status(ofGrant: 0).problem != nil)
+    #expect(keyring.directories == [scratch.path])
+  }
+
+  @Test func `Only the grants that changed are named`() throws {
+    let one = try scratch.write("one", "1")
+    let two = try scratch.write("two", "2")
+    let keyring = try Keyring(
+      entries: [
+        Keyring.Entry(grant: try grant("one"), scheme: .bearer(.file(one))),
+        Keyring.Entry(grant: try grant("two"), scheme: .bearer(.file(two))),
+        Keyring.Entry(grant: try grant("both"), scheme: .basic(user: .secret(.file(one)), password: .file(two))),
+      ], requireLockedMemory: false)
+    try scratch.write("two", "2b")
+    #expect(keyring.reload(directories: [scratch.path]) == [1, 2])
+    #expect((0..<4).map { keyring.status(ofGrant: $0).generation } == [1, 2, 2, 0])
+  }
+
+  @Test func `Thousands of rotations need no more memory`() throws {
+    let path = try scratch.write("token", "start")
+    let keyring = try keyring(.bearer(.file(path)))
+    for round in 0..<2000 {
+      try scratch.write("token", String(repeating: "x", count: 1 + round * 37 % 9000))
+      _ = keyring.reload(directories: [scratch.path])
+    }
+    #expect(keyring.isLocked || lockLimit() < 10_000_000)
+    #expect(try token(keyring)?.count == 1 + 1999 * 37 % 9000)
+  }
+
+  private func lockLimit() -> UInt64 {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(8), &limit)  // RLIMIT_MEMLOCK
+    return UInt64(limit.rlim_cur)
+  }
+}

@@ -1,0 +1,114 @@
+import DemoUpstream
+import Testing
+
+@Suite struct BodiesPassUnchanged {
+  static let count = 48 << 20
+
+  @Test(arguments: [false, true])
+  func `a large answer comes down byte for byte in constant memory`(isChunked: Bool) throws {
+    let stage = try Stage { connection in
+      while let (head, _) = connection.head() {
+        if head.contains("/warm") {
+          connection.answer("warm")
+          continue
+        }
+        connection.say(
+          "HTTP/1.1 200 OK\r\n"
+            + (isChunked ? "Transfer-Encoding: chunked\r\n\r\n" : "Content-Length: \(Self.count)\r\n\r\n"))
+        try? Pattern.write(Self.count) { try connection.write(isChunked ? Pattern.chunk($0) : $0) }
+        if isChunked { connection.say("0\r\n\r\n") }
+      }
+    }
+    try stage.start()
+    let client = try stage.raw()
+    try client.send(stage.head("GET", "/api/warm"))
+    #expect(try client.answer().body == "warm")
+    let before = stage.observed.residentPeak
+
+    try client.send(stage.head("GET"))
+    let head = try client.head()
+    var check = Pattern.Check()
+    if isChunked {
+      #expect(head.contains("Transfer-Encoding: chunked"))
+      try client.chunks { check.take($0) }
+    } else {
+      #expect(head.contains("Content-Length: \(Self.count)"))
+      while check.count < Self.count { check.take(try client.read(maximum: min(262_144, Self.count - check.count))) }
+    }
+    #expect(check.isRight)
+    #expect(check.count == Self.count)
+    #expect(stage.observed.hasGrown(since: before, byLessThan: 6_000))
+    #expect(stage.daemon!.waitForLog("down=\(Self.count)"))
+  }
+
+  @Test(arguments: [false, true])
+  func `a large request goes up byte for byte in constant memory`(isChunked: Bool) throws {
+    let stage = try Stage { connection in
+      while let (head, first) = connection.head() {
+        if head.contains("/warm") {
+          connection.answer("warm")
+          continue
+        }
+        var check = Pattern.Check()
+        var rest = first
+        func more() -> Bool {
+          rest = (try? connection.read(maximum: 262_144)) ?? []
+          return !rest.isEmpty
+        }
+        if head.contains("Content-Length: \(Self.count)\r\n") {
+          check.take(rest)
+          while check.count < Self.count, more() { check.take(rest) }
+        } else if head.contains("Transfer-Encoding: chunked\r\n") {
+          var chunks = Dechunker()
+          while !chunks.take(rest, into: { check.take($0) }), more() {}
+        }
+        connection.answer("\(check.count) \(check.isRight)")
+      }
+    }
+    try stage.start()
+    let client = try stage.raw()
+    try client.send(stage.head("GET", "/api/warm"))
+    #expect(try client.answer().body == "warm")
+    let before = stage.observed.residentPeak
+
+    let framing = isChunked ? "Transfer-Encoding: chunked\r\n" : "Content-Length: \(Self.count)\r\n"
+    try client.send(stage.head("PUT", fields: framing))
+    try Pattern.write(Self.count) { try client.send(isChunked ? Pattern.chunk($0) : $0) }
+    if isChunked { try client.send("0\r\n\r\n") }
+    #expect(try client.answer().body == "\(Self.count) true")
+    #expect(stage.observed.hasGrown(since: before, byLessThan: 6_000))
+    #expect(stage.daemon!.waitForLog("up=\(Self.count)"))
+  }
+}
+
+/// Takes chunk framing off, wherever the pieces are cut.
+struct Dechunker {
+  private var line: [UInt8] = []
+  private var remaining = 0
+  private var skipped = 0
+
+  /// True when the last chunk came.
+  mutating func take(_ bytes: [UInt8], into body: ([UInt8]) -> Void) -> Bool {
+    var position = 0
+    while position < bytes.count {
+      if remaining > 0 {
+        let end = min(bytes.count, position + remaining)
+        body(Array(bytes[position..<end]))
+        remaining -= end - position
+        position = end
+        if remaining == 0 { skipped = 2 }
+      } else if skipped > 0 {
+        skipped -= 1
+        position += 1
+      } else {
+        line.append(bytes[position])
+        position += 1
+        guard line.last == 10 else { continue }
+        remaining = Int(String(decoding: line.dropLast(2), as: UTF8.self), radix: 16) ?? 0
+        line = []
+        if remaining == 0 { return true }
+      }
+    }
+    return false
+  }
+}

@@ -1,0 +1,116 @@
+import DemoUpstream
+import Foundation
+import Testing
+
+@Suite struct ClientsThatLeave {
+  @Test(arguments: [false, true])
+  func `a client that has shut down its sending half gets its answer`(isUnix: Bool) throws {
+    let goes = Gate()
+    let arrived = Gate()
+    let stage = try Stage { connection in
+      while connection.head() != nil {
+        arrived.open()
+        goes.pass()
+        connection.say("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst")
+        goes.pass()
+        connection.say("later")
+      }
+    }
+    let path = stage.scratch.path + "/app.sock"
+    try stage.start(stage.configuration(listener: isUnix ? "address: unix:\(path)" : "address: localhost:0"))
+    for shutsLate in [false, true] {
+      let client = try isUnix ? RawClient(unix: path) : stage.raw()
+      let host = isUnix ? "any" : "localhost:\(try stage.daemon!.port())"
+      try client.send("GET /api/x HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+      if !shutsLate { client.shutdownSending() }
+      #expect(arrived.pass())
+      goes.open()
+      let head = try client.head()
+      #expect(head.hasPrefix("HTTP/1.1 200 "))
+      #expect(try client.exactly(5) == Array("first".utf8))
+      // After the answer's head has gone out, too.
+      if shutsLate { client.shutdownSending() }
+      goes.open()
+      #expect(try client.exactly(5) == Array("later".utf8))
+      client.setPatience(seconds: 5)
+      #expect(client.rest() == ([], .clean))
+    }
+  }
+
+  @Test func `a pipeline whose client has shut down its sending half is answered whole`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let client = try stage.raw()
+    try client.send(String(repeating: try stage.head("GET"), count: 5))
+    client.shutdownSending()
+    for _ in 0..<5 { #expect(try client.answer().body == "hello") }
+    #expect(client.rest() == ([], .clean))
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func `the upstream leg of a client that has left ends at once, with one line in the log`(
+    isUnix: Bool, resets: Bool
+  ) throws {
+    let arrived = Gate()
+    let gone = Gate()
+    let stage = try Stage { connection in
+      guard connection.head() != nil else { return }
+      arrived.open()
+      // Nobody writes: only the daemon can end this.
+      while let more = try? connection.read(), !more.isEmpty {}
+      gone.open()
+    }
+    let path = stage.scratch.path + "/app.sock"
+    try stage.start(stage.configuration(listener: isUnix ? "address: unix:\(path)" : "address: localhost:0"))
+    let client = try isUnix ? RawClient(unix: path) : stage.raw()
+    try client.send("GET /api/x HTTP/1.1\r\nHost: \(isUnix ? "any" : "localhost:\(try stage.daemon!.port())")\r\n\r\n")
+    #expect(arrived.pass())
+    if resets { client.reset() } else { client.close() }
+    #expect(gone.pass(seconds: 5))
+    #expect(stage.daemon!.waitForLog("aborted=true"))
+    #expect(stage.daemon!.stop() == 0)
+    #expect(stage.daemon!.logText.components(separatedBy: "event=request").count == 2)
+  }
+
+  @Test func `a client that leaves in the middle of an answer ends the upstream leg`() throws {
+    let gone = Gate()
+    let stage = try Stage { connection in
+      guard connection.head() != nil else { return }
+      connection.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+      while (try? connection.write(Pattern.chunk(Pattern.bytes(at: 0, count: 65_536)))) != nil {}
+      gone.open()
+    }
+    try stage.start()
+    let client = try stage.raw()
+    try client.send(stage.head("GET"))
+    _ = try client.exactly(100_000)
+    client.close()
+    #expect(gone.pass(seconds: 5))
+    #expect(stage.daemon!.waitForLog("aborted=true"))
+  }
+
+  @Test func `a storm of resets leaves nothing behind`() throws {
+    let stage = try Stage()
+    try stage.start()
+    #expect(try stage.get().status == 200)
+    let before = stage.observed.descriptors
+    let head = try stage.head("GET")
+    for number in 0..<500 {
+      let client = try stage.raw()
+      switch number % 5 {
+      case 0: break
+      case 1: try client.send(String(head.prefix(20)))
+      case 2: try client.send(head)
+      case 3: try client.send(head + head + head)
+      default: try client.send(stage.head("PUT", fields: "Content-Length: 100000\r\n") + "abc")
+      }
+      client.reset()
+    }
+    #expect(try stage.get().status == 200)
+    // Idle sessions may have become more, clients not.
+    #expect(eventually { stage.observed.descriptors <= before + 70 })
+    #expect(stage.daemon!.stop() == 0)
+    // The two that asked before and after, and keep their connections.
+    #expect(stage.daemon!.logText.contains("event=stopping connections=2"))
+  }
+}

@@ -1,0 +1,72 @@
+import DemoUpstream
+import Foundation
+import Synchronization
+
+extension UpstreamConnection {
+  /// A head, and what came behind it; nil when the peer closed. For bodies that the test reads by itself.
+  func head() -> (text: String, rest: [UInt8])? {
+    var bytes: [UInt8] = []
+    while true {
+      guard let more = try? read(), !more.isEmpty else { return nil }
+      bytes += more
+      if let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) {
+        return (String(decoding: bytes[..<end.upperBound], as: UTF8.self), Array(bytes[end.upperBound...]))
+      }
+    }
+  }
+
+  /// Until the peer closes.
+  func readToEnd() {
+    while let more = try? read(), !more.isEmpty {}
+  }
+
+  func say(_ text: String) { try? write(Array(text.utf8)) }
+
+  /// A whole answer.
+  func answer(_ body: String, status: String = "200 OK", fields: String = "") {
+    say("HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)")
+  }
+}
+
+extension UpstreamRequest {
+  var text: String { String(decoding: head, as: UTF8.self) }
+  /// Below the base.
+  var path: Substring { text.split(separator: " ")[1].dropFirst("/base".count) }
+}
+
+/// What a handler's threads count for the test's.
+final class Counter: Sendable {
+  private let value = Mutex(0)
+
+  /// Before it was added.
+  @discardableResult
+  func add(_ more: Int = 1) -> Int {
+    value.withLock { value in
+      defer { value += more }
+      return value
+    }
+  }
+
+  var count: Int { value.withLock { $0 } }
+}
+
+extension Stage {
+  func raw(_ listener: String = "main", receiveBuffer: Int32? = nil) throws -> RawClient {
+    try RawClient(port: daemon!.port(listener), receiveBuffer: receiveBuffer)
+  }
+
+  /// A request's head with the right Host.
+  func head(_ method: String, _ path: String = "/api/x", fields: String = "", version: String = "1.1") throws -> String
+  {
+    "\(method) \(path) HTTP/\(version)\r\nHost: localhost:\(try daemon!.port())\r\n\(fields)\r\n"
+  }
+
+  /// The next request of somebody else is answered as ever.
+  func isAlive() throws -> Bool {
+    let client = try raw()
+    try client.send(head("GET", "/api/alive"))
+    return try client.answer().body == "alive"
+  }
+
+  var observed: Observed { Observed(pid: daemon!.pid) }
+}

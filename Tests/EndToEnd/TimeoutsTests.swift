@@ -1,0 +1,194 @@
+import DemoUpstream
+import Foundation
+import Testing
+
+@Suite struct Timeouts {
+  /// A stage whose upstream is somewhere else: at `port` of 127.0.0.1.
+  private func stage(elsewhere port: UInt16, _ timeouts: String) throws -> Stage {
+    let stage = try Stage()
+    let text = stage.configuration(service: "timeouts: { \(timeouts) }")
+    try stage.start(text.replacingOccurrences(of: stage.origin, with: "https://127.0.0.1:\(port)"))
+    return stage
+  }
+
+  /// The answer that says so, and that it came when it should: not before, and not much later.
+  private func expect(
+    _ status: Int, _ code: String, after limit: Double, _ body: () throws -> LocalClient.Response,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    var answer: LocalClient.Response?
+    let time = try seconds { answer = try body() }
+    #expect(answer?.status == status, sourceLocation: sourceLocation)
+    #expect(answer?.text.contains("urn:bearerd:error:\(code)") == true, sourceLocation: sourceLocation)
+    #expect(time > limit * 0.9 && time < limit + 3, "\(time) s", sourceLocation: sourceLocation)
+  }
+
+  @Test func `connect: an address that does not answer`() throws {
+    let hole = try BlackHole()
+    let stage = try stage(elsewhere: hole.port, "connect: 300ms")
+    try expect(504, "connection-timeout", after: 0.3) { try stage.get() }
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `handshake: a server that accepts and says nothing`() throws {
+    var options = UpstreamServer.Options()
+    options.isPlain = true
+    let mute = try UpstreamServer(chain: [], options: options) { $0.readToEnd() }
+    defer { mute.stop() }
+    let stage = try stage(elsewhere: mute.port, "handshake: 300ms")
+    try expect(504, "handshake-timeout", after: 0.3) { try stage.get() }
+    // And ours has closed.
+    #expect(mute.wait { $0.first?.isFinished == true })
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `response_head: an upstream that does not answer, and one that never comes to the end of its head`() throws
+  {
+    let stage = try Stage { connection in
+      while let (head, _) = connection.head() {
+        guard head.contains("/drip") else { continue }
+        connection.say("HTTP/1.1 200 OK\r\n")
+        // The daemon ends this.
+        for _ in 0..<1_000 where (try? connection.write(Array("X: y\r\n".utf8))) != nil { usleep(20_000) }
+      }
+    }
+    try stage.start(stage.configuration(service: "timeouts: { response_head: 300ms }"))
+    for path in ["/api/mute", "/api/drip"] {
+      try expect(504, "upstream-timeout", after: 0.3) { try stage.get(path) }
+    }
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `response_head: each request of a connection has its own`() throws {
+    let stage = try Stage { connection in
+      while let (head, _) = connection.head() {
+        if head.contains("/slow") { usleep(250_000) }
+        connection.answer("x")
+      }
+    }
+    try stage.start(stage.configuration(service: "timeouts: { response_head: 600ms }"))
+    let client = try stage.raw()
+    try client.send((0..<4).map { _ in try! stage.head("GET", "/api/slow") }.joined())
+    for _ in 0..<4 { #expect(try client.answer().body == "x") }
+  }
+
+  @Test func `body_silence: an answer that gets stuck is cut, one that goes on is not`() throws {
+    let stage = try Stage { connection in
+      guard let (head, _) = connection.head() else { return }
+      connection.say("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
+      if head.contains("/stuck") {
+        connection.say("12345")
+        connection.readToEnd()
+      } else {
+        for _ in 0..<10 {
+          usleep(80_000)
+          connection.say("x")
+        }
+      }
+    }
+    try stage.start(stage.configuration(service: "timeouts: { body_silence: 400ms }"))
+    let stuck = try stage.raw()
+    try stuck.send(stage.head("GET", "/api/stuck"))
+    var ending = RawClient.Ending.silent
+    let time = seconds { ending = stuck.rest().ending }
+    #expect(ending == .reset)
+    #expect(time > 0.3 && time < 3)
+    #expect(stage.daemon!.waitForLog("aborted=true"))
+    #expect(try stage.get("/api/slow").text == "xxxxxxxxxx")
+  }
+
+  @Test func `body_silence: a request that gets stuck is given up`() throws {
+    let stage = try Stage { connection in
+      _ = connection.head()
+      connection.readToEnd()
+    }
+    try stage.start(stage.configuration(service: "timeouts: { body_silence: 300ms }"))
+    try expect(408, "request-timeout", after: 0.3) {
+      try stage.request("PUT /api/x HTTP/1.1\r\nHost: HOST\r\nContent-Length: 10\r\n\r\n", body: "12345")
+    }
+  }
+
+  @Test func `total: an exchange that goes on and on is cut, and the next has a time of its own`() throws {
+    let stage = try Stage { connection in
+      while let (head, _) = connection.head() {
+        if head.contains("/alive") {
+          connection.answer("alive")
+          continue
+        }
+        connection.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while (try? connection.write(Array("1\r\nx\r\n".utf8))) != nil { usleep(20_000) }
+      }
+    }
+    try stage.start(
+      stage.configuration(service: "timeouts: { total: 500ms }", more: "limits: { client_idle: 1s }"))
+    let endless = try stage.raw()
+    try endless.send(stage.head("GET"))
+    var ending = RawClient.Ending.silent
+    let time = seconds { ending = endless.rest().ending }
+    #expect(ending == .reset)
+    #expect(time > 0.4 && time < 3)
+    let client = try stage.raw()
+    for pause: UInt32 in [0, 300_000, 300_000, 300_000] {
+      usleep(pause)
+      try client.send(stage.head("GET", "/api/alive"))
+      #expect(try client.answer().body == "alive")
+    }
+    // Idle, whatever the total time of the exchanges before.
+    client.setPatience(seconds: 4)
+    #expect(client.rest() == ([], .clean))
+  }
+
+  @Test func `T54 client_head: bytes that drip in do not extend it`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: "limits: { client_head: 500ms }"))
+    for isSecond in [false, true] {
+      let client = try stage.raw()
+      if isSecond {
+        try client.send(stage.head("GET"))
+        #expect(try client.answer().body == "hello")
+      }
+      try client.send("GET /api/x HTTP/1.1\r\nX-Slow: ")
+      client.setPatience(seconds: 1)
+      var bytes: [UInt8] = []
+      let time = seconds {
+        // Drip and look, until there is an answer.
+        while bytes.isEmpty, (try? client.send("x")) != nil {
+          usleep(30_000)
+          bytes = client.readWithoutWaiting()
+        }
+      }
+      #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("HTTP/1.1 408 "))
+      #expect(time > 0.4 && time < 3, "\(time) s")
+    }
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `client_idle: an idle connection is closed, and every request begins it anew`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: "limits: { client_idle: 500ms }"))
+    let fresh = try stage.raw()
+    let used = try stage.raw()
+    for _ in 0..<4 {
+      // One that is refused counts too.
+      for (path, status) in [("/api/x", "200"), ("/nowhere", "404")] {
+        try used.send(stage.head("GET", path))
+        #expect(try used.answer().head.dropFirst(9).hasPrefix(status))
+        usleep(150_000)
+      }
+    }
+    fresh.setPatience(seconds: 3)
+    used.setPatience(seconds: 3)
+    #expect(fresh.rest() == ([], .clean))
+    #expect(used.rest() == ([], .clean))
+  }
+
+  @Test func `upstream_idle: a pooled session is closed`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: "limits: { upstream_idle: 300ms }"))
+    #expect(try stage.get().status == 200)
+    #expect(stage.upstream.wait { $0.first?.isFinished == true })
+    #expect(try stage.get().status == 200)
+    #expect(stage.upstream.records.count == 2)
+    stage.assertCanary(times: 2)
+  }
+}

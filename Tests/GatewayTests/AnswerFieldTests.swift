@@ -1,0 +1,164 @@
+import Gateway
+import HTTP1
+import Policy
+import Testing
+
+@Suite struct CookieTests {
+  /// A session cookie of the authenticated identity would be a second credential in the client's hands (T34).
+  @Test(arguments: [CredentialChoice.inject(0), .none])
+  func cookiesAreStrippedBothWays(credential: CredentialChoice) throws {
+    let played = exchange(
+      get("Cookie: a=b"), ok("Set-Cookie: s=1", "set_cookie: s=2", "Set-Cookie2: s=3"),
+      try snapshot(credential: credential))
+    #expect(!played.request.lowercased().contains("cookie"))
+    #expect(head(played.answer).dropFirst() == ["Content-Length: 2"])
+  }
+
+  @Test(arguments: [
+    ("s=1", "s=1"), ("s=1; Path=/base/x; Domain=up.test; HttpOnly", "s=1; Path=/api/x; HttpOnly"),
+    ("s=1; path=/", "s=1; Path=/api/"), ("s=1;Path=/base;Max-Age=5", "s=1; Path=/api/; Max-Age=5"),
+    ("s=1; Secure; SameSite=None; Partitioned", "s=1"), ("s=1; SameSite=Lax", "s=1; SameSite=Lax"),
+    ("s=\"a b\" ; Domain", "s=\"a b\""), ("s=1; samesite", "s=1; samesite"), ("", ""),
+  ])
+  func passedCookiesBelongToTheService(cookie: String, expected: String) throws {
+    let edited = try snapshot { $0.headers.cookies = .pass }
+    let played = exchange(get("Cookie: a=b"), ok("Set-Cookie: \(cookie)"), edited)
+    #expect(value("Set-Cookie", played.answer) == expected)
+    #expect(value("Cookie", played.request) == "a=b")
+  }
+}
+
+@Suite struct OriginHygieneTests {
+  /// One upstream must not speak for all of `http://localhost` (T35).
+  @Test(arguments: [
+    "Strict-Transport-Security: max-age=9", "Alt-Svc: h2=\":443\"", "Public-Key-Pins: x",
+    "Public-Key-Pins-Report-Only: x",
+    "Service-Worker-Allowed: /", "Clear-Site-Data: \"*\"", "NEL: {}", "Report-To: {}", "Reporting-Endpoints: x=\"/y\"",
+    "Access-Control-Allow-Origin: *", "access-control-allow-credentials: true",
+    "Proxy-Status: bearerd; error=dns_error",
+    "Proxy-Status: x, bearerd", "Proxy-Status: \"bearerd\"",
+  ])
+  func theFieldDoesNotComeBack(line: String) throws {
+    for text in [line, line.lowercased()] {
+      let played = exchange(
+        get(), "HTTP/1.1 103 Early\r\n\(text)\r\n\r\n" + ok(text, "X-Kept: 1"), try snapshot(credential: .pass))
+      #expect(played.answer == "HTTP/1.1 103 Early\r\n\r\n" + ok("X-Kept: 1"))
+    }
+  }
+
+  @Test func othersProxyStatusComesBack() throws {
+    let played = exchange(get(), ok("Proxy-Status: cdn; error=dns_error"), try snapshot())
+    #expect(value("Proxy-Status", played.answer) == "cdn; error=dns_error")
+  }
+
+  @Test func aTypedInNavigationIsSandboxed() throws {
+    let played = exchange(get("Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate"), ok(), try snapshot())
+    #expect(value("Content-Security-Policy", played.answer) == "sandbox")
+  }
+
+  @Test(arguments: [
+    "Origin: https://evil.test", "Origin: null", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-origin",
+  ])
+  func webPagesAreRefused(line: String) throws {
+    let played = exchange(get(line), nil, try snapshot())
+    #expect(status(played.answer) == "403" && played.sessions.isEmpty)
+  }
+}
+
+/// A challenge to our credential is not the client's to answer (T36).
+@Suite struct ChallengeTests {
+  @Test(arguments: [
+    ("401 Unauthorized", "WWW-Authenticate: Basic realm=x", "WWW-Authenticate"),
+    ("407 Proxy", "Proxy-Authenticate: Basic realm=x", "Proxy-Authenticate"),
+  ])
+  func anInjectedCredentialsChallengeIsNeutral(line: String, challenge: String, name: String) throws {
+    let played = exchange(get(), ok(challenge, "Authentication-Info: x", status: line, body: "no"), try snapshot())
+    #expect(value(name, played.answer) == "bearerd-credential-rejected")
+    #expect(
+      value("Proxy-Status", played.answer)
+        == "bearerd; received-status=\(line.prefix(3)); details=\"credential-rejected\"")
+    #expect(!played.answer.contains("Basic") && !played.answer.contains("Authentication-Info"))
+    #expect(played.answer.hasSuffix("\r\n\r\nno"))
+  }
+
+  @Test(arguments: [CredentialChoice.pass, .none])
+  func theClientsOwnChallengeReachesIt(credential: CredentialChoice) throws {
+    let response = ok("WWW-Authenticate: Odd x=y", status: "401 Unauthorized")
+    #expect(exchange(get(), response, try snapshot(credential: credential)).answer == response)
+  }
+
+  @Test func aKeptClientCredentialsChallengeReachesIt() throws {
+    let response = ok("WWW-Authenticate: Basic realm=x", status: "401 Unauthorized")
+    let edited = try snapshot { $0.headers.onClientHeader = .keep }
+    #expect(exchange(get("Authorization: mine"), response, edited).answer == response)
+  }
+
+  @Test func aServiceMayAskForA502() throws {
+    let edited = try snapshot { $0.rejected = .badGateway }
+    let played = exchange(get(), ok("WWW-Authenticate: Basic", status: "401 Unauthorized", body: "theirs"), edited)
+    #expect(
+      status(played.answer) == "502" && played.answer.contains("credential-rejected")
+        && !played.answer.contains("theirs"))
+  }
+}
+
+@Suite struct InterimTests {
+  @Test func earlyHintsPassUnderTheRulesOfTheAnswer() throws {
+    let interim =
+      "HTTP/1.1 103 Early Hints\r\nLink: </base/a>; rel=preload\r\nSet-Cookie: s=1\r\nConnection: X-Hop\r\nX-Hop: 1\r\n"
+      + "WWW-Authenticate: Basic\r\nContent-Length: 5\r\nX-Kept: 1\r\n\r\n"
+    let edited = try snapshot { $0.headers.cookies = .pass }
+    let played = exchange(get(), interim + ok(), edited)
+    #expect(played.answer == "HTTP/1.1 103 Early Hints\r\nLink: </api/a>; rel=preload\r\nX-Kept: 1\r\n\r\n" + ok())
+  }
+
+  @Test func anInterimAnswerThatPointsToUsIsLeftOut() throws {
+    let played = exchange(get(), "HTTP/1.1 103 Hi\r\nLink: <http://localhost:7070/>\r\n\r\n" + ok(), try snapshot())
+    #expect(played.answer == ok())
+  }
+
+  @Test func continueIsTheUpstreamsToSay() throws {
+    var played = Conversation(try snapshot())
+    played.client(get("Expect: 100-continue", "Content-Length: 2", method: "PUT"))
+    #expect(value("Expect", played.request) == "100-continue" && played.answer.isEmpty)
+    played.upstream("HTTP/1.1 100 Continue\r\n\r\n")
+    #expect(played.answer == "HTTP/1.1 100 Continue\r\n\r\n")
+    played.client("hi")
+    played.upstream(ok())
+    #expect(played.request.hasSuffix("\r\n\r\nhi") && played.log == ["open", "release", "record"])
+  }
+
+  @Test func aContinueThatNobodyAskedForStaysHere() throws {
+    #expect(exchange(get(), "HTTP/1.1 100 Continue\r\n\r\n" + ok(), try snapshot()).answer == ok())
+  }
+
+  @Test func anHTTP10ClientNeitherExpectsNorHears() throws {
+    let request = "PUT /api/x HTTP/1.0\r\nHost: localhost:7070\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi"
+    let played = exchange(request, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\n\r\n" + ok(), try snapshot())
+    #expect(value("Expect", played.request) == nil)
+    #expect(played.answer.hasPrefix("HTTP/1.1 200") && played.answer.components(after: "HTTP/1.1 ").count == 1)
+  }
+
+  @Test func aFloodOfThemIsRefused() throws {
+    let early = "HTTP/1.1 103 Early\r\n\r\n"
+    let most = exchange(get(), String(repeating: early, count: 32) + ok(), try snapshot())
+    #expect(most.answer.hasSuffix(ok()))
+    let flood = exchange(get(), String(repeating: early, count: 33) + ok(), try snapshot())
+    #expect(flood.answer.contains("too-many-informational") && flood.log == ["open", "drop", "record"])
+  }
+
+  @Test func anUpgradeThatNobodyAskedForIsRefused() throws {
+    let played = exchange(
+      get("Upgrade: websocket", "Connection: Upgrade"), "HTTP/1.1 101 Switching\r\n\r\nraw", try snapshot())
+    #expect(
+      status(played.answer) == "502" && played.answer.contains("unrequested-upgrade") && !played.answer.contains("raw"))
+  }
+
+  @Test func trailersComeBackUnderTheRulesOfTheAnswer() throws {
+    let response =
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: X-Hop\r\n\r\n1\r\na\r\n0\r\nX-Sum: 1\r\nX-Hop: 1\r\n"
+      + "NEL: x\r\nLink: </base/z>\r\n\r\n"
+    let played = exchange(get(), response, try snapshot())
+    #expect(played.answer.hasSuffix("\r\n\r\n1\r\na\r\n0\r\nX-Sum: 1\r\nLink: </api/z>\r\n\r\n"))
+  }
+}

@@ -1,0 +1,128 @@
+import Gateway
+import HTTP1
+import Policy
+import Testing
+
+/// What a client sends in place of our credential, or beside it, does not reach the upstream (T14, T45).
+@Suite struct ClientCredentialTests {
+  @Test(arguments: [
+    "Authorization: Bearer evil", "authorization: Bearer evil", "AUTHORIZATION: Bearer evil",
+    "aUTHORIZATION:Bearer evil",
+    "X-Mine: evil", "x-mine: evil", "X_Mine: evil", "x_mine: evil", "X_MINE: evil", "X-Api-Key: evil",
+    "X_Api_Key: evil",
+    "x_api-key: evil", "Cookie: s=evil", "Private-Token: evil", "private_token: evil", "Proxy-Authorization: evil",
+    "Proxy_Authorization: evil", "Content_Length: 5", "Transfer_Encoding: chunked",
+  ])
+  func lookAlikesAreRemoved(line: String) throws {
+    let edited = try snapshot(fields: ["authorization", "x-mine"])
+    let played = exchange(get(line, line, "X-Kept: 1"), ok(), edited)
+    #expect(head(played.request).dropFirst(2) == ["X-Kept: 1", "<credential>"])
+    #expect(played.log == ["open", "release", "record"])
+  }
+
+  @Test(arguments: [
+    "Authorization : Bearer evil", "X-A: 1\r\n Authorization: evil", "Authori\tzation: x", "Authoriz\u{e4}tion: x",
+    "Authorization\0: x", ": evil", "Authorization",
+  ])
+  func whatIsNoFieldIsRefused(line: String) throws {
+    let played = exchange(get(line), nil, try snapshot())
+    #expect(status(played.answer) == "400" && played.sessions.isEmpty && played.isOver)
+  }
+
+  @Test(arguments: [
+    "Sudo: root", "X-Goog-User-Project: other", "OpenAI-Organization: other", "Impersonate-User: root",
+    "X-Impersonate-User: root", "impersonate_group: admin", "X-HTTP-Method-Override: DELETE",
+    "X-Method-Override: DELETE",
+    "X-Original-URL: /admin", "X-Rewrite-URL: /admin", "X-Forwarded-Host: evil.test", "X-Forwarded-For: 1.2.3.4",
+    "Forwarded: host=evil.test", "X-Real-IP: 1.2.3.4", "x_forwarded_host: evil.test",
+  ])
+  func fieldsThatSwitchIdentityAreRemoved(line: String) throws {
+    let played = exchange(get(line, "X-Kept: 1"), nil, try snapshot())
+    #expect(head(played.request).dropFirst(2) == ["X-Kept: 1", "<credential>"])
+  }
+
+  @Test(arguments: [
+    "X-Mine: evil", "x_mine: evil", "X-Auth-Key: evil", "Token: evil", "X-Webauth-User: root", "X-Set: evil",
+  ])
+  func trailersAreFieldsToo(line: String) throws {
+    let edited = try snapshot(fields: ["x-mine"]) { $0.headers.set = [.init(name: "X-Set", value: [0x31])] }
+    let body = "1\r\na\r\n0\r\n\(line)\r\nX-Sum: 1\r\n\r\n"
+    let played = exchange(get("Transfer-Encoding: chunked", method: "POST") + body, ok(), edited)
+    #expect(played.request.hasSuffix("\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n"))
+  }
+
+  @Test func allowedClientFieldsGoOn() throws {
+    let edited = try snapshot { $0.headers.allowClientHeaders = ["x-api-key", "authorization"] }
+    let played = exchange(get("X_Api_Key: mine", "Authorization: evil", "Sudo: no"), nil, edited)
+    #expect(head(played.request).dropFirst(2) == ["X_Api_Key: mine", "<credential>"])
+  }
+
+  @Test func noneRemovesAndAddsNothingAlsoAfterACredential() throws {
+    var played = Conversation(
+      try snapshot { service in
+        service.rules = [
+          Rule(
+            pattern: try! URLPattern(parsing: "/open"), methods: .every, action: .forward(.none),
+            headers: HeaderPolicy(),
+            description: nil, line: 1),
+          Rule(
+            pattern: try! URLPattern(parsing: "/**"), methods: .every, action: .forward(.inject(0)),
+            headers: HeaderPolicy(),
+            description: nil, line: 2),
+        ]
+      })
+    played.client(get(target: "/api/x"))
+    played.upstream(ok())
+    #expect(played.request.contains("<credential>"))
+    played.client(get("Authorization: Bearer mine", "Cookie: a=b", target: "/api/open?access_token=x"))
+    #expect(played.request == "GET /base/open HTTP/1.1\r\nHost: up.test\r\n\r\n")
+  }
+
+  @Test func passLeavesTheClientsOwnAlone() throws {
+    let line = ["Authorization: Bearer mine", "Cookie: a=b", "X-Api-Key: k", "Sudo: me"]
+    let played = exchange(
+      get(line[0], line[1], line[2], line[3], target: "/api/x?access_token=t"), nil, try snapshot(credential: .pass))
+    #expect(head(played.request) == ["GET /base/x?access_token=t HTTP/1.1", "Host: up.test"] + line)
+  }
+
+  @Test(arguments: [
+    (HeaderPolicy.OnClientHeader.replace, ["Authorization: evil"], ["<credential>"]),
+    (.keep, ["Authorization: mine"], ["Authorization: mine"]), (.keep, ["X-Other: 1"], ["X-Other: 1", "<credential>"]),
+    (.keep, ["authorization: mine", "X-Api-Key: evil"], ["authorization: mine"]),
+    (.reject, ["X-Other: 1"], ["X-Other: 1", "<credential>"]),
+  ])
+  func onClientHeader(policy: HeaderPolicy.OnClientHeader, lines: [String], sent: [String]) throws {
+    let request = get(lines.joined(separator: "\r\n"))
+    let played = exchange(request, nil, try snapshot { $0.headers.onClientHeader = policy })
+    #expect(head(played.request).dropFirst(2) == sent[...])
+  }
+
+  @Test(arguments: [
+    (HeaderPolicy.OnClientHeader.reject, "Authorization: evil"), (.reject, "authorization: evil"),
+    (.keep, "Authorization: one\r\nAuthorization: two"), (.keep, "Authorization: one\r\nauthorization: two"),
+  ])
+  func rejectedAndDoubledOnesAreRefused(policy: HeaderPolicy.OnClientHeader, lines: String) throws {
+    let played = exchange(get(lines), nil, try snapshot { $0.headers.onClientHeader = policy })
+    #expect(status(played.answer) == "400" && played.answer.contains("client-credential-field"))
+    #expect(played.sessions.isEmpty)
+  }
+}
+
+/// Parameters that are credentials leave the query, by the name that a server would read (T13, T45).
+@Suite struct QueryTests {
+  @Test(arguments: [
+    ("?access_token=evil", ""), ("?a=1&access_token=evil", "?a=1"), ("?access_token=evil&a=1", "?a=1"),
+    ("?a=1;api_key=evil;b=2", "?a=1;b=2"), ("?api%5Fkey=evil&b", "?b"),
+    ("?%61ccess_token=x&access_token=y&z=1", "?z=1"),
+    ("?ACCESS_TOKEN=evil", ""), ("?access-token", ""), ("?access.token=evil", ""),
+    ("?access+token=evil&q=a+b", "?q=a+b"),
+    ("?access_token[]=evil&x[]=1", "?x[]=1"), ("?access%5Ftoken%5B0%5D=evil", ""), ("?+access_token=evil", ""),
+    ("?access_token%00x=evil", ""), ("?sudo=root&_method=DELETE&k=v", "?k=v"), ("?api-key=1&&x", "?&x"),
+    ("?", "?"), ("?key=kept&token=kept", "?key=kept&token=kept"), ("?q=access_token", "?q=access_token"),
+    ("?%=1&%4=2&%zz", "?%=1&%4=2&%zz"), ("?xaccess_token=1", "?xaccess_token=1"),
+  ])
+  func theParameterDoesNotGoUp(query: String, sent: String) throws {
+    let played = exchange(get(target: "/api/x\(query)"), nil, try snapshot())
+    #expect(head(played.request).first == "GET /base/x\(sent) HTTP/1.1")
+  }
+}

@@ -1,0 +1,95 @@
+import Gateway
+import HTTP1
+import Policy
+import Testing
+
+/// What explain says is what the live path does.
+@Suite struct ExplanationTests {
+  @Test func explainEqualsLiveForRandomRequests() throws {
+    var random = Random(state: 7)
+    let snapshot = try rich()
+    var outcomes: [String: Int] = [:]
+    for _ in 0..<4_000 {
+      let text = request(&random)
+      var played = Conversation(snapshot)
+      played.client(text)
+
+      var head = RequestHead()
+      var reader = HeadReader(limits: snapshot.headLimits)
+      guard try reader.readRequest(Array(text.utf8).span, into: &head) != nil else {
+        Issue.record("not a head: \(text)")
+        continue
+      }
+      let explained = Explanation(head, caller: caller, listener: 0, snapshot: snapshot)
+      if let refusal = explained.refusal {
+        outcomes[refusal.row.code.description, default: 0] += 1
+        #expect(played.records.last?.refusal == refusal, "\(text)")
+        #expect(played.sessions.isEmpty && explained.upstreamHead.isEmpty)
+      } else {
+        outcomes["forwarded", default: 0] += 1
+        let credential = explained.grant == nil ? "" : "<credential>\r\n"
+        #expect(
+          played.request == String(decoding: explained.upstreamHead, as: UTF8.self) + credential + "\r\n", "\(text)")
+        #expect(played.route == explained.route)
+      }
+    }
+    for wanted in [
+      "forwarded", "no-service", "no-rule", "denied", "ambiguous-path", "host-not-allowed", "method-not-supported",
+    ] {
+      #expect(outcomes[wanted, default: 0] > 10, "\(wanted) in \(outcomes)")
+    }
+  }
+
+  @Test func itNamesWhatIsRemovedAndAdded() throws {
+    var head = RequestHead()
+    var reader = HeadReader(limits: HeadLimits())
+    let text = get(
+      "Authorization: evil", "Cookie: a", "Connection: X-Hop", "X-Hop: 1", target: "/api/x?a=1&api_key=evil")
+    _ = try reader.readRequest(Array(text.utf8).span, into: &head)
+    let edited = try snapshot { $0.headers.set = [.init(name: "X-Team", value: [0x31])] }
+    let explained = Explanation(head, caller: caller, listener: 0, snapshot: edited)
+    #expect(explained.notes.removed == ["Authorization", "Cookie"])
+    #expect(explained.notes.added == ["X-Team", "authorization"])
+    #expect(explained.notes.removedParameters == ["api_key"])
+    #expect(explained.path == "/api/x" && explained.grant?.name == "token")
+  }
+
+  private func rich() throws -> Snapshot {
+    func rule(_ pattern: String, _ methods: [String] = [], _ action: Rule.Action) throws -> Rule {
+      Rule(
+        pattern: try URLPattern(parsing: pattern), methods: try MethodSet(methods), action: action,
+        headers: HeaderPolicy(),
+        description: nil, line: 1)
+    }
+    return try snapshot(more: [try service("nested", at: "/api/in/", upstream: "http://127.0.0.1:9000/n/")]) {
+      service in
+      service.rules = [
+        try! rule("/a/**", ["DELETE"], .deny), try! rule("/a/*", ["GET", "OPTIONS"], .forward(.inject(0))),
+        try! rule("/b", [], .forward(.none)), try! rule("/a/**", [], .forward(.pass)),
+      ]
+    }
+  }
+
+  private func request(_ random: inout Random) -> String {
+    let methods = ["GET", "GET", "GET", "POST", "DELETE", "OPTIONS", "TRACE", "PATCH"]
+    let starts = ["/api/", "/api/", "/api/", "/api/in/", "/", "http://localhost:7070/api/"]
+    let segments = ["a", "b", "c", "%61", "a;x", "a%2Fb", "", "..", "%41", "in"]
+    let queries = ["", "", "?x=1", "?access_token=1&y", "?%61pi_key=2"]
+    let fields = [
+      "Authorization: x", "Cookie: a=b", "X-Api-Key: k", "Sudo: r", "Accept: */*", "Connection: close",
+      "Connection: X-A",
+      "X-A: 1", "Connection: Cookie", "TE: trailers", "Origin: null", "Expect: 100-continue",
+    ]
+    let path = (0..<Int.random(in: 0...3, using: &random)).compactMap { _ in segments.randomElement(using: &random) }
+    var text = methods.randomElement(using: &random) ?? ""
+    text += " " + (starts.randomElement(using: &random) ?? "") + path.joined(separator: "/")
+    text += (queries.randomElement(using: &random) ?? "") + " HTTP/1.1\r\nHost: "
+    text += Int.random(in: 0..<20, using: &random) == 0 ? "evil.test\r\n" : "localhost:7070\r\n"
+    for _ in 0..<Int.random(in: 0...2, using: &random) {
+      let field = fields.randomElement(using: &random) ?? ""
+      // A second Expect is no request.
+      if !text.contains("Expect") || !field.hasPrefix("Expect") { text += field + "\r\n" }
+    }
+    return text + "\r\n"
+  }
+}

@@ -1,0 +1,103 @@
+import Gateway
+import HTTP1
+import Policy
+import Testing
+
+/// Places that an answer names become local inside the service and absolute elsewhere; never ours, never another's (T32).
+@Suite struct PlacesTests {
+  @Test(arguments: [
+    // inside the service
+    ("/base/y", "/api/y"), ("https://up.test/base/y?q#f", "/api/y?q#f"), ("//up.test/base/y", "/api/y"),
+    ("HTTPS://UP.test:443/base/y", "/api/y"), ("https://user:pw@up.test/base/y", "/api/y"), ("/base/", "/api/"),
+    ("/base/a/../b", "/api/b"), ("y", "y"), ("?q=1", "?q=1"), ("#f", "#f"), ("./y", "/api/y"),
+    ("a/../y?q=..", "/api/y?q=.."),
+    ("/base/a b", "/api/a%20b"),
+    // elsewhere on the upstream
+    ("/y", "https://up.test/y"), ("/", "https://up.test/"), ("https://up.test/y", "https://up.test/y"),
+    ("//up.test/y", "https://up.test/y"), ("/based/y", "https://up.test/based/y"), ("/base", "https://up.test/base"),
+    ("../y", "https://up.test/y"), ("../../../y", "https://up.test/y"), ("/base/../y", "https://up.test/y"),
+    ("%2e%2e/y", "https://up.test/base/%2e%2e/y"),
+    // other hosts, subdomains, ports, schemes
+    ("https://evil.test/base/x", "https://evil.test/base/x"), ("https://a.up.test/base/x", "https://a.up.test/base/x"),
+    ("https://up.test:8443/base/x", "https://up.test:8443/base/x"), ("http://up.test/base/x", "http://up.test/base/x"),
+    ("//evil.test/x", "https://evil.test/x"), ("https://u:p@evil.test/x", "https://u:p@evil.test/x"),
+    ("https://b\u{fc}cher.test/x", "https://b\u{fc}cher.test/x"), ("mailto:x@y.test", "mailto:x@y.test"),
+  ])
+  func theLocationIsWhereTheUpstreamMeant(location: String, expected: String) throws {
+    for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent", "201 Created"] {
+      let played = exchange(get(), ok("Location: \(location)", status: status), try snapshot())
+      #expect(value("Location", played.answer) == expected)
+      #expect(played.sessions.count == 1, "nobody follows")
+    }
+    let content = exchange(get(), ok("content-location: \(location)"), try snapshot())
+    #expect(value("content-location", content.answer) == expected)
+    let link = exchange(get(), ok("Link: <\(location)>; rel=next"), try snapshot())
+    #expect(value("Link", link.answer) == "<\(expected)>; rel=next")
+    let refresh = exchange(get(), ok("Refresh: 5; url=\(location)"), try snapshot())
+    #expect(value("Refresh", refresh.answer) == "5; url=\(expected)")
+  }
+
+  @Test(arguments: [
+    "/\\evil.test/x", "\\\\evil.test/x", "https:\\\\evil.test", "http:evil.test", "https:/evil.test/x",
+    "///evil.test/x",
+    "https:///evil.test/x", "/\u{9}/evil.test", "//", "https://@/x",
+  ])
+  func whatIsReadInTwoWaysIsNotPassedOn(location: String) throws {
+    let played = exchange(get(), ok("Location: \(location)", "X-Kept: 1", status: "302 Found"), try snapshot())
+    #expect(head(played.answer).dropFirst() == ["X-Kept: 1", "Content-Length: 2"])
+  }
+
+  @Test(arguments: [
+    "http://localhost:7070/other/x", "http://LOCALHOST:7070/api/x", "http://127.0.0.1:7070/", "http://[::1]:7070/",
+    "http://127.1:7070/", "http://2130706433:7070/", "http://0x7f.1:7070/x", "http://127.0.0.2:7070/",
+    "http://0.0.0.0:7070/",
+    "http://[::ffff:127.0.0.1]:7070/", "http://localhost.:7070/", "//localhost:7070/x", "http://u:p@localhost:7070/",
+    "http://other.localhost:7070/", "https://localhost:7070/",
+  ])
+  func ourOwnListenersAreRefused(location: String) throws {
+    for field in ["Location: \(location)", "Link: </base/>, <\(location)>; rel=next", "Refresh: 0;URL='\(location)'"] {
+      let played = exchange(get(), ok("Set-Cookie: a=b", field, status: "302 Found", body: "secret"), try snapshot())
+      #expect(status(played.answer) == "502" && played.answer.contains("redirect-to-self"))
+      #expect(!played.answer.contains("secret") && !played.log.contains("release"))
+    }
+  }
+
+  @Test(arguments: [
+    ("https://up.test//evil.test/x", "https://up.test//evil.test/x"),
+    ("/.//evil.test/x", "https://up.test//evil.test/x"),
+    ("/x", "/x"),
+  ])
+  func aPathIsNotTakenForAnAuthority(location: String, expected: String) throws {
+    let whole = try snapshot(at: .whole, upstream: "https://up.test/")
+    let played = exchange(get(target: "/x"), ok("Location: \(location)", status: "302 Found"), whole)
+    #expect(value("Location", played.answer) == expected)
+  }
+
+  @Test(arguments: [
+    ("/base/admin/x", "https://up.test/base/admin/x"), ("/base/%61dmin/x", "https://up.test/base/%61dmin/x"),
+    ("/base/admin;v=1/x", "https://up.test/base/admin;v=1/x"), ("admin/x", "https://up.test/base/admin/x"),
+    ("/base//admin/x", "https://up.test/base//admin/x"), ("/base/administrator", "/api/administrator"),
+    ("other", "/api/other"),
+  ])
+  func aServiceBelowThisOneIsAnother(location: String, expected: String) throws {
+    let nested = try snapshot(more: [try service("admin", at: "/api/admin/", upstream: "https://admin.test/")])
+    let played = exchange(get(), ok("Location: \(location)", status: "302 Found"), nested)
+    #expect(value("Location", played.answer) == expected)
+  }
+
+  @Test(arguments: [
+    ("5", "5"), ("0;/y", "0; url=https://up.test/y"), ("0, /base/y", "0; url=/api/y"),
+    ("1.5 ; URL = \"/base/y\"", "1.5; url=/api/y"),
+    ("0;url='/base/y' x", "0; url=/api/y"), ("3;", "3;"),
+  ])
+  func aRefreshIsReadAsBrowsersDo(value written: String, expected: String) throws {
+    let played = exchange(get(), ok("Refresh: \(written)"), try snapshot())
+    #expect(value("Refresh", played.answer) == expected)
+  }
+
+  @Test func linksInQuotedStringsAreText() throws {
+    let written = "</base/a>; title=\"a\\\"</base/b>\", </base/c>; rel=\"x"
+    let played = exchange(get(), ok("Link: \(written)"), try snapshot())
+    #expect(value("Link", played.answer) == "</api/a>; title=\"a\\\"</base/b>\", </api/c>; rel=\"x")
+  }
+}

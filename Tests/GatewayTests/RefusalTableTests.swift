@@ -1,0 +1,132 @@
+import Gateway
+import HTTP1
+import Policy
+import Testing
+
+/// Every answer of our own: a status, a stable code, a registered proxy error, well-formed JSON, and nothing that varies.
+@Suite struct RefusalTableTests {
+  @Test func codesAreDistinctForDistinctReasons() {
+    let rows = refusals.filter { if case .malformed = $0 { false } else { true } }.map(\.row)
+    let shared = ["caller-not-allowed"]
+    var seen: Set<String> = []
+    for row in rows where !shared.contains(row.code.description) {
+      #expect(seen.insert(row.code.description).inserted, "\(row.code)")
+    }
+  }
+
+  @Test(arguments: refusals)
+  func theRowIsSound(refusal: Refusal) {
+    let row = refusal.row
+    #expect([400, 403, 404, 405, 408, 414, 417, 421, 431, 500, 501, 502, 503, 504, 505].contains(row.status))
+    #expect(registered.contains(row.proxyError.description), "\(row.proxyError)")
+    #expect(
+      row.code.description.utf8.allSatisfy { $0 == 0x2D || (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
+    #expect(row.title.description.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C })
+    #expect(!row.title.description.hasSuffix("."))
+  }
+
+  @Test(arguments: refusals, [false, true])
+  func theAnswerIsItsRowAndNothingElse(refusal: Refusal, closes: Bool) {
+    let row = refusal.row
+    var output: [UInt8] = []
+    Problem.write(refusal, isHead: false, closes: closes, to: &output)
+    var reason = ""
+    if case .malformed(let cause) = refusal { reason = ",\"reason\":\"\(cause.rawValue)\"" }
+    let body =
+      "{\"type\":\"urn:bearerd:error:\(row.code)\",\"title\":\"\(row.title)\",\"status\":\(row.status)\(reason)}\n"
+    let text = String(decoding: output, as: UTF8.self)
+    #expect(text.hasSuffix("\r\n\r\n" + body))
+    var lines = [
+      "Content-Type: application/problem+json", "Content-Length: \(body.utf8.count)",
+      "Proxy-Status: bearerd; error=\(row.proxyError); details=\"\(row.code)\"", "Cache-Control: no-store",
+      "X-Content-Type-Options: nosniff",
+    ]
+    if row.status == 405 { lines.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
+    if closes { lines.append("Connection: close") }
+    #expect(Array(head(text).dropFirst()) == lines)
+    #expect(head(text)[0].hasPrefix("HTTP/1.1 \(row.status) ") && !head(text)[0].hasSuffix("Refused"))
+  }
+
+  @Test func aRefusedHeadHasTheFieldsAndNoBody() throws {
+    let get = exchange(get(target: "/none"), nil, try snapshot()).answer
+    let played = exchange(GatewayTests.get(target: "/none", method: "HEAD"), nil, try snapshot()).answer
+    #expect(played.hasSuffix("\r\n\r\n"))
+    #expect(head(played) == head(get))
+  }
+
+  /// The last request was a HEAD, this one is nonsense: its answer has a body again.
+  @Test func anUnreadableHeadIsNotTakenForTheLastOne() throws {
+    var played = Conversation(try snapshot())
+    played.client(get(target: "/api/secret-path", method: "HEAD"))
+    played.upstream("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+    let before = played.answer
+    played.client("nonsense\r\n\r\n")
+    #expect(played.answer.dropFirst(before.count).hasSuffix("}\n"))
+    #expect(played.head.bytes.isEmpty && played.head.methodRange.isEmpty && played.target.path.isEmpty)
+    let record = try #require(played.records.last)
+    #expect(record.route == nil && record.method == .other)
+  }
+
+  /// What was half read must not leave ranges that point nowhere: the log uses them.
+  @Test(arguments: ["GET /a HTTP/1.1\r\nbad field\r\n", "OPTIONS /a HTTP/1.1\r\n"])
+  func theHeadOfARefusedOneIsConsistent(bytes: String) throws {
+    var played = Conversation(try snapshot())
+    played.client(bytes)
+    played.fact { $0.deadlinePassed(output: &$1) }
+    #expect(played.isOver)
+    #expect(played.head.methodRange.upperBound <= played.head.bytes.count)
+    #expect(played.head.fields.isEmpty)
+  }
+
+  @Test func aRequestThatWasNotAdmittedDoesNotShowThePathOfTheLastOne() throws {
+    var played = exchange(get(target: "/api/first"), ok(), try snapshot())
+    played.client("GET /api/second HTTP/1.1\r\nHost: evil.test\r\n\r\n")
+    #expect(played.records.last?.status == 421)
+    #expect(played.target.path.isEmpty)
+    #expect(played.records.last?.route == nil)
+  }
+}
+
+/// RFC 9209 §2.3.
+let registered: Set<String> = [
+  "dns_timeout", "dns_error", "destination_not_found", "destination_unavailable", "destination_ip_prohibited",
+  "destination_ip_unroutable", "connection_refused", "connection_terminated", "connection_timeout",
+  "connection_read_timeout", "connection_write_timeout", "connection_limit_reached", "tls_protocol_error",
+  "tls_certificate_error", "tls_alert_received", "http_request_error", "http_request_denied",
+  "http_response_incomplete", "http_response_header_section_size", "http_response_header_size",
+  "http_response_body_size", "http_response_trailer_section_size", "http_response_trailer_size",
+  "http_response_transfer_coding", "http_response_content_coding", "http_response_timeout", "http_upgrade_failed",
+  "http_protocol_error", "proxy_internal_response", "proxy_internal_error", "proxy_configuration_error",
+  "proxy_loop_detected",
+]
+
+let refusals: [Refusal] =
+  MessageError.Reason.allCases.map { .malformed($0) }
+  + [
+    PolicyRefusal.callerUnknown, .callerNotAllowed(uid: 77), .hostNotAllowed, .authorityMismatch, .originNotAllowed,
+    .crossSite, .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
+    .noService, .noRule(service: 77), .denied(service: 77, rule: 77), .callerNotAllowedHere(service: 77, uid: 77),
+    .callerNotGranted(service: 77, grant: 77, uid: 77),
+  ].map { .policy($0) }
+  + [
+    .reservedFieldInConnection, .clientCredentialField, .requestTimeout, .draining, .credentialUnavailable,
+    .grantDenied,
+    .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
+    .handshakeTimeout, .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
+    .pinsExpired, .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected,
+    .redirectToSelf, .unrequestedUpgrade, .tooManyInformational,
+  ]
+
+/// Does nothing but fail to compile when a case is added that the table above does not have.
+private func isListed(_ refusal: Refusal) -> Bool {
+  switch refusal {
+  case .malformed, .policy, .reservedFieldInConnection, .clientCredentialField, .requestTimeout, .draining,
+    .credentialUnavailable, .grantDenied, .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused,
+    .connectionFailed, .connectionTimeout, .handshakeTimeout, .handshakeFailed, .certificateInvalid,
+    .certificateExpired,
+    .hostnameMismatch, .pinMismatch, .pinsExpired, .internalError, .upstreamClosed, .upstreamMalformed,
+    .upstreamTimeout,
+    .credentialRejected, .redirectToSelf, .unrequestedUpgrade, .tooManyInformational:
+    true
+  }
+}
