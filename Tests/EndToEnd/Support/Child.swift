@@ -22,7 +22,7 @@ final class Child {
         posix_spawn_file_actions_addopen(&actions, target, "/dev/null", target == 0 ? O_RDONLY : O_WRONLY, 0)
       }
     }
-    posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+    _ = closeFrom(&actions, 3)
 
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -52,14 +52,30 @@ final class Child {
     if status == nil { _ = Glibc.kill(pid, signal) }
   }
 
+  var isRunning: Bool {
+    var raw: Int32 = 0
+    if status == nil, waitpid(pid, &raw, WNOHANG) == pid { ended(raw) }
+    return status == nil
+  }
+
   /// Exit status; for a process that a signal ended, the negative signal.
   func wait() -> Int32 {
     if let status { return status }
     var raw: Int32 = 0
     while waitpid(pid, &raw, 0) < 0, errno == EINTR {}
+    return ended(raw)
+  }
+
+  @discardableResult
+  private func ended(_ raw: Int32) -> Int32 {
     let signal = raw & 0x7F
     let ended = signal == 0 ? (raw >> 8) & 0xFF : -signal
     status = ended
     return ended
   }
 }
+
+/// posix_spawn_file_actions_addclosefrom_np(3), which the headers show to GNU sources only.
+private let closeFrom = unsafeBitCast(
+  dlsym(nil, "posix_spawn_file_actions_addclosefrom_np"),
+  to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self)

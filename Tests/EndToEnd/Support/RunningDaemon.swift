@@ -30,6 +30,7 @@ final class RunningDaemon {
   }
 
   var pid: pid_t { process.pid }
+  var isRunning: Bool { process.isRunning }
   var logText: String { log.text }
 
   /// The port of a listener, from the line that says it listens.
