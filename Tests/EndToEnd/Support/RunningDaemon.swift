@@ -74,26 +74,29 @@ final class RunningDaemon {
 final class LogCollector: Sendable {
   /// For the child. Close it here once the child has it.
   let writing: FileHandle
-  private let reading: FileHandle
   private let state = Mutex((text: "", isOver: false))
   private let changed = DispatchSemaphore(value: 0)
 
   init() {
-    // Close-on-exec from the first moment: a daemon that another test starts just now would hold it open.
+    // Close-on-exec from the first moment: a process that another test starts just now would hold it open.
     var ends: [Int32] = [-1, -1]
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     precondition(socketpair(AF_UNIX, kind, 0, &ends) == 0, "no sockets")
-    reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
     writing = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
-    reading.readabilityHandler = { [self] handle in
-      let data = handle.availableData
-      state.withLock {
-        $0.text += String(decoding: data, as: UTF8.self)
-        if data.isEmpty { $0.isOver = true }
-      }
-      if data.isEmpty { handle.readabilityHandler = nil }
+    let reading = ends[0]
+    // A thread of its own: it must come along while all of the test runner's wait.
+    Thread.detachNewThread { [self] in collect(reading) }
+  }
+
+  private func collect(_ descriptor: Int32) {
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while case let count = read(descriptor, &chunk, chunk.count), count > 0 {
+      state.withLock { $0.text += String(decoding: chunk[..<count], as: UTF8.self) }
       changed.signal()
     }
+    close(descriptor)
+    state.withLock { $0.isOver = true }
+    changed.signal()
   }
 
   var text: String { state.withLock(\.text) }
@@ -106,5 +109,5 @@ final class LogCollector: Sendable {
     }
   }
 
-  func finish() { _ = wait { _ in false || self.state.withLock(\.isOver) } }
+  func finish() { _ = wait { _ in self.state.withLock(\.isOver) } }
 }
