@@ -77,6 +77,6 @@ let package = Package(
     tests("CredentialsTests", ["Credentials", "TLS", "Policy", "DemoUpstream", "System"]),
     tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream"]),
     tests("LayeringTests", []),
-    tests("EndToEnd", ["DemoUpstream", "bearerd"]),
+    tests("EndToEnd", ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "bearerd"]),
   ]
 )

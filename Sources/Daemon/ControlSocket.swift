@@ -87,10 +87,13 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
 
 /// Where the control socket is when the configuration does not say.
 package enum ControlPath {
-  /// `$RUNTIME_DIRECTORY` (systemd), else `$XDG_RUNTIME_DIR/bearerd`, else `/run/bearerd` for a system daemon; nil: nowhere.
+  /// For a system daemon below `$RUNTIME_DIRECTORY` (systemd) or `/run/bearerd`, for a person's `$XDG_RUNTIME_DIR/bearerd-control.sock`; nil:
+  /// nowhere.
   package static var standard: String? {
-    if let directory = ProcessEnvironment.value("RUNTIME_DIRECTORY") { return directory + "/control.sock" }
-    if Users.currentUID < 1000 { return "/run/bearerd/control.sock" }
+    if Users.currentUID < 1000 {
+      return (ProcessEnvironment.value("RUNTIME_DIRECTORY") ?? "/run/bearerd") + "/control.sock"
+    }
+    // Not $RUNTIME_DIRECTORY, which a shell of the same person does not have.
     return ProcessEnvironment.value("XDG_RUNTIME_DIR").map { $0 + "/bearerd-control.sock" }
   }
 }

@@ -9,6 +9,8 @@ final class Destination {
   let context: ClientContext?
   let generation: UInt64
   private(set) var idle: [UpstreamSession] = []
+  /// What TLS had to say about the pins has been logged.
+  var hasAdvised = false
   /// A newer generation is current: nothing is kept any more.
   private(set) var isRetired = false
 

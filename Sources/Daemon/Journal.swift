@@ -117,6 +117,9 @@ final class Journal {
     case .callerNotAllowedHere(let service, let uid):
       return
         "to let this user ask, add to services.\(rules.services[service].name): allow_users: [\(Users.name(ofUID: uid) ?? String(uid))]"
+    case .callerNotGranted(_, let grant, let uid):
+      return
+        "to let this user have it, add to credentials.\(rules.grants[grant].name): allow_users: [\(Users.name(ofUID: uid) ?? String(uid))]"
     default: return nil
     }
   }

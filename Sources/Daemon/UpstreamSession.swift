@@ -80,7 +80,9 @@ final class UpstreamSession: Timed, StreamDelegate {
       worker.deadlines.cancel(self)
       guard let finished = handshake.take() else { return }
       let session = try finished.verified(now: Clock.now.seconds)
-      if let remark = session.proof.remark {
+      // A mismatch that is only reported is an event each time; advice is given once.
+      if let remark = session.proof.remark, session.proof.pins == .reported || !destination.hasAdvised {
+        destination.hasAdvised = true
         worker.journal.event(.warning, "pin", ("upstream", destination.upstream.origin.description), ("detail", remark))
       }
       worker.countHandshake(isResumed: session.proof.isResumed)

@@ -8,7 +8,7 @@ extension PolicyRefusal {
       RefusalRow(
         403, "caller-unknown", "http_request_denied",
         "The system could not say which user is asking; connect again, from this machine")
-    case .callerNotAllowed, .callerNotAllowedHere:
+    case .callerNotAllowed, .callerNotAllowedHere, .callerNotGranted:
       RefusalRow(
         403, "caller-not-allowed", "http_request_denied",
         "This user may not ask here; allow_users says who may, and the log of bearerd names the line to add")

@@ -20,4 +20,6 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
   case noRule(service: Int)
   case denied(service: Int, rule: Int)
   case callerNotAllowedHere(service: Int, uid: UInt32)
+  /// The credential that the rule asks for is not granted to this caller.
+  case callerNotGranted(service: Int, grant: Int, uid: UInt32)
 }

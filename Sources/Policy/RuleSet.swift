@@ -71,11 +71,20 @@ package struct RuleSet: Sendable, Equatable {
       guard let choice = credential(of: rule, service: found, method: method, name: methodName) else {
         throw .denied(service: found, rule: rule)
       }
+      try checkGrant(choice, request.caller, service: found)
       return Route(service: found, rule: rule, credential: choice, pathStart: pathStart(of: found, target))
     case .unruled:
       let choice = method == .options ? services[found].credential.withoutInjection : services[found].credential
+      try checkGrant(choice, request.caller, service: found)
       return Route(service: found, rule: nil, credential: choice, pathStart: pathStart(of: found, target))
     }
+  }
+
+  /// The keyring's door asks again; here the answer comes before a connection is opened.
+  private func checkGrant(_ choice: CredentialChoice, _ caller: Caller, service: Int) throws(PolicyRefusal) {
+    guard case .inject(let index) = choice, grants.indices.contains(index) else { return }
+    guard let callers = grants[index].callers, !callers.admits(caller) else { return }
+    throw .callerNotGranted(service: service, grant: index, uid: caller.uid)
   }
 
   private func service(for request: AdmittedRequest, path: [UInt8]) -> Int? {

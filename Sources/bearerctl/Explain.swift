@@ -81,11 +81,8 @@ struct Explain: ParsableCommand {
       throw Failure(Failure.no)
     }
     let explanation = Explanation(head, caller: caller, listener: index, snapshot: snapshot)
-    // What the keyring would say at its door, where the live request meets it
-    let isGranted = explanation.grant?.callers?.admits(caller) ?? true
-    let refusal = explanation.refusal ?? (isGranted ? nil : .grantDenied)
-    StandardOutput.print(report.text(explanation, refusal: refusal))
-    if refusal != nil { throw Failure(Failure.no) }
+    StandardOutput.print(report.text(explanation, refusal: explanation.refusal))
+    if explanation.refusal != nil { throw Failure(Failure.no) }
   }
 
   /// The head as a client would send it.

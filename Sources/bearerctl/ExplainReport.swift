@@ -134,7 +134,9 @@ struct ExplainReport {
     if let route = explanation.route { return route.service }
     guard case .policy(let refusal) = explanation.refusal else { return nil }
     switch refusal {
-    case .noRule(let service), .denied(let service, _), .callerNotAllowedHere(let service, _): return service
+    case .noRule(let service), .denied(let service, _), .callerNotAllowedHere(let service, _),
+      .callerNotGranted(let service, _, _):
+      return service
     case .callerUnknown, .callerNotAllowed, .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite,
       .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
       .noService:

@@ -36,6 +36,9 @@ struct Remedy {
       return line("To let \(user) ask, add to listeners.\(listener.name)", "allow_users: [\(user)]")
     case .callerNotAllowedHere(let service, _):
       return line("To let \(user) ask, add to services.\(name(service))", "allow_users: [\(user)]")
+    case .callerNotGranted(_, let grant, _):
+      return line(
+        "To let \(user) use it, add to credentials.\(settings.rules.grants[grant].name)", "allow_users: [\(user)]")
     case .hostNotAllowed:
       return line(
         "If this name is yours, add to listeners.\(listener.name)", "hosts: [\"\(authority.harmless)\"]")

@@ -171,7 +171,7 @@ import Testing
     try scratch.write("github.yaml", text, mode: 0o644)
     let run = try Run("explain", "GET", "/github/user", "-c", file)
     #expect(run.status == 1)
-    #expect(run.output.contains("Refused: 503 grant-denied."))
+    #expect(run.output.contains("Refused: 403 caller-not-allowed."))
     let cleared = try Run("explain", "GET", "/github/user", "-c", file, "-u", "4242")
     #expect(cleared.status == 1, "the listener does not admit that user")
   }

@@ -106,6 +106,7 @@ let refusals: [Refusal] =
     PolicyRefusal.callerUnknown, .callerNotAllowed(uid: 77), .hostNotAllowed, .authorityMismatch, .originNotAllowed,
     .crossSite, .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
     .noService, .noRule(service: 77), .denied(service: 77, rule: 77), .callerNotAllowedHere(service: 77, uid: 77),
+    .callerNotGranted(service: 77, grant: 77, uid: 77),
   ].map { .policy($0) }
   + [
     .reservedFieldInConnection, .clientCredentialField, .requestTimeout, .draining, .credentialUnavailable,

@@ -39,7 +39,7 @@ let testFloors: [String: Set<String>] = [
   "CredentialsTests": ["Credentials", "TLS", "Policy", "DemoUpstream", "System"],
   "LayeringTests": [],
   "BearerctlTests": ["DemoUpstream"],
-  "EndToEnd": ["DemoUpstream"],
+  "EndToEnd": ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1"],
 ]
 
 /// What a module below `Sources` may import.

@@ -8,6 +8,14 @@ struct Observed {
   var resident: Int { status("VmRSS") }
   var residentPeak: Int { status("VmHWM") }
 
+  /// The sanitizers keep what was freed: what they watch has no constant memory.
+  static let isMemoryMeasurable = dlsym(nil, "__asan_init") == nil && dlsym(nil, "__tsan_init") == nil
+
+  /// Whether the highest of resident memory has grown by less than `limit` KiB since it was `before`.
+  func hasGrown(since before: Int, byLessThan limit: Int) -> Bool {
+    !Self.isMemoryMeasurable || residentPeak - before < limit
+  }
+
   var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? -1 }
 
   /// User and system time, in seconds.

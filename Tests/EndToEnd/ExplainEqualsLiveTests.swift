@@ -1,0 +1,104 @@
+import Daemon
+import DemoUpstream
+import Foundation
+import Gateway
+import HTTP1
+import Policy
+import Testing
+
+/// What `bearerctl explain` says of a request is what happens to it: 10,000 random requests, each compared byte for byte with
+/// what the upstream received.
+@Suite struct ExplainEqualsLive {
+  @Test func `explain equals what the upstream recorded`() throws {
+    // Answers with the head that it received.
+    let stage = try Stage(
+      handler: UpstreamServer.recordingHTTP { request in
+        Array("HTTP/1.1 200 OK\r\nContent-Length: \(request.head.count)\r\n\r\n".utf8) + request.head
+      })
+    let more = """
+        bare: { upstream: "\(stage.origin)/", ca_file: ca.pem, credential: none }
+        own: { upstream: "\(stage.origin)/x/y/", ca_file: ca.pem, credential: pass, on_client_header: keep }
+      """
+    let rules = """
+      set_headers: { X-Set: here }
+      remove_headers: [X-Gone]
+      rules:
+        - { match: "/status", methods: [GET], credential: none }
+        - { match: "/a/*/c", deny: true }
+        - { match: "/b/**" }
+        - { match: "/a/**", methods: [GET, POST, OPTIONS], allow_client_headers: [Cookie] }
+        - { match: "/keep/**", on_client_header: keep }
+        - { match: "/reject/**", on_client_header: reject }
+        - { match: "/own/?", credential: pass }
+      """
+    let daemon = try stage.start(stage.configuration(service: rules, services: more))
+    let port = try daemon.port()
+    let settings = try ConfigurationLoader.load(daemon.file).settings
+    let snapshot = ConfigurationLoader.snapshot(of: settings, generation: 1, ports: [[port]])
+
+    var random = Random(seed: 20_261_121)
+    var client = try LocalClient(port: port)
+    var forwarded = 0
+    for _ in 0..<10_000 {
+      let bytes = random.request(port: port)
+      var head = RequestHead()
+      var reader = HeadReader(limits: HeadLimits())
+      guard (try? reader.readRequest(bytes.span, into: &head)) == bytes.count else { continue }
+      let explained = Explanation(head, caller: Caller(uid: getuid()), listener: 0, snapshot: snapshot)
+      try client.send(bytes)
+      let answer = try client.response(isHead: head.method == .head)
+      let context = "\(String(decoding: bytes, as: UTF8.self)) → \(answer.head)"
+      if let refusal = explained.refusal {
+        #expect(answer.status == refusal.row.status, "\(context)")
+        #expect(answer.values("Proxy-Status").first?.contains(refusal.row.code.description) == true, "\(context)")
+      } else {
+        forwarded += 1
+        #expect(answer.status == 200, "\(context)")
+        var expected = String(decoding: explained.upstreamHead, as: UTF8.self)
+        if explained.grant != nil { expected += "Authorization: Bearer \(stage.canary)\r\n" }
+        if head.method != .head { #expect(answer.text == expected + "\r\n", "\(context)") }
+      }
+      if answer.values("Connection").contains("close") { client = try LocalClient(port: port) }
+    }
+    #expect(forwarded > 1_500)
+  }
+}
+
+/// Reproducible requests, most of them nearly right.
+private struct Random: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  private mutating func pick(_ choices: [String]) -> String { choices.randomElement(using: &self) ?? "" }
+
+  mutating func request(port: UInt16) -> [UInt8] {
+    let method = pick(["GET", "GET", "GET", "HEAD", "POST", "DELETE", "OPTIONS", "PROPFIND", "TRACE"])
+    var path = "/" + pick(["api", "api", "api", "bare", "bare", "own", "none"])
+    for _ in 0..<Int.random(in: 0..<4, using: &self) {
+      path += pick(["/", "/", "/", "/", "/", "/", "/", "//", "%2F", "%2f"])
+      path += pick([
+        "a", "a", "a", "a", "b", "b", "b", "c", "c", "status", "keep", "reject", "own", "x", "%61", "a;v=1", "%C3%A9",
+        "a%25b", ".", "..", "%2e%2e", "",
+      ])
+    }
+    let query = pick(["", "", "?q=1", "?access_token=evil&q=2", "?q=3&api%5Fkey=evil", "?"])
+    var text =
+      "\(method) \(path)\(query) HTTP/1.1\r\nHost: \(pick(["localhost", "127.0.0.1", "LOCALHOST"])):\(port)\r\n"
+    let fields = [
+      "Accept: */*", "Authorization: Bearer evil", "x_api_key: evil", "Cookie: a=b", "X-Gone: evil", "X-Set: evil",
+      "TE: trailers",
+      "Connection: X-Hop", "X-Hop: 1", "Connection: Authorization", "Origin: https://evil.test", "Sec-Fetch-Site: none",
+      "Sec-Fetch-Mode: cors", "Sudo: root", "X-Forwarded-For: 1.2.3.4", "Upgrade: h2c", "Keep-Alive: 5", "X-Plain: yes",
+    ]
+    for _ in 0..<Int.random(in: 0..<3, using: &self) { text += pick(fields) + "\r\n" }
+    return Array((text + "\r\n").utf8)
+  }
+}
