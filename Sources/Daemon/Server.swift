@@ -67,7 +67,8 @@ package final class Server {
       let new = try slots(for: settings)
       let generation: Generation
       do throws(StartError) {
-        generation = try Server.generation(settings, number: number, ports: new.map(\.ports), trust: trust, after: worker.generation.keyring)
+        generation = try Server.generation(
+          settings, number: number, ports: new.map(\.ports), trust: trust, after: worker.generation.keyring)
       } catch {
         for slot in new where !slots.contains(where: { $0 === slot }) { slot.close() }
         throw error
