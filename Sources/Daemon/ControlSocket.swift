@@ -20,7 +20,9 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
       try listener?.start()
       journal.event(.notice, "control", ("address", "unix:\(path)"))
     } catch {
-      journal.event(.warning, "no-control-socket", ("path", path), ("detail", "\(error)"))
+      journal.event(
+        .warning, "no-control-socket", ("path", path), ("detail", "\(error)"),
+        ("help", "bearerctl reload needs it: make its directory, or say control: PATH; SIGHUP reloads all the same"))
     }
   }
 

@@ -16,6 +16,8 @@ import Testing
   @Test(arguments: [
     ("t0k", "t0k"), ("a|b:c~!", "a|b:c~!"), ("t0k\n", "t0k"), ("t0k\r\n", "t0k"),
     ("mF_9.B5f-4.1JqM==", "mF_9.B5f-4.1JqM=="),
+    // T20: nothing is expanded.
+    ("${HOME}{{env:HOME}}$(id)%s%41\\n", "${HOME}{{env:HOME}}$(id)%s%41\\n"),
   ]) func `A bearer token, without one closing line break`(file: String, token: String) throws {
     let path = try scratch.write("token", file)
     #expect(try sent(keyring(.bearer(.file(path)))) == start + "Authorization: Bearer \(token)\r\n\r\n")

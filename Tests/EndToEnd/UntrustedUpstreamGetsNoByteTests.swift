@@ -167,7 +167,8 @@ import Testing
     try stage.start(stage.configuration(service: service, pins: try pins(stage)))
     let answer = try stage.get()
     #expect(answer.status == 200, "\(answer.text)\n\(stage.daemon!.logText)", sourceLocation: sourceLocation)
-    if events > 0 { #expect(stage.daemon!.waitForLog("event=pin "), sourceLocation: sourceLocation) }
+    // The event stands before the line of the exchange.
+    stage.daemon!.waitForLog("event=request")
     let seen = stage.daemon!.logText.components(separatedBy: "event=pin ").count - 1
     #expect(seen == events, "\(stage.daemon!.logText)", sourceLocation: sourceLocation)
     stage.assertCanary(times: 1, sourceLocation: sourceLocation)

@@ -1,3 +1,4 @@
+import Dispatch
 import EventLoop
 import Glibc
 import Testing
@@ -175,21 +176,23 @@ import Testing
     #expect(throws: UVError.self) { try ReadableSource(loop: loop, descriptor: -1) {} }
   }
 
-  @Test func `another thread wakes the loop, and may come too late`() async throws {
-    try await Task.detached {
-      let loop = try Loop()
-      var heard = 0
-      let wakeup = try Wakeup(loop: loop) { heard += 1 }
-      let thread = Task.detached { for _ in 0..<1000 { wakeup.wake() } }
-      loop.run { heard > 0 }
-      wakeup.close()
-      wakeup.close()
-      loop.run()
-      let last = heard
-      _ = await thread.value
-      wakeup.wake()
-      #expect(heard == last)
-    }.value
+  @Test func `another thread wakes the loop, and may come too late`() throws {
+    let loop = try Loop()
+    var heard = 0
+    let wakeup = try Wakeup(loop: loop) { heard += 1 }
+    let isOver = DispatchSemaphore(value: 0)
+    DispatchQueue.global().async {
+      for _ in 0..<1000 { wakeup.wake() }
+      isOver.signal()
+    }
+    loop.run { heard > 0 }
+    wakeup.close()
+    wakeup.close()
+    loop.run()
+    let last = heard
+    isOver.wait()
+    wakeup.wake()
+    #expect(heard == last)
   }
 
   @Test(arguments: [

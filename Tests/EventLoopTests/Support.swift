@@ -78,11 +78,11 @@ final class Acceptor: ListenerDelegate {
 }
 
 extension Loop {
-  /// Runs until `condition` holds; a test that waits in vain fails after ten seconds.
+  /// Runs until `condition` holds; a test that waits in vain fails after a minute.
   func run(until condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) {
     var isLate = false
     let deadline = Timer(loop: self) { isLate = true }
-    deadline.start(after: 10_000)
+    deadline.start(after: 60_000)
     while !condition(), !isLate { runOnce(waiting: true) }
     deadline.close()
     #expect(!isLate, "waited in vain", sourceLocation: sourceLocation)

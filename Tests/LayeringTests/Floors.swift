@@ -27,7 +27,7 @@ let toolchain: Set<String> = ["Glibc", "Synchronization"]
 /// bearerctl pays for Foundation already, with ArgumentParser.
 let modulesWithFoundation: Set<String> = ["bearerctl"]
 
-/// What each test target may import beside the toolchain, Testing and Foundation.
+/// What each test target may import beside the toolchain, Testing, Foundation and Dispatch.
 let testFloors: [String: Set<String>] = [
   "HTTP1Tests": ["HTTP1"],
   "PolicyTests": ["Policy", "HTTP1"],
@@ -51,5 +51,5 @@ func allowedImports(of module: String) -> Set<String>? {
 
 /// What a test target may import.
 func allowedImports(ofTests target: String) -> Set<String>? {
-  testFloors[target]?.union(toolchain).union(["Testing", "Foundation"])
+  testFloors[target]?.union(toolchain).union(["Testing", "Foundation", "Dispatch"])
 }
