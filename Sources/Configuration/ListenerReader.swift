@@ -56,11 +56,22 @@ extension SettingsReader {
         "listener \"\(named.name)\" does not say who may ask, and the daemon runs as a user of the system (uid \(environment.uid))",
         help: "add to it: allow_users: [NAME]")
     }
+    if mode == nil, let callers, let place = addresses.first(where: \.address.isUnix)?.place {
+      checkReach(of: callers, place: place)
+    }
     let hosts = fields[.hosts].flatMap { filledList($0, of: "names with a port") } ?? []
     return ListenerDraft(
       name: named.name, place: named.place, addresses: addresses,
       callers: callers ?? ownCallers ?? Callers(uids: []), namesCallers: callers != nil,
       hosts: hosts.compactMap { host($0) })
+  }
+
+  /// The mode of a unix socket stands before `allow_users`: whom it keeps out is not asked who they are.
+  private func checkReach(of callers: Callers, place: Place) {
+    guard callers.uids.contains(where: { $0 != environment.uid && $0 != 0 }) else { return }
+    report.warning(
+      place, "only the daemon's own user and group can connect to this socket, and allow_users names others",
+      help: "add to the listener: mode: \"0666\" (who gets an answer is still for allow_users to say)")
   }
 
   private func addresses(

@@ -2,6 +2,8 @@
 /// Everything is hidden that does not stand under a key whose values are known to be harmless.
 struct SecretMask {
   private var hidden: [Hidden] = []
+  /// What `credential:` may say.
+  private var credentialNames = ["none", "pass"]
   /// Guessing costs time, and nobody reads more errors than these.
   private var guessesLeft = Report.mostErrors
 
@@ -13,6 +15,10 @@ struct SecretMask {
 
   private mutating func visitTop(_ root: YAMLNode) {
     guard case .mapping(let entries) = root.content else { return hide(root) }
+    for entry in entries where entry.name == TopKey.credentials.rawValue {
+      guard case .mapping(let credentials) = entry.value.content else { continue }
+      credentialNames += credentials.map(\.name)
+    }
     for entry in entries {
       switch TopKey(rawValue: entry.name) {
       case .credentials:
@@ -38,7 +44,7 @@ struct SecretMask {
   private mutating func visit(_ node: YAMLNode, under key: String?, guesses: Bool) {
     switch node.content {
     case .scalar(let text, _):
-      if Self.isSecret(text, under: key) { hidden.append(node.stretch) }
+      if isSecret(text, under: key) { hidden.append(node.stretch) }
     case .sequence(let nodes):
       for node in nodes { visit(node, under: key, guesses: guesses) }
     case .mapping(let entries):
@@ -65,10 +71,12 @@ struct SecretMask {
     return Suggestion.nearest(to: key, in: SchemaWords.sorted)
   }
 
-  private static func isSecret(_ text: String, under key: String?) -> Bool {
+  private func isSecret(_ text: String, under key: String?) -> Bool {
     switch key {
     case nil: true
-    case let key where takesSource(key): true
+    case let key where Self.takesSource(key): true
+    // A token where its name was wanted.
+    case ServiceKey.credential.rawValue: Suggestion.nearest(to: text, in: credentialNames) == nil
     case HeaderKey.prefix.rawValue: true
     case HeaderKey.name.rawValue: !FieldRules.isToken(text)
     // A user name with its password.
@@ -76,8 +84,8 @@ struct SecretMask {
     case SourceKey.systemd.rawValue: !SourceName.isCredential(text)
     case SourceKey.env.rawValue: !SourceName.isVariable(text)
     // `https://user:password@host/?api_key=…`
-    case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue: hasPrivatePart(text)
-    default: text.contains("://") && hasPrivatePart(text)
+    case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue: Self.hasPrivatePart(text)
+    default: text.contains("://") && Self.hasPrivatePart(text)
     }
   }
 

@@ -104,9 +104,12 @@ extension SettingsReader {
     default: break
     }
     if let index = credentials.firstIndex(where: { $0.name == name }) { return .inject(index) }
+    // Only what looks like a name is repeated: it could be the token itself.
+    let names = credentials.map(\.name) + ["none", "pass"]
+    let isNear = Suggestion.nearest(to: name, in: names) != nil
     report.error(
-      node.place, "no credential \(quoted(name))",
-      help: known(credentials.map(\.name) + ["none", "pass"], nearest: name, "credentials"))
+      node.place, isNear ? "no credential \(quoted(name))" : "no credential has this name",
+      help: known(names, nearest: name, "credentials"))
     return nil
   }
 

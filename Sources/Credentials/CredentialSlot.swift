@@ -39,6 +39,14 @@ final class CredentialSlot {
     }
   }
 
+  /// Goes on counting where the same credential of an earlier configuration stopped.
+  func follow(_ earlier: CredentialSlot) {
+    switch earlier.lines {
+    case .some(let lines): generation = earlier.generation &+ (isCurrent(lines) ? 0 : 1)
+    case .none: generation = earlier.generation &+ (hasLines ? 1 : 0)
+    }
+  }
+
   var hasLines: Bool {
     switch lines {
     case .some: true

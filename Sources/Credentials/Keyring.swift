@@ -31,7 +31,8 @@ package final class Keyring {
   private let reader: SecretReader
 
   /// Reads every source. Missing secrets are no error: see `status`.
-  package init(entries: [Entry], requireLockedMemory: Bool) throws(Denied) {
+  /// - Parameter previous: of the configuration before; generations of credentials of the same name go on from there.
+  package init(entries: [Entry], requireLockedMemory: Bool, after previous: Keyring? = nil) throws(Denied) {
     do {
       staging = try LockedMemory(byteCount: Self.stagingSize)
     } catch {
@@ -39,7 +40,12 @@ package final class Keyring {
     }
     reader = SecretReader(arena: SecretArena())
     slots = entries.map { CredentialSlot($0) }
-    for slot in slots { _ = slot.load(reader) }
+    for slot in slots {
+      _ = slot.load(reader)
+      if let earlier = previous?.slots.first(where: { $0.entry.grant.name == slot.entry.grant.name }) {
+        slot.follow(earlier)
+      }
+    }
     guard isLocked || !requireLockedMemory else {
       throw Denied(
         reason: .unavailable,

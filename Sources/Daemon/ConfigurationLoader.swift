@@ -55,11 +55,11 @@ package enum ConfigurationLoader {
   }
 
   /// The keyring that the settings describe.
-  static func keyring(for settings: Settings) throws(Denied) -> Keyring {
+  static func keyring(for settings: Settings, after previous: Keyring?) throws(Denied) -> Keyring {
     let entries = zip(settings.rules.grants, settings.credentials).map { grant, credential in
       Keyring.Entry(grant: grant, scheme: AuthScheme(credential.scheme))
     }
-    return try Keyring(entries: entries, requireLockedMemory: settings.requireLockedMemory)
+    return try Keyring(entries: entries, requireLockedMemory: settings.requireLockedMemory, after: previous)
   }
 
   /// What the gateway decides by. `ports`: what each listener's TCP sockets are bound to.

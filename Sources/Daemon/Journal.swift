@@ -72,7 +72,7 @@ final class Journal {
   /// One line per exchange: names, numbers, the canonical path. Never a field value, a query or a body (T48).
   func exchange(_ exchange: borrowing Exchange, generation: Generation, milliseconds: UInt64, detail: String?) {
     let record = exchange.record
-    guard var line = begin(record.refusal == nil ? .info : .warning) else { return }
+    guard var line = begin(record.refusal == nil && !record.isRejected ? .info : .warning) else { return }
     line.raw(" event=request")
     if let route = record.route {
       line.raw(generation.logText(of: route))
@@ -93,6 +93,7 @@ final class Journal {
     line.field("down", record.bytesDown)
     line.field("ms", milliseconds)
     line.field("generation", record.generation)
+    if record.isRejected { line.raw(" credential_rejected=true") }
     if record.isRetried { line.raw(" retried=true") }
     if record.isAborted { line.raw(" aborted=true") }
     if record.refusal != nil {

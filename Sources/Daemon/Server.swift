@@ -26,7 +26,7 @@ package final class Server {
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     var sockets: [ListenerSockets] = []
     for listener in settings.listeners { sockets.append(try ListenerSockets(listener, loop: loop)) }
-    let generation = try Server.generation(settings, number: 1, ports: sockets.map(\.ports), trust: trust)
+    let generation = try Server.generation(settings, number: 1, ports: sockets.map(\.ports), trust: trust, after: nil)
     let worker = Worker(loop: loop, journal: journal, generation: generation)
     self.worker = worker
     slots = sockets.enumerated().map { ListenerSlot($1, index: $0, worker: worker) }
@@ -67,7 +67,8 @@ package final class Server {
       let new = try slots(for: settings)
       let generation: Generation
       do throws(StartError) {
-        generation = try Server.generation(settings, number: number, ports: new.map(\.ports), trust: trust)
+        generation = try Server.generation(
+          settings, number: number, ports: new.map(\.ports), trust: trust, after: worker.generation.keyring)
       } catch {
         for slot in new where !slots.contains(where: { $0 === slot }) { slot.close() }
         throw error
@@ -160,7 +161,7 @@ package final class Server {
   }
 
   private static func generation(
-    _ settings: Settings, number: UInt64, ports: [[UInt16]], trust: SystemTrust
+    _ settings: Settings, number: UInt64, ports: [[UInt16]], trust: SystemTrust, after previous: Keyring?
   ) throws(StartError) -> Generation {
     let stores: [String: TrustStore]
     let keyring: Keyring
@@ -170,7 +171,7 @@ package final class Server {
       throw .configuration(error.diagnostics)
     }
     do throws(Denied) {
-      keyring = try ConfigurationLoader.keyring(for: settings)
+      keyring = try ConfigurationLoader.keyring(for: settings, after: previous)
     } catch {
       throw .system(error.description)
     }

@@ -12,6 +12,8 @@ package struct AccessRecord: Sendable {
   package var bytesUp: UInt64 = 0
   package var bytesDown: UInt64 = 0
   package var isRetried = false
+  /// The upstream rejected the credential that we added (401, 407).
+  package var isRejected = false
   /// The exchange ended before its answer was complete.
   package var isAborted = false
   /// Generation of the configuration that decided it.

@@ -61,10 +61,9 @@ extension Exchange {
     answerClosesClient = closesClient || !head.isKeepAlive || isEarly
     responseOptions.read(response.fields, of: response.bytes)
     let context = context(route, snapshot)
-    if context.injected, response.status == 401 || response.status == 407,
-      snapshot.rules.services[route.service].rejected == .badGateway
-    {
-      return .credentialRejected
+    if context.injected, response.status == 401 || response.status == 407 {
+      record.isRejected = true
+      if snapshot.rules.services[route.service].rejected == .badGateway { return .credentialRejected }
     }
     if let refusal = ResponseForwarding.write(
       response, framing: responseFraming, options: responseOptions, context: context, to: &output.toClient)

@@ -8,31 +8,18 @@ struct CommandResult {
 }
 
 /// Runs a program to its end. `arguments`: the program first, looked up in PATH by env(1).
-func run(
-  _ arguments: [String], environment: [String: String] = [:], input: String? = nil
-) throws -> CommandResult {
-  let process = Process()
-  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-  process.arguments = arguments
-  process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+func run(_ arguments: [String], environment: [String: String] = [:]) throws -> CommandResult {
   let output = LogCollector()
   let errors = LogCollector()
-  let source = Pipe()
-  for end in [source.fileHandleForReading, source.fileHandleForWriting] {
-    _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
-  }
-  process.standardInput = input == nil ? FileHandle.nullDevice : source
-  process.standardOutput = output.pipe
-  process.standardError = errors.pipe
-  try process.run()
-  if let input {
-    source.fileHandleForWriting.write(Data(input.utf8))
-    try source.fileHandleForWriting.close()
-  }
-  process.waitUntilExit()
+  let process = try Child(
+    "/usr/bin/env", arguments, environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+    output: output.writing.fileDescriptor, errors: errors.writing.fileDescriptor)
+  try output.writing.close()
+  try errors.writing.close()
+  let status = process.wait()
   output.finish()
   errors.finish()
-  return CommandResult(status: process.terminationStatus, output: output.text, errors: errors.text)
+  return CommandResult(status: status, output: output.text, errors: errors.text)
 }
 
 /// Whether a program is there.

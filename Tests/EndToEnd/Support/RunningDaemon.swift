@@ -3,29 +3,22 @@ import Synchronization
 
 /// The real binary, started as a user starts it, with what it logs.
 final class RunningDaemon {
-  private let process = Process()
+  private let process: Child
   private let log = LogCollector()
   let file: String
 
   /// Starts it and waits until it serves.
   init(configuration file: String, environment: [String: String] = [:]) throws {
     self.file = file
-    process.executableURL = URL(fileURLWithPath: Self.binary("bearerd"))
-    process.arguments = ["--config", file]
     var variables = ProcessInfo.processInfo.environment
     variables["RUNTIME_DIRECTORY"] = (file as NSString).deletingLastPathComponent
     variables.merge(environment) { $1 }
-    process.environment = variables
-    process.standardError = log.pipe
-    try process.run()
-    guard log.wait(for: { $0.contains("event=ready") || !self.process.isRunning }), process.isRunning else {
+    process = try Child(
+      Self.binary("bearerd"), ["--config", file], environment: variables, errors: log.writing.fileDescriptor)
+    try log.writing.close()
+    guard log.wait(for: { $0.contains("event=ready") }) else {
       throw TestFailure("bearerd did not start:\n\(log.text)")
     }
-  }
-
-  deinit {
-    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-    process.waitUntilExit()
   }
 
   /// Built beside the tests, from the same tree.
@@ -36,7 +29,7 @@ final class RunningDaemon {
     return (argument as NSString).deletingLastPathComponent + "/" + name
   }
 
-  var pid: pid_t { process.processIdentifier }
+  var pid: pid_t { process.pid }
   var isRunning: Bool { process.isRunning }
   var logText: String { log.text }
 
@@ -64,26 +57,35 @@ final class RunningDaemon {
   }
 
   /// SIGTERM, and the exit status.
-  func stop() -> Int32 {
-    kill(pid, SIGTERM)
-    process.waitUntilExit()
+  func stop(_ signal: Int32 = SIGTERM) -> Int32 {
+    process.kill(signal)
+    return waitForExit()
+  }
+
+  /// The exit status; for a death by signal, the negative signal. The log is complete then.
+  func waitForExit() -> Int32 {
+    let status = process.wait()
     log.finish()
-    return process.terminationStatus
+    return status
   }
 }
 
 /// Gathers what a process writes to its standard error.
 final class LogCollector: Sendable {
-  let pipe = Pipe()
+  /// For the child. Close it here once the child has it.
+  let writing: FileHandle
+  private let reading: FileHandle
   private let state = Mutex((text: "", isOver: false))
   private let changed = DispatchSemaphore(value: 0)
 
   init() {
-    // Or a daemon that another test starts at the same time would hold it open.
-    for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
-      _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
-    }
-    pipe.fileHandleForReading.readabilityHandler = { [self] handle in
+    // Close-on-exec from the first moment: a daemon that another test starts just now would hold it open.
+    var ends: [Int32] = [-1, -1]
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    precondition(socketpair(AF_UNIX, kind, 0, &ends) == 0, "no sockets")
+    reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+    writing = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+    reading.readabilityHandler = { [self] handle in
       let data = handle.availableData
       state.withLock {
         $0.text += String(decoding: data, as: UTF8.self)

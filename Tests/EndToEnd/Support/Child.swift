@@ -1,0 +1,81 @@
+import Foundation
+
+/// A process of ours. Not Foundation's `Process`: that one learns of an exit through a descriptor that children started at
+/// the same time inherit, and hands on the signal mask of a worker thread.
+final class Child {
+  let pid: pid_t
+  private var status: Int32?
+
+  /// Nothing is inherited but the three descriptors (nil: /dev/null), no signal is blocked or ignored.
+  init(
+    _ path: String, _ arguments: [String], environment: [String: String], input: Int32? = nil, output: Int32? = nil,
+    errors: Int32? = nil
+  ) throws {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (target, source) in [input, output, errors].enumerated() {
+      let target = Int32(target)
+      if let source {
+        posix_spawn_file_actions_adddup2(&actions, source, target)
+      } else {
+        posix_spawn_file_actions_addopen(&actions, target, "/dev/null", target == 0 ? O_RDONLY : O_WRONLY, 0)
+      }
+    }
+    _ = closeFrom(&actions, 3)
+
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var (none, all) = (sigset_t(), sigset_t())
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+    let words = ([path] + arguments).map { strdup($0) } + [nil]
+    let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { for text in words + variables { free(text) } }
+    var pid = pid_t()
+    let result = posix_spawn(&pid, path, &actions, &attributes, words, variables)
+    guard result == 0 else { throw TestFailure("\(path): \(String(cString: strerror(result)))") }
+    self.pid = pid
+  }
+
+  deinit {
+    kill(SIGKILL)
+    _ = wait()
+  }
+
+  func kill(_ signal: Int32) {
+    if status == nil { _ = Glibc.kill(pid, signal) }
+  }
+
+  var isRunning: Bool {
+    var raw: Int32 = 0
+    if status == nil, waitpid(pid, &raw, WNOHANG) == pid { ended(raw) }
+    return status == nil
+  }
+
+  /// Exit status; for a process that a signal ended, the negative signal.
+  func wait() -> Int32 {
+    if let status { return status }
+    var raw: Int32 = 0
+    while waitpid(pid, &raw, 0) < 0, errno == EINTR {}
+    return ended(raw)
+  }
+
+  @discardableResult
+  private func ended(_ raw: Int32) -> Int32 {
+    let signal = raw & 0x7F
+    let ended = signal == 0 ? (raw >> 8) & 0xFF : -signal
+    status = ended
+    return ended
+  }
+}
+
+/// posix_spawn_file_actions_addclosefrom_np(3), which the headers show to GNU sources only.
+private let closeFrom = unsafeBitCast(
+  dlsym(nil, "posix_spawn_file_actions_addclosefrom_np"),
+  to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self)
