@@ -35,6 +35,12 @@ struct SettingsReader {
   }
 
   private func controlSocket(_ node: YAMLNode) -> String? {
+    if let text = node.text, text.hasPrefix("unix:") {
+      report.error(
+        node.place, "this is always a unix socket: its path stands alone, without \"unix:\"",
+        help: "write control: \(quoted(String(text.dropFirst("unix:".count))))")
+      return nil
+    }
     guard let path = path(node, "the path of a socket") else { return nil }
     guard path.utf8.count <= Self.longestSocketPath else {
       report.error(node.place, "the path of a socket has at most \(Self.longestSocketPath) bytes")
