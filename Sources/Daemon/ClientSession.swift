@@ -47,7 +47,8 @@ final class ClientSession: Timed, StreamDelegate {
     self.worker = worker
     generation = worker.generation
     machine = ClientConnection(
-      listener: listener.index, caller: peer.caller, limits: worker.generation.snapshot.headLimits)
+      listener: listener.index, caller: peer.caller, limits: worker.generation.snapshot.headLimits,
+      isLocalSocket: stream.isUnix)
     super.init()
     stream.delegate = self
     settle()

@@ -32,12 +32,13 @@ package struct ClientConnection: ~Copyable, Sendable {
   private var limits: HeadLimits
   private var reader: HeadReader
 
-  package init(listener: Int, caller: Caller?, limits: HeadLimits) {
+  package init(listener: Int, caller: Caller?, limits: HeadLimits, isLocalSocket: Bool = false) {
     self.listener = listener
     self.caller = caller
     self.limits = limits
     reader = HeadReader(limits: limits)
     exchange = Exchange(limits: limits)
+    exchange.isLocalSocket = isLocalSocket
   }
 
   /// Whether the client is to be read, be it only to hear that it is gone.

@@ -10,6 +10,8 @@ package struct Exchange: ~Copyable, Sendable {
   package private(set) var caller: Caller?
   package var record = AccessRecord()
 
+  /// The client came by a unix socket.
+  var isLocalSocket = false
   var admitted: AdmittedRequest?
   var forwarding = RequestForwarding()
   var options = ConnectionOptions()
@@ -124,7 +126,8 @@ package struct Exchange: ~Copyable, Sendable {
     options.read(head.fields, of: head.bytes)
     let bytes = head.bytes
     do throws(PolicyRefusal) {
-      let admitted = try snapshot.admissions[listener].admit(head, caller: caller, listener: listener)
+      let admissions = isLocalSocket ? snapshot.socketAdmissions : snapshot.admissions
+      let admitted = try admissions[listener].admit(head, caller: caller, listener: listener)
       self.admitted = admitted
       try target.read(bytes.span.extracting(head.target))
       let route = try snapshot.rules.decide(
@@ -143,6 +146,7 @@ package struct Exchange: ~Copyable, Sendable {
   func isStillAllowed(by new: Snapshot, listener: Int) -> Bool {
     guard let snapshot, let route else { return false }
     var again = Exchange(limits: limits)
+    again.isLocalSocket = isLocalSocket
     again.head = head
     again.reset()
     guard again.decide(by: new, listener: listener, caller: caller) == nil, let newRoute = again.route else {

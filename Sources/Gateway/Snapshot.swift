@@ -7,6 +7,8 @@ package final class Snapshot: Sendable {
   package let rules: RuleSet
   /// By listener index.
   package let admissions: [Admission]
+  /// The same for those who come by a unix socket: no page can, and clients write any name (T1).
+  let socketAdmissions: [Admission]
   package let headLimits: HeadLimits
   /// Authorities that lead back to us, lower-case with port.
   package let ownAuthorities: Set<String>
@@ -21,6 +23,7 @@ package final class Snapshot: Sendable {
     self.generation = generation
     self.rules = rules
     self.admissions = admissions
+    socketAdmissions = admissions.map { Admission(callers: $0.callers, authorities: nil) }
     self.headLimits = headLimits
     self.ownAuthorities = ownAuthorities
     ownPorts = Set(ownAuthorities.compactMap { $0.split(separator: ":").last.flatMap { UInt16($0) } })
