@@ -230,30 +230,3 @@ final class UpstreamSession: Timed, StreamDelegate {
     owner?.session(self, didFail: refusal, detail: detail)
   }
 }
-
-/// Ciphertext on its way to the socket.
-private final class StreamSink: CiphertextSink {
-  private let stream: EventLoop.Stream
-
-  init(_ stream: EventLoop.Stream) {
-    self.stream = stream
-    super.init()
-  }
-
-  override func send(_ ciphertext: Span<UInt8>) { stream.write(ciphertext) }
-}
-
-extension TLSError.Kind {
-  /// The row of our table for what TLS found.
-  var refusal: Refusal {
-    switch self {
-    case .certificateInvalid: .certificateInvalid
-    case .certificateExpired: .certificateExpired
-    case .hostnameMismatch: .hostnameMismatch
-    case .pinMismatch: .pinMismatch
-    case .pinsExpired: .pinsExpired
-    case .handshakeFailed, .closed: .handshakeFailed
-    case .internalError: .internalError
-    }
-  }
-}

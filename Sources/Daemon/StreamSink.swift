@@ -1,0 +1,30 @@
+internal import EventLoop
+internal import Gateway
+internal import TLS
+
+/// Ciphertext on its way to the socket.
+final class StreamSink: CiphertextSink {
+  private let stream: EventLoop.Stream
+
+  init(_ stream: EventLoop.Stream) {
+    self.stream = stream
+    super.init()
+  }
+
+  override func send(_ ciphertext: Span<UInt8>) { stream.write(ciphertext) }
+}
+
+extension TLSError.Kind {
+  /// The row of our table for what TLS found.
+  var refusal: Refusal {
+    switch self {
+    case .certificateInvalid: .certificateInvalid
+    case .certificateExpired: .certificateExpired
+    case .hostnameMismatch: .hostnameMismatch
+    case .pinMismatch: .pinMismatch
+    case .pinsExpired: .pinsExpired
+    case .handshakeFailed, .closed: .handshakeFailed
+    case .internalError: .internalError
+    }
+  }
+}
