@@ -78,9 +78,11 @@ final class Stage {
   }
 
   @discardableResult
-  func start(_ configuration: String? = nil, environment: [String: String] = [:]) throws -> RunningDaemon {
+  func start(
+    _ configuration: String? = nil, environment: [String: String] = [:], wrapper: [String] = []
+  ) throws -> RunningDaemon {
     let file = try scratch.write("bearerd.yaml", configuration ?? self.configuration(), mode: 0o644)
-    let daemon = try RunningDaemon(configuration: file, environment: environment)
+    let daemon = try RunningDaemon(configuration: file, environment: environment, wrapper: wrapper)
     self.daemon = daemon
     return daemon
   }
