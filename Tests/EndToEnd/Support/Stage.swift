@@ -39,11 +39,13 @@ final class Stage {
     upstream.stop()
   }
 
-  static func leaf(issuer: Certificate, names: [String] = ["localhost"]) throws -> Certificate {
+  static func leaf(
+    issuer: Certificate, names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1", "::1"]
+  ) throws -> Certificate {
     var options = Certificate.Options()
     options.commonName = "upstream"
     options.dnsNames = names
-    options.ipAddresses = ["127.0.0.1", "::1"]
+    options.ipAddresses = addresses
     return try Certificate(options, issuer: issuer)
   }
 
