@@ -100,7 +100,7 @@ import Testing
     let port = try stage.daemon!.port()
     let client = try stage.client()
     let second = stage.configuration().replacing(
-      "credentials:\n", with: "  second: { address: localhost:0, allow_users: [\(getuid())] }\ncredentials:\n")
+      "listeners:\n", with: "listeners:\n  second: { address: localhost:0, allow_users: [\(getuid())] }\n")
     try stage.reload(
       second.replacing("    credential: canary", with: "    at: /api/\n    credential: canary") + """
         # the same service, from the other listener
@@ -124,7 +124,7 @@ import Testing
   @Test func `T47: nobody is answered on a connection whose listener is gone, however many reloads ago`() throws {
     let stage = try Stage()
     let both = stage.configuration().replacing(
-      "credentials:\n", with: "  second: { address: localhost:0, allow_users: [\(getuid())] }\ncredentials:\n")
+      "listeners:\n", with: "listeners:\n  second: { address: localhost:0, allow_users: [\(getuid())] }\n")
     try stage.start(both)
     let port = try stage.daemon!.port("second")
     let idle = try stage.client("second")
@@ -148,7 +148,7 @@ import Testing
     let stage = try Stage(handler: holding(arrived, goes))
     let plain = stage.configuration(more: Self.short)
     let moved = plain.replacing(
-      "credentials:\n", with: "  second: { address: localhost:0, allow_users: [\(getuid())] }\ncredentials:\n"
+      "listeners:\n", with: "listeners:\n  second: { address: localhost:0, allow_users: [\(getuid())] }\n"
     ).replacing("    credential: canary", with: "    listener: second\n    credential: canary")
     try stage.start(moved)
     let client = try hold(stage, arrived, on: "second")
