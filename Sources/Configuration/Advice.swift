@@ -20,6 +20,16 @@ extension SettingsReader {
     }
   }
 
+  /// Listeners that answer nothing but 404.
+  /// - Parameter used: by a service that lives there, or that has a port of its own and takes the callers from there.
+  func check(_ listeners: [ListenerDraft], used: Set<Int>) {
+    for (index, listener) in listeners.enumerated() where !used.contains(index) {
+      report.warning(
+        listener.place, "no service is on this listener: every request to it gets 404",
+        help: "to move one here, add to the service: listener: \(listener.name); or delete the listener")
+    }
+  }
+
   func advise(listeners: [ListenerDraft], credentials: [CredentialDraft], services: [ServiceDraft]) {
     for listener in listeners where !listener.namesCallers { advise(listener) }
     for credential in credentials {

@@ -36,6 +36,9 @@ package struct ConfigurationReader {
   package static func read(
     text: [UInt8], file: String, environment: Environment
   ) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {
+    // Some editors open every file with a byte order mark. To a parser of YAML it would be a column of the first line.
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let text = text.starts(with: mark) ? Array(text.dropFirst(mark.count)) : text
     let report = Report(file: file, text: text)
     let reader = SettingsReader(report: report, environment: environment, file: file)
     reader.checkConfigurationFile()

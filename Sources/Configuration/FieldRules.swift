@@ -62,6 +62,9 @@ extension SettingsReader {
         place, "\"\(name)\" carries a secret, which does not stand in this file",
         help: "make it a credential: headers: [{ name: \(name), value: { file: NAME } }]")
       return false
+    case .remove where name.contains("*"), .allow where name.contains("*"):
+      report.error(place, "names of headers are literal: * does not stand for others", help: "write every name")
+      return false
     case .credential, .set, .remove, .allow: return true
     }
   }

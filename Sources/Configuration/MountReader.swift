@@ -21,6 +21,12 @@ extension SettingsReader {
         help: "make a listener with this address, and write listener: NAME")
       return nil
     }
+    if let (name, _) = splitPort(text), ASCII.lowercased(name).hasSuffix(".localhost") {
+      report.error(
+        node.place, "a name lives on the port of its listener and has none of its own",
+        help: "write \(quotedPlain(name)), and for another port listener: NAME")
+      return nil
+    }
     if text.contains(":") {
       return address(text, at: node.place, mode: 0).map { ServiceLocation(mount: .whole, ownAddress: $0) }
     }

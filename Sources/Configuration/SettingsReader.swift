@@ -19,12 +19,14 @@ struct SettingsReader {
     let limits = top[.limits].map { self.limits($0, at: top.place(of: .limits)) } ?? Limits()
     let isLocked = top[.requireLockedMemory].flatMap { boolean($0) } ?? false
     let control = top[.control].flatMap { controlSocket($0) }
+    let used = Set(services.map(\.service.listener))
     let allListeners = listen(listeners, &services)
     check(services, listeners: allListeners, credentials: credentials)
     guard report.errorCount == 0 else { return nil }
 
     let rules = RuleSet(services: services.map(\.service), grants: credentials.map(\.grant))
     check(rules, of: services)
+    if !services.isEmpty { check(listeners, used: used) }
     advise(listeners: listeners, credentials: credentials, services: services)
     return Settings(
       file: file, listeners: allListeners.map(\.settings), credentials: credentials.compactMap(\.settings),
@@ -33,6 +35,12 @@ struct SettingsReader {
   }
 
   private func controlSocket(_ node: YAMLNode) -> String? {
+    if let text = node.text, text.hasPrefix("unix:") {
+      report.error(
+        node.place, "this is always a unix socket: its path stands alone, without \"unix:\"",
+        help: "write control: \(quoted(String(text.dropFirst("unix:".count))))")
+      return nil
+    }
     guard let path = path(node, "the path of a socket") else { return nil }
     guard path.utf8.count <= Self.longestSocketPath else {
       report.error(node.place, "the path of a socket has at most \(Self.longestSocketPath) bytes")

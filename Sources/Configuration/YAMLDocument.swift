@@ -100,7 +100,7 @@ enum YAMLDocument {
         wasReturn = scalar == "\r"
         if scalar == "\n" {
           place = Place(line: place.line + 1, column: 1, length: 1)
-        } else if isAllowed(scalar, at: place) || wasReturn {
+        } else if isAllowed(scalar) || wasReturn {
           place.column += 1
         } else {
           report.error(place, "an invisible character (\(codePoint(scalar)))", help: "delete it")
@@ -110,11 +110,9 @@ enum YAMLDocument {
     }
   }
 
-  /// A byte order mark may open the file. Format characters can turn the reading direction around, so that a line shows
-  /// another policy than it states.
-  private static func isAllowed(_ scalar: Unicode.Scalar, at place: Place) -> Bool {
+  /// Format characters can turn the reading direction around, so that a line shows another policy than it states.
+  private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
     if scalar == "\t" { return true }
-    if scalar == "\u{FEFF}" { return place.line == 1 && place.column == 1 }
     // Joiners are part of emoji and of several scripts.
     if scalar == "\u{200C}" || scalar == "\u{200D}" { return true }
     switch scalar.properties.generalCategory {

@@ -91,6 +91,9 @@ package final class Keyring {
     }
   }
 
+  /// Reads one credential again. True when it changed.
+  package func reload(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].load(reader) }
+
   /// The same for everything in these directories.
   package func reload(directories: Set<String>) -> [Int] {
     reload(changes: directories.map { ($0, "") })

@@ -63,7 +63,7 @@ extension ClientSession {
 
   func record() {
     worker.journal.exchange(
-      machine.exchange, generation: generation, milliseconds: worker.loop.now - startedAt,
+      machine.exchange, listener: listener.name, generation: generation, milliseconds: worker.loop.now - startedAt,
       detail: failureDetail)
   }
 

@@ -53,7 +53,9 @@ extension ClientSession: UpstreamSessionOwner {
       return step { machine, output in machine.configurationChanged(worker.generation.snapshot, output: &output) }
     }
     guard let route = machine.exchange.route else { return }
-    if let grant = machine.exchange.grant, !generation.keyring.isAvailable(grant: grant) {
+    if let grant = machine.exchange.grant, !generation.keyring.isAvailable(grant: grant),
+      worker.secrets?.lookAgain(grant: grant) != true
+    {
       let problem = generation.keyring.status(ofGrant: grant).problem
       openResult = .failed(ConnectFailure(.credentialUnavailable, problem ?? "there is no secret"))
       return

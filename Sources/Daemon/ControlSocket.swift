@@ -9,10 +9,24 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   private var connections: [ObjectIdentifier: (stream: EventLoop.Stream, input: [UInt8])] = [:]
   private static let maximumLine = 256
 
-  /// Without a place for the socket, or when it cannot be had, there is none, and the log says so.
-  init(settings: Settings, loop: Loop, journal: Journal, reload: @escaping () -> Result<UInt64, StartError>) {
+  private let loop: Loop
+  private let journal: Journal
+  private var path: String?
+
+  init(loop: Loop, journal: Journal, reload: @escaping () -> Result<UInt64, StartError>) {
+    self.loop = loop
+    self.journal = journal
     self.reload = reload
-    guard let path = settings.controlSocket ?? ControlPath.standard else { return }
+  }
+
+  /// Stands where these settings say; stays if it does already. Without a place for it, or when it cannot be had, there is
+  /// none, and the log says so.
+  func follow(_ settings: Settings) {
+    let wanted = settings.controlSocket ?? ControlPath.standard
+    guard wanted != path else { return }
+    closeListener()
+    path = wanted
+    guard let path else { return }
     do {
       let descriptor = try UnixSocket.listen(path: path, mode: 0o600, group: nil, backlog: 16)
       listener = try Listener(loop: loop, adopting: descriptor, isUnix: true)
@@ -26,16 +40,27 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
     }
   }
 
+  private func closeListener() {
+    guard let listener else { return }
+    listener.close()
+    self.listener = nil
+    if let path { UnixSocket.remove(path: path) }
+  }
+
   func close() {
-    listener?.close()
-    listener = nil
+    closeListener()
     for connection in connections.values { connection.stream.close() }
     connections = [:]
   }
 
   func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
     let uid = CallerIdentity.ofPeer(descriptor: stream.descriptor)
-    guard uid == 0 || uid == Users.currentUID, connections.count < 16 else { return stream.close() }
+    guard uid == 0 || uid == Users.currentUID else { return stream.close() }
+    // Whoever connects and never asks must not keep others from asking.
+    if connections.count >= 16 {
+      for connection in connections.values { connection.stream.close() }
+      connections = [:]
+    }
     connections[ObjectIdentifier(stream)] = (stream, [])
     stream.delegate = self
     stream.startReading()

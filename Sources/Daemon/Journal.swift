@@ -70,15 +70,20 @@ final class Journal {
   }
 
   /// One line per exchange: names, numbers, the canonical path. Never a field value, a query or a body (T48).
-  func exchange(_ exchange: borrowing Exchange, generation: Generation, milliseconds: UInt64, detail: String?) {
+  func exchange(
+    _ exchange: borrowing Exchange, listener: String, generation: Generation, milliseconds: UInt64, detail: String?
+  ) {
     let record = exchange.record
     guard var line = begin(record.refusal == nil && !record.isRejected ? .info : .warning) else { return }
     line.raw(" event=request")
     if let route = record.route {
       line.raw(generation.logText(of: route))
-      if case .inject(let index) = route.credential {
+      if let index = exchange.grant {
+        line.field("credential", generation.snapshot.rules.grants[index].name)
         line.field("credential_generation", generation.keyring.generation(ofGrant: index))
       }
+    } else if case .policy(let refusal) = record.refusal {
+      place(refusal, rules: generation.snapshot.rules, in: &line)
     }
     if let uid = record.caller?.uid { line.field("uid", UInt64(uid)) }
     let head = exchange.head.bytes
@@ -92,15 +97,31 @@ final class Journal {
     line.field("up", record.bytesUp)
     line.field("down", record.bytesDown)
     line.field("ms", milliseconds)
-    line.field("generation", record.generation)
+    line.field("generation", record.generation == 0 ? generation.snapshot.generation : record.generation)
     if record.isRejected { line.raw(" credential_rejected=true") }
     if record.isRetried { line.raw(" retried=true") }
     if record.isAborted { line.raw(" aborted=true") }
     if record.refusal != nil {
+      if case .malformed(let reason) = record.refusal { line.field("reason", reason.rawValue) }
       if let detail { line.field("detail", detail) }
-      if let help = help(for: record, rules: generation.snapshot.rules) { line.field("help", help) }
+      if let help = help(for: record, listener: listener, rules: generation.snapshot.rules) { line.field("help", help) }
     }
     end(line)
+  }
+
+  /// Where a refusal was decided that led to no route.
+  private func place(_ refusal: PolicyRefusal, rules: RuleSet, in line: inout LogLine) {
+    switch refusal {
+    case .noRule(let service), .callerNotAllowedHere(let service, _), .callerNotGranted(let service, _, _):
+      line.field("service", rules.services[service].name)
+    case .denied(let service, let rule):
+      line.field("service", rules.services[service].name)
+      line.field("rule", rule + 1)
+    case .callerUnknown, .callerNotAllowed, .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite,
+      .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
+      .noService:
+      break
+    }
   }
 
   /// The keyring's door stayed shut: worth a line of its own, because policy should have said so before.
@@ -110,11 +131,12 @@ final class Journal {
   }
 
   /// The line of the configuration that would have let this caller in.
-  private func help(for record: AccessRecord, rules: RuleSet) -> String? {
+  private func help(for record: AccessRecord, listener: String, rules: RuleSet) -> String? {
     guard case .policy(let refusal) = record.refusal else { return nil }
     switch refusal {
     case .callerNotAllowed(let uid):
-      return "to let this user ask, add to the listener: allow_users: [\(Users.name(ofUID: uid) ?? String(uid))]"
+      return
+        "to let this user ask, add to listeners.\(listener): allow_users: [\(Users.name(ofUID: uid) ?? String(uid))]"
     case .callerNotAllowedHere(let service, let uid):
       return
         "to let this user ask, add to services.\(rules.services[service].name): allow_users: [\(Users.name(ofUID: uid) ?? String(uid))]"
@@ -131,7 +153,6 @@ final class Journal {
     let service = rules.services[route.service]
     line.field("service", service.name)
     if let rule = route.rule { line.field("rule", rule + 1) }
-    if let grant = rules.grant(of: route) { line.field("credential", grant.name) }
     line.field("upstream", service.upstream.origin.description)
     return line.bytes
   }

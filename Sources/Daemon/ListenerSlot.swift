@@ -1,13 +1,14 @@
 internal import Configuration
 internal import EventLoop
 internal import Policy
+internal import System
 
 /// A listener of the configuration with the sockets that it has, which outlive a reload.
 final class ListenerSlot: ListenerDelegate {
-  let name: String
+  private(set) var name: String
   /// In the current generation's settings.
-  var index: Int
-  let addresses: [ListenerSettings.Address]
+  private(set) var index: Int
+  private(set) var addresses: [ListenerSettings.Address]
   private let listeners: [Listener]
   private unowned let worker: Worker
   /// The port that was bound (for port 0 the one that the system chose); nil without TCP.
@@ -36,15 +37,54 @@ final class ListenerSlot: ListenerDelegate {
     }
   }
 
+  /// Whether its sockets are those that these addresses ask for. A socket's mode can be changed.
+  func stands(at wanted: [ListenerSettings.Address]) -> Bool {
+    addresses.count == wanted.count && zip(addresses, wanted).allSatisfy { $0.place == $1.place }
+  }
+
+  /// Whether one of these addresses is one of its own.
+  func shares(_ wanted: [ListenerSettings.Address]) -> Bool {
+    wanted.contains { address in
+      switch address {
+      case .localhost(let port), .tcp(_, let port): port != 0 && ports.contains(port)
+      case .unix: addresses.contains { $0.place == address.place }
+      }
+    }
+  }
+
+  /// What a new configuration says of it: another name, another place in the list, another mode.
+  func follow(_ settings: ListenerSettings, index: Int) {
+    for case (.unix(_, let old), .unix(let path, let new)) in zip(addresses, settings.addresses) where old != new {
+      UnixSocket.setMode(new, path: path)
+    }
+    name = settings.name
+    addresses = settings.addresses
+    self.index = index
+  }
+
   func start() throws(UVError) {
     for listener in listeners { try listener.start() }
   }
 
   func pause() { for listener in listeners { listener.pause() } }
   func resume() { for listener in listeners { listener.resume() } }
-  func close() { for listener in listeners { listener.close() } }
+  /// Nobody shall find a socket in the file system behind which nobody stands.
+  func close() {
+    for listener in listeners { listener.close() }
+    for case .unix(let path, _) in addresses { UnixSocket.remove(path: path) }
+  }
 
   func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) { worker.accepted(stream, on: self) }
 
   func listener(_ listener: Listener, didFail error: UVError) { worker.acceptFailed(error, on: self) }
+}
+
+extension ListenerSettings.Address {
+  /// The address without the mode of its socket.
+  fileprivate var place: ListenerSettings.Address {
+    switch self {
+    case .localhost, .tcp: self
+    case .unix(let path, _): .unix(path: path, mode: 0)
+    }
+  }
 }

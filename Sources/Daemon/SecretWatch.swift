@@ -7,6 +7,9 @@ internal import System
 /// Notices changed secret files, and has the keyring read them again: the next request goes out with the new one.
 final class SecretWatch {
   private let watch: DirectoryWatch?
+  /// Directories whose absence has been told.
+  private var missed: Set<String> = []
+  private var lookedAt: [Int: UInt64] = [:]
   private var source: ReadableSource?
   private unowned let worker: Worker
 
@@ -30,12 +33,26 @@ final class SecretWatch {
   func follow(_ generation: Generation) {
     guard let watch else { return }
     let (added, failures) = watch.watch(only: generation.keyring.directories)
-    for failure in failures {
+    for failure in failures where missed.insert(failure.directory).inserted {
       worker.journal.event(
         .warning, "secrets-not-watched", ("directory", failure.directory), ("detail", failure.error.description))
     }
     // What changed between reading and watching.
     if !added.isEmpty { reload(added.map { ($0, "") }, of: generation) }
+  }
+
+  /// A request wants a credential that is not there: its directory may have come into being since, which no watch could tell.
+  /// Once a second for each. True when it is there now.
+  func lookAgain(grant index: Int) -> Bool {
+    let now = worker.loop.now
+    if let last = lookedAt[index], now < last + 1_000 { return false }
+    lookedAt[index] = now
+    let generation = worker.generation
+    guard generation.keyring.reload(grant: index) else { return false }
+    tell(index, of: generation)
+    missed = []
+    follow(generation)
+    return generation.keyring.isAvailable(grant: index)
   }
 
   func close() {
@@ -57,15 +74,24 @@ final class SecretWatch {
     let problems = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0).problem }
     let changed = Set(keyring.reload(changes: changes))
     for index in 0..<keyring.grantCount {
-      let status = keyring.status(ofGrant: index)
       // A file that has become unusable changes nothing yet, and somebody should know (T44).
-      guard changed.contains(index) || status.problem != problems[index] else { continue }
-      worker.journal.event(
-        status.problem == nil ? .notice : .warning, "credential-changed",
-        ("credential", generation.snapshot.rules.grants[index].name),
-        ("credential_generation", String(status.generation)),
-        ("problem", status.problem ?? "none"))
+      if changed.contains(index) || keyring.status(ofGrant: index).problem != problems[index] {
+        tell(index, of: generation)
+      }
     }
+  }
+
+  private func tell(_ index: Int, of generation: Generation) {
+    let status = generation.keyring.status(ofGrant: index)
+    let name = generation.snapshot.rules.grants[index].name
+    guard let problem = status.problem else {
+      return worker.journal.event(
+        .notice, "credential-changed", ("credential", name), ("credential_generation", String(status.generation)))
+    }
+    let isAvailable = generation.keyring.isAvailable(grant: index)
+    worker.journal.event(
+      .warning, isAvailable ? "credential-unusable" : "credential-unavailable", ("credential", name),
+      ("credential_generation", String(status.generation)), ("detail", problem))
   }
 }
 

@@ -37,10 +37,10 @@ package final class Server {
   package func run() throws(StartError) {
     worker.generation.keyring.report(to: journal, of: worker.generation)
     watch = SecretWatch(worker: worker)
+    worker.secrets = watch
     watch?.follow(worker.generation)
-    control = ControlSocket(settings: worker.generation.settings, loop: loop, journal: journal) { [unowned self] in
-      reload()
-    }
+    control = ControlSocket(loop: loop, journal: journal) { [unowned self] in reload() }
+    control?.follow(worker.generation.settings)
     lifecycle = try Lifecycle(
       loop: loop, reload: { [unowned self] in _ = reload() }, stop: { [unowned self] in stop() })
     do throws(UVError) {
@@ -75,7 +75,7 @@ package final class Server {
       }
       let added = new.filter { slot in !slots.contains { $0 === slot } }
       slots = new
-      for (index, slot) in new.enumerated() { slot.index = index }
+      for (index, slot) in new.enumerated() { slot.follow(settings.listeners[index], index: index) }
       worker.adopt(generation, listeners: new)
       do throws(UVError) {
         for slot in added { try slot.start() }
@@ -85,6 +85,7 @@ package final class Server {
       for slot in added { announce(slot) }
       generation.keyring.report(to: journal, of: generation)
       watch?.follow(generation)
+      control?.follow(settings)
       journal.event(.notice, "reloaded", ("generation", String(number)))
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
       return .success(number)
@@ -110,10 +111,12 @@ package final class Server {
     var result: [ListenerSlot] = []
     do throws(StartError) {
       for (index, listener) in settings.listeners.enumerated() {
-        let kept = slots.first { $0.name == listener.name && $0.addresses == listener.addresses }
-        if let kept {
+        let free = slots.filter { slot in !result.contains { $0 === slot } }
+        let kept = free.first { $0.name == listener.name && $0.stands(at: listener.addresses) }
+        if let kept = kept ?? free.first(where: { $0.stands(at: listener.addresses) }) {
           result.append(kept)
         } else {
+          try refuseOwnAddresses(listener)
           result.append(ListenerSlot(try ListenerSockets(listener, loop: loop), index: index, worker: worker))
         }
       }
@@ -121,6 +124,15 @@ package final class Server {
     } catch {
       for slot in result where !slots.contains(where: { $0 === slot }) { slot.close() }
       throw error
+    }
+  }
+
+  /// A socket of ours would be in the way of a new one of ours.
+  private func refuseOwnAddresses(_ listener: ListenerSettings) throws(StartError) {
+    for slot in slots where slot.shares(listener.addresses) {
+      throw .system(
+        "listener \(listener.name): its address is in use by our own listener \(slot.name), which is another now: restart bearerd for this change"
+      )
     }
   }
 

@@ -16,6 +16,8 @@ final class Worker {
   /// The one output of the machines, and the one buffer for plaintext: used within a turn, never across.
   var output = Output()
   var plaintext: [UInt8] = []
+  /// Where a missing secret is looked for once more.
+  weak var secrets: SecretWatch?
   private var sessions: [ObjectIdentifier: ClientSession] = [:]
   private var listeners: [ListenerSlot] = []
   private var isPaused = false

@@ -152,7 +152,9 @@ package struct ClientConnection: ~Copyable, Sendable {
   mutating func decide(snapshot: Snapshot, output: inout Output) {
     exchange.record.caller = caller
     if let refusal = exchange.decide(by: snapshot, listener: listener, caller: caller) {
-      refuse(refusal, closes: !exchange.isRequestComplete, output: &output)
+      // Whoever takes us for another server shall not go on here.
+      let isMisdirected = refusal == .policy(.authorityMismatch)
+      refuse(refusal, closes: isMisdirected || !exchange.isRequestComplete, output: &output)
     } else {
       phase = .awaitingUpstream
       output.actions.insert(exchange.record.isRetried ? .openFreshUpstream : .openUpstream)

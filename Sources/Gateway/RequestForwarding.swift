@@ -84,7 +84,10 @@ struct RequestForwarding {
       notes?.added.append(setting.name)
     }
     if sendsTrailers { output.append("TE: trailers\r\nConnection: TE\r\n") }
-    if headers.via { output.append(head.version == .http10 ? "Via: 1.0 bearerd\r\n" : "Via: 1.1 bearerd\r\n") }
+    if headers.via {
+      output.append(head.version == .http10 ? "Via: 1.0 bearerd\r\n" : "Via: 1.1 bearerd\r\n")
+      notes?.added.append("Via")
+    }
     MessageWriter.framing(head.bodyLength, to: &output)
     if injects { notes?.added.append(contentsOf: credentialFields) }
   }
@@ -111,7 +114,7 @@ struct RequestForwarding {
     default: break
     }
     let span = bytes.span
-    if !options.nominated.isEmpty, options.names(field.name, of: bytes, nominatedIn: head.bytes) { return .endsHere }
+    if !options.nominated.isEmpty, options.names(field.name, of: bytes, nominatedIn: head.bytes) { return .removed }
     for name in headers.remove where FieldName.resembles(field.name, of: span, name) { return .removed }
     for setting in headers.set where FieldName.resembles(field.name, of: span, setting.folded) { return .removed }
     for name in credentialFields where FieldName.resembles(field.name, of: span, name) {

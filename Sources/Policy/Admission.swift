@@ -21,6 +21,8 @@ package struct Admission: Sendable, Equatable {
   ) throws(PolicyRefusal) -> AdmittedRequest {
     guard let caller else { throw .callerUnknown }
     guard callers.admits(caller) else { throw .callerNotAllowed(uid: caller.uid) }
+    // Its target and Host name another server by design: what it asks for is refused, not whom.
+    if head.method == .connect { throw .methodNotSupported }
     let host = if let known { try Self.checkHost(head, known) } else { try Self.uncheckedHost(head) }
     let isNavigation = try Self.checkBrowser(head)
     try Self.checkMethod(head)

@@ -65,6 +65,9 @@ package struct RuleSet: Sendable, Equatable {
       if !haveSameEffect(verdict, other, service: found, method: method, name: methodName) { throw .ambiguousPath }
     }
 
+    try checkNetworkPaths(
+      of: target, verdict: verdict, service: found, method: method, name: methodName)
+
     switch verdict {
     case .noMatch: throw .noRule(service: found)
     case .rule(let rule):
@@ -77,6 +80,31 @@ package struct RuleSet: Sendable, Equatable {
       let choice = method == .options ? services[found].credential.withoutInjection : services[found].credential
       try checkGrant(choice, request.caller, service: found)
       return Route(service: found, rule: nil, credential: choice, pathStart: pathStart(of: found, target))
+    }
+  }
+
+  /// Below an upstream's root a target that begins with `//` can be read as a network path (RFC 3986 section 4.2): its first
+  /// segment is an authority then, and the path is what follows. One more reading, in the two ways that are in use.
+  private func checkNetworkPaths(
+    of target: CanonicalTarget, verdict: RuleTable.Verdict, service: Int, method: Method, name: Span<UInt8>
+  ) throws(PolicyRefusal) {
+    let slash = UInt8(ascii: "/")
+    // A path with `//` has other readings already; any other is done here.
+    guard !target.readings.isEmpty, services[service].upstream.basePath.count == 1 else { return }
+    let start = table.pathStart(of: service)
+    for path in [target.path] + target.readings {
+      guard path.count > start + 1, path[start] == slash, path[start + 1] == slash else { continue }
+      let below = path[start...]
+      // RFC 3986: whatever stands up to the third slash. WHATWG: however many slashes stand before it.
+      let strict = below.dropFirst(2).drop { $0 != slash }
+      let lenient = below.drop { $0 == slash }.drop { $0 != slash }
+      for rest in [strict, lenient] {
+        let read = Array(path[..<start]) + (rest.isEmpty ? [slash] : Array(rest))
+        var untraced: [RuleVerdict]?
+        let other = table.verdict(
+          of: service, rules: services[service].rules, path: read.span, method: method, name: name, trace: &untraced)
+        if !haveSameEffect(verdict, other, service: service, method: method, name: name) { throw .ambiguousPath }
+      }
     }
   }
 

@@ -88,3 +88,17 @@ struct UnixAddress {
     }
   }
 }
+
+extension UnixSocket {
+  /// Takes a socket that was ours away. Anything but a socket stays.
+  package static func remove(path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
+    unlink(path)
+  }
+
+  /// Changes who may connect to a socket of ours.
+  package static func setMode(_ mode: UInt32, path: String) {
+    chmod(path, mode_t(mode & 0o777))
+  }
+}

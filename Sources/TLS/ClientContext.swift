@@ -4,8 +4,8 @@ internal import Policy
 /// One SSL_CTX for one identity, with that identity's resumable sessions (never serialised, never shared).
 package final class ClientContext {
   package let identity: SessionIdentity
-  private let context: OpaquePointer  // SSL_CTX
-  private let sessions = SessionCache()
+  let context: OpaquePointer  // SSL_CTX
+  let sessions = SessionCache()
   private var fullHandshakes: UInt64 = 0
   private var resumedHandshakes: UInt64 = 0
 

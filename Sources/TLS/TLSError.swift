@@ -25,7 +25,23 @@ package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
     self.detail = detail
   }
 
-  package var description: String { "\(kind.rawValue): \(detail)" }
+  package var description: String { "\(kind.words): \(detail)" }
+}
+
+extension TLSError.Kind {
+  /// For people.
+  fileprivate var words: String {
+    switch self {
+    case .certificateInvalid: "certificate invalid"
+    case .certificateExpired: "certificate expired, or not valid yet"
+    case .hostnameMismatch: "certificate for another name"
+    case .pinMismatch: "no pin matches"
+    case .pinsExpired: "pins expired"
+    case .handshakeFailed: "handshake failed"
+    case .closed: "closed"
+    case .internalError: "internal error"
+    }
+  }
 }
 
 extension TLSError {

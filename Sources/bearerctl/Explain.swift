@@ -69,7 +69,8 @@ struct Explain: ParsableCommand {
     let caller = try self.caller()
 
     let report = ExplainReport(
-      method: method, authority: authority, target: url.target, caller: caller, listener: listener, settings: settings,
+      method: method, authority: authority, host: hostField ?? authority, target: url.target, caller: caller,
+      listener: listener, settings: settings,
       terminal: .output)
     var head = RequestHead()
     do throws(MessageError) {
@@ -88,8 +89,14 @@ struct Explain: ParsableCommand {
   /// The head as a client would send it.
   private func request(target: String, authority: String) -> [UInt8] {
     let fields = headers.map { $0 + "\r\n" }.joined()
-    let hasHost = headers.contains { $0.lowercased().hasPrefix("host:") }
-    return Array("\(method) \(target) HTTP/1.1\r\n\(hasHost ? "" : "Host: \(authority)\r\n")\(fields)\r\n".utf8)
+    let host = hostField == nil ? "Host: \(authority)\r\n" : ""
+    return Array("\(method) \(target) HTTP/1.1\r\n\(host)\(fields)\r\n".utf8)
+  }
+
+  /// Of `--header 'Host: …'`.
+  private var hostField: String? {
+    guard let field = headers.first(where: { $0.lowercased().hasPrefix("host:") }) else { return nil }
+    return field.dropFirst("host:".count).split { $0 == " " || $0 == "\t" }.joined(separator: " ")
   }
 
   private func caller() throws -> Caller {

@@ -8,6 +8,8 @@ internal import System
 struct ExplainReport {
   let method: String
   let authority: String
+  /// What the request says in `Host`: a `--header` may say something other than the URL.
+  let host: String
   let target: String
   let caller: Caller
   let listener: ListenerSettings
@@ -108,7 +110,9 @@ struct ExplainReport {
       } ?? []
     let own = Set(written.map { $0.name.lowercased() })
     let set = explanation.notes.added.filter { !own.contains($0.lowercased()) }
-    return set.map { "\($0) (by set_headers)" } + written.map { "\($0.name): \($0.value)" }
+    // set_headers cannot name it.
+    return set.map { $0 == "Via" ? "Via (by via: true)" : "\($0) (by set_headers)" }
+      + written.map { "\($0.name): \($0.value)" }
   }
 
   // MARK: the verdict
@@ -124,7 +128,7 @@ struct ExplainReport {
   private func verdict(_ refusal: Refusal, path: String) -> String {
     let row = refusal.row
     let remedy = Remedy(
-      settings: settings, listener: listener, caller: caller, method: method, authority: authority, path: path)
+      settings: settings, listener: listener, caller: caller, method: method, host: host, path: path)
     let help = remedy.text(refusal).map { $0 + "\n" } ?? ""
     return terminal.bad("Refused: \(row.status) \(row.code).") + "\n"
       + wrapped("\(row.title.description.prefix { $0 != ";" }).") + "\n" + help

@@ -39,12 +39,18 @@ struct PinCommand: ParsableCommand {
   /// nil: a file is meant.
   private func hostOrigin() throws -> Origin? {
     let isURL = target.hasPrefix("https://")
-    if !isURL, target.contains("/") || FileStatus(path: target)?.isRegular == true { return nil }
+    if !isURL, looksLikeFile || FileStatus(path: target)?.isRegular == true { return nil }
     do throws(OriginError) {
       return isURL ? try Upstream(parsing: target).origin : try Origin(parsing: "https://\(target)")
     } catch {
       throw Failure(Failure.usage, "\(target.harmless) is neither a host nor a file that is there: \(error.message)")
     }
+  }
+
+  /// No host has such a name.
+  private var looksLikeFile: Bool {
+    let name = target.lowercased()
+    return name.contains("/") || [".pem", ".crt", ".cer", ".der"].contains { name.hasSuffix($0) }
   }
 
   // MARK: a host
@@ -78,6 +84,9 @@ struct PinCommand: ParsableCommand {
   // MARK: a file
 
   private func pinFile() throws {
+    guard FileStatus(path: target) != nil else {
+      throw Failure(Failure.noInput, "no such file: \(target.harmless)")
+    }
     guard caFile == nil else {
       throw Failure(Failure.usage, "--ca-file is for hosts: the certificates of a file are not verified")
     }

@@ -27,7 +27,7 @@ struct Reload: ParsableCommand {
   var config: String?
 
   func run() throws {
-    let path = try controlPath()
+    let (path, broken) = try controlPath()
     let answer: [UInt8]
     do throws(SocketError) {
       let socket = try BlockingSocket(unixPath: path, seconds: 60)
@@ -37,7 +37,7 @@ struct Reload: ParsableCommand {
       throw Failure(
         Failure.unavailable,
         """
-        no daemon answers at \(path): \(error.message)
+        \(broken.map { $0 + "\n" } ?? "")no daemon answers at \(path): \(error.message)
         (is it running, and as whom? root or the daemon's own user may ask; --control PATH or --config FILE says where)
         """)
     }
@@ -45,23 +45,33 @@ struct Reload: ParsableCommand {
     let rest = lines.count > 1 ? lines[1].split(separator: "\n", omittingEmptySubsequences: false) : []
     let text = rest.map { String($0).harmless }.joined(separator: "\n")
     switch lines.first {
-    case "ok": StandardOutput.print("reloaded: generation \(text.filter(\.isNumber)) is in use\n")
+    case "ok":
+      StandardOutput.print("reloaded: generation \(text.filter(\.isNumber)) is in use\n")
+      // Then it is another file that the daemon at the usual place has read.
+      if let broken { throw Failure(Failure.no, broken) }
     case "error": throw Failure(Failure.no, "the old configuration stays in use:\n\(text.trimmingNewlines)")
     default: throw Failure(Failure.unavailable, "what answers at \(path) is not bearerd")
     }
   }
 
-  private func controlPath() throws -> String {
-    if let control { return absolute(control) }
-    if let config, let path = try LoadedConfiguration(config).settings.controlSocket { return path }
-    if config == nil, let path = try? ConfigurationLoader.load(ConfigurationLoader.defaultFile).settings.controlSocket {
-      return path
+  /// Where to ask, and why `--config` could not say so. The daemon is asked all the same: it is for the daemon to judge its file.
+  private func controlPath() throws -> (path: String, broken: String?) {
+    if let control { return (absolute(control), nil) }
+    var broken: String?
+    let file = absolute(config ?? ConfigurationLoader.defaultFile)
+    do throws(LoadError) {
+      if let path = try ConfigurationLoader.load(file).settings.controlSocket { return (path, nil) }
+    } catch {
+      let errors = error.diagnostics.filter { $0.severity == .error }.map { "\($0)" }
+      if config != nil { broken = "\(file) cannot be used:\n\(errors.joined(separator: "\n\n"))" }
     }
     guard let path = ControlPath.standard else {
       throw Failure(
-        Failure.unavailable, "where is the control socket? XDG_RUNTIME_DIR is not set; --control PATH says it")
+        Failure.unavailable,
+        "\(broken.map { $0 + "\n" } ?? "")where is the control socket? XDG_RUNTIME_DIR is not set; --control PATH says it"
+      )
     }
-    return path
+    return (path, broken)
   }
 }
 

@@ -9,7 +9,8 @@ struct Remedy {
   let listener: ListenerSettings
   let caller: Caller
   let method: String
-  let authority: String
+  /// What the request says in `Host`.
+  let host: String
   /// Canonical.
   let path: String
 
@@ -40,11 +41,10 @@ struct Remedy {
       return line(
         "To let \(user) use it, add to credentials.\(settings.rules.grants[grant].name)", "allow_users: [\(user)]")
     case .hostNotAllowed:
-      return line(
-        "If this name is yours, add to listeners.\(listener.name)", "hosts: [\"\(authority.harmless)\"]")
+      guard let host = hostWithPort else { return nil }
+      return line("If this name is yours, add to listeners.\(listener.name)", "hosts: [\"\(host)\"]")
     case .noService:
-      let known = settings.rules.services.map { "\($0.name) (\($0.mount.place))" }.joined(separator: ", ")
-      return wrapped("The services of this file: \(known). A path needs the slash that ends its service's own.")
+      return wrapped(services)
     case .noRule(let service):
       return line(
         "To allow it, add to services.\(name(service)).rules",
@@ -64,7 +64,31 @@ struct Remedy {
     }
   }
 
+  /// Those that the request could have reached, and where the others are.
+  private var services: String {
+    let all = settings.rules.services.map { (service: $0, listener: settings.listeners[$0.listener]) }
+    let here = all.filter { $0.listener.name == listener.name }.map { "\($0.service.name) (\($0.service.mount.place))" }
+    let elsewhere = all.filter { $0.listener.name != listener.name }
+      .map { "\($0.service.name) (on listener \($0.listener.name), at \($0.listener.place))" }
+    var text = "No service is on listener \(listener.name)."
+    if !here.isEmpty {
+      text =
+        "The services of listener \(listener.name): \(here.joined(separator: ", "))."
+        + " A path needs the slash that ends its service's own."
+    }
+    if !elsewhere.isEmpty { text += " Elsewhere: \(elsewhere.joined(separator: ", "))." }
+    return text
+  }
+
   private func line(_ what: String, _ line: String) -> String { "\(what):\n\n    \(line)" }
+
+  /// As `hosts` wants it. nil: this can be nobody's name.
+  private var hostWithPort: String? {
+    let isPlain = host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"\\,@/".utf8.contains($0) }
+    guard isPlain, !host.isEmpty else { return nil }
+    let hasPort = host.drop { host.hasPrefix("[") && $0 != "]" }.contains(":")
+    return hasPort ? host : "\(host):\(RequestURL.defaultPort)"
+  }
 
   private var user: String { Users.name(ofUID: caller.uid) ?? String(caller.uid) }
 

@@ -136,7 +136,11 @@ import Testing
           "Refused: 403 origin-not-allowed."
         ]),
       Case(
-        "github.yaml", ["GET", "/github/user", "-H", "Host: evil.test:7070"], 1, ["Refused: 421 host-not-allowed."]),
+        "github.yaml", ["GET", "/github/user", "-H", "Host: evil.test:7070"], 1,
+        ["Refused: 421 host-not-allowed.", "hosts: [\"evil.test:7070\"]"]),
+      Case(
+        "github.yaml", ["GET", "http://localhost:7070/github/user", "-H", "host:evil.test"], 1,
+        ["hosts: [\"evil.test:80\"]"]),
       Case(
         "github.yaml", ["GET", "/github/user", "--user", "4242"], 1,
         [
@@ -174,6 +178,36 @@ import Testing
     #expect(run.output.contains("Refused: 403 caller-not-allowed."))
     let cleared = try Run("explain", "GET", "/github/user", "-c", file, "-u", "4242")
     #expect(cleared.status == 1, "the listener does not admit that user")
+  }
+
+  @Test("where no service is: those of this listener, and where the others are")
+  func otherListener() throws {
+    let scratch = try Scratch()
+    let file = try scratch.write(
+      "bearerd.yaml",
+      """
+      listeners:
+        main: { address: localhost:7070, allow_users: [\(getuid())] }
+        sock: { address: "unix:/run/x.sock", allow_users: [\(getuid())] }
+        idle: { address: localhost:7071, allow_users: [\(getuid())] }
+      services:
+        a: { upstream: https://a.example/, credential: none }
+        b: { upstream: https://b.example/, credential: none, listener: sock, via: true }
+
+      """, mode: 0o644)
+    func text(_ arguments: String...) throws -> String {
+      try Run(program: Run.binary, ["explain", "GET"] + arguments + ["-c", file]).output
+        .split { $0 == "\n" || $0 == " " }.joined(separator: " ")
+    }
+    let main = try text("/b/x")
+    #expect(main.contains("The services of listener main: a (/a/). A path needs"), "\(main)")
+    #expect(main.contains("Elsewhere: b (on listener sock, at unix:/run/x.sock)."), "\(main)")
+    let sock = try text("/a/x", "--listener", "sock")
+    #expect(sock.contains("The services of listener sock: b (/b/)."), "\(sock)")
+    let idle = try text("http://localhost:7071/a/x")
+    #expect(idle.contains("No service is on listener idle. Elsewhere: a (on listener main,"), "\(idle)")
+    let out = try text("/b/x", "--listener", "sock", "-H", "Connection: X-Hop", "-H", "X-Hop: 1")
+    #expect(out.contains("removed X-Hop added Via (by via: true)"), "\(out)")
   }
 
   @Test("pins and their mode are shown")

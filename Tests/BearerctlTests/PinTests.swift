@@ -135,7 +135,11 @@ private func authority() throws -> Certificate {
     #expect(run.status == 1)
     #expect(run.errors.contains("private key"))
     #expect(run.output == "")
-    #expect(try Run("pin", "\(scratch.path)/none.pem").status == 66)
+    for name in ["\(scratch.path)/none", "nosuch.pem", "nosuch.CRT", "nosuch.cer", "nosuch.der"] {
+      let run = try Run("pin", name)
+      #expect(run.status == 66)
+      #expect(run.errors == "bearerctl: no such file: \(name)\n")
+    }
   }
 
   @Test("--ca-file without certificates: 2")

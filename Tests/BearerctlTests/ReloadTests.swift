@@ -20,6 +20,29 @@ import Testing
     #expect(run.errors.contains("no daemon answers at \(scratch.path)/here.sock:"), "\(run.errors)")
   }
 
+  @Test("a broken file: the daemon at the usual place is asked all the same, and the answer is 1 with the reason")
+  func brokenFile() throws {
+    let scratch = try Scratch()
+    let file = try scratch.write("bearerd.yaml", configuration("bogus: 1"), mode: 0o644)
+    let name = getuid() < 1000 ? "control.sock" : "bearerd-control.sock"
+    let places = ["RUNTIME_DIRECTORY": scratch.path, "XDG_RUNTIME_DIR": scratch.path]
+    let alone = try Run("reload", "--config", file, environment: places)
+    #expect(alone.status == 69)
+    #expect(alone.errors.contains("unknown key \"bogus\""), "\(alone.errors)")
+    #expect(alone.errors.contains("no daemon answers at \(scratch.path)/\(name):"), "\(alone.errors)")
+
+    for (answer, reason) in [
+      ("error\nthe reason\n", "stays in use:\nthe reason"), ("ok\n2\n", "unknown key \"bogus\""),
+    ] {
+      let server = try LineServer(path: "\(scratch.path)/\(name)", answer: answer)
+      let run = try Run("reload", "--config", file, environment: places)
+      #expect(run.status == 1)
+      #expect(run.errors.contains(reason), "\(run.errors)")
+      #expect(server.received == "reload\n")
+      unlink("\(scratch.path)/\(name)")
+    }
+  }
+
   @Test("what answers but is not bearerd is not believed")
   func stranger() throws {
     let scratch = try Scratch()

@@ -1,4 +1,5 @@
 @testable import Configuration
+import Policy
 import Testing
 
 /// The tree, its places, and what is refused before any schema is asked.
@@ -39,10 +40,20 @@ import Testing
     #expect(text(try #require(node)) == expected)
   }
 
+  /// It changes neither the columns of the first line nor what is shown of it.
   @Test func byteOrderMarkIsNotText() throws {
-    let (node, messages) = read([0xEF, 0xBB, 0xBF] + Array("a: b".utf8))
-    #expect(messages == [])
-    #expect(try text(#require(node)).hasPrefix("{a@1:"))
+    let text = "limits: { fields: 64 }\nservices:\n  a: { upstream: https://a.example.com/, credential: none }\n"
+    let (settings, _) = try Machine().read("\u{FEFF}" + text).get()
+    #expect(settings.limits.fields == 64 && settings.rules.services.map(\.name) == ["a"])
+    for wrong in ["limit: {}\n" + text, "a: [\n"] {
+      #expect(diagnostics(of: "\u{FEFF}" + wrong) == diagnostics(of: wrong))
+    }
+    #expect(diagnostics(of: "\u{FEFF}\u{FEFF}" + text).map(\.message) == ["an invisible character (U+FEFF)"])
+  }
+
+  private func diagnostics(of text: String) -> [Diagnostic] {
+    guard case .failure(let errors) = Machine().read(text) else { return [] }
+    return errors.diagnostics
   }
 
   @Test(

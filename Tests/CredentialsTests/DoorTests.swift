@@ -1,8 +1,9 @@
 import Credentials
 import DemoUpstream
 import Policy
-import TLS
 import Testing
+
+@testable import TLS
 
 /// The door opens if and only if everything holds; in each refusal one thing does not, and the server gets nothing.
 @Suite struct DoorTests {
@@ -126,6 +127,35 @@ import Testing
       try keyring.authorize(grant: 0, head: head, over: &reported)
     }
     #expect(upstream.finish().allSatisfy { $0.contains("CANARY") })
+  }
+
+  /// TLS gives out no such session: this is what the door says if it ever does.
+  @Test(arguments: [SessionProof.PinVerdict.none, .reported])
+  func `A session that did not prove its pins carries no credential`(proved: SessionProof.PinVerdict) throws {
+    let keyring = try keyring(scheme)
+    let upstream = try Upstream()
+    let context = try upstream.context(pins: .matching)
+    do {
+      var first = try Session(context, port: upstream.server.port)
+      try keyring.authorize(grant: 0, head: head, over: &first)
+      try first.read()
+      let kept = try #require(context.sessions.offer(now: OpenSSLLibrary.now))
+      let honest = kept.verdict
+      let forged = SessionVerdict(
+        pins: proved, remark: nil, leafKey: honest.leafKey, verifiedAt: honest.verifiedAt,
+        chainExpires: honest.chainExpires)
+      context.forgetSessions()
+      // The session has a new owner
+      _ = Unmanaged.passRetained(kept)
+      context.sessions.keep(KeptSession(owning: kept.pointer, verdict: forged), epoch: context.sessions.epoch)
+
+      var second = try Session(context, port: upstream.server.port)
+      #expect(second.verified.proof.isResumed && second.verified.proof.pins == proved)
+      let denied = #expect(throws: Denied.self) { try keyring.authorize(grant: 0, head: head, over: &second) }
+      #expect(denied?.reason == .pinsNotMatched)
+      #expect(second.records == 0)
+    }
+    #expect(upstream.finish().last == "")
   }
 
   @Test func `A session that was closed is of no use, and says so`() throws {

@@ -82,6 +82,12 @@ final class Upstream {
   func session(
     origin text: String = "https://upstream.test", grant: String? = "api", pins: Pins = .none
   ) throws -> Session {
+    try Session(context(origin: text, grant: grant, pins: pins), port: server.port)
+  }
+
+  func context(
+    origin text: String = "https://upstream.test", grant: String? = "api", pins: Pins = .none
+  ) throws -> ClientContext {
     var trust = TrustPolicy()
     switch pins {
     case .none: break
@@ -92,7 +98,7 @@ final class Upstream {
     }
     let identity = SessionIdentity(
       origin: try origin(text), trust: trust, trustFingerprint: store.fingerprint, grant: grant, generation: 1)
-    return try Session(try ClientContext(identity: identity, store: store), port: server.port)
+    return try ClientContext(identity: identity, store: store)
   }
 
   /// What the server got, connection by connection, when all is over.
@@ -122,6 +128,14 @@ struct Session: ~Copyable {
 
   /// TLS records sent since the handshake.
   var records: Int { sink.records }
+
+  /// Some of an answer, with the tickets that come before it.
+  mutating func read() throws {
+    var plaintext: [UInt8] = []
+    while plaintext.isEmpty, case let input = receive(sink.descriptor), !input.isEmpty {
+      _ = try verified.decrypt(input.span, into: &plaintext)
+    }
+  }
 }
 
 final class RecordingSink: CiphertextSink {

@@ -46,10 +46,13 @@ import Testing
     let text = get(
       "Authorization: evil", "Cookie: a", "Connection: X-Hop", "X-Hop: 1", target: "/api/x?a=1&api_key=evil")
     _ = try reader.readRequest(Array(text.utf8).span, into: &head)
-    let edited = try snapshot { $0.headers.set = [.init(name: "X-Team", value: [0x31])] }
+    let edited = try snapshot {
+      $0.headers.set = [.init(name: "X-Team", value: [0x31])]
+      $0.headers.via = true
+    }
     let explained = Explanation(head, caller: caller, listener: 0, snapshot: edited)
-    #expect(explained.notes.removed == ["Authorization", "Cookie"])
-    #expect(explained.notes.added == ["X-Team", "authorization"])
+    #expect(explained.notes.removed == ["Authorization", "Cookie", "X-Hop"])
+    #expect(explained.notes.added == ["X-Team", "Via", "authorization"])
     #expect(explained.notes.removedParameters == ["api_key"])
     #expect(explained.path == "/api/x" && explained.grant?.name == "token")
   }

@@ -14,6 +14,7 @@ import Testing
     ("/%2Ewell-known", "/.well-known", "", []),
     // reserved characters escaped or plain
     ("/a%2fb", "/a%2Fb", "", ["/a/b"]), ("/a%24b", "/a%24b", "", ["/a$b"]), ("/a%3fb", "/a%3Fb", "", []),
+    ("/a%24%2Fb", "/a%24%2Fb", "", ["/a%24/b", "/a$/b"]),
     ("/a%23b", "/a%23b", "", []), ("/a%5bb", "/a%5Bb", "", []),
     // escaped twice
     ("/a%252fb", "/a%252fb", "", ["/a%2Fb"]), ("/a%2541", "/a%2541", "", ["/aA"]), ("/100%25", "/100%25", "", []),

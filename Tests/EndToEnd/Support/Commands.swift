@@ -26,10 +26,10 @@ func run(_ arguments: [String], environment: [String: String] = [:]) throws -> C
 func hasCommand(_ name: String) -> Bool { (try? run(["sh", "-c", "command -v \(name)"]))?.status == 0 }
 
 extension Stage {
-  /// The daemon with a configuration that it must not start with.
+  /// The daemon with a configuration that it must not start with; if it does, it ends after 10 seconds with 124.
   func fail(_ configuration: String, environment: [String: String] = [:]) throws -> CommandResult {
     let file = try scratch.write("refused.yaml", configuration, mode: 0o644)
-    return try run([RunningDaemon.binary("bearerd"), "--config", file], environment: environment)
+    return try run(["timeout", "10", RunningDaemon.binary("bearerd"), "--config", file], environment: environment)
   }
 
   /// A configuration replaced and read again.
