@@ -26,7 +26,7 @@ import Testing
   }
 
   private func changed(_ stage: Stage, to generation: Int, of credential: String = "canary") -> Bool {
-    stage.daemon!.waitForLog("event=credential-changed credential=\(credential) credential_generation=\(generation) ")
+    stage.daemon!.waitForLog("event=credential-changed credential=\(credential) credential_generation=\(generation)\n")
   }
 
   @Test func `T44: a secret that is renamed into place is in the next request of the same connection`() throws {
