@@ -113,7 +113,12 @@ package final class Server {
       for (index, listener) in settings.listeners.enumerated() {
         let free = slots.filter { slot in !result.contains { $0 === slot } }
         let kept = free.first { $0.name == listener.name && $0.stands(at: listener.addresses) }
-        if let kept = kept ?? free.first(where: { $0.stands(at: listener.addresses) }) {
+        // Only ports that the system chooses can be meant by two; each keeps its own.
+        let renamed = free.first { slot in
+          slot.stands(at: listener.addresses)
+            && !settings.listeners.contains { $0.name == slot.name && slot.stands(at: $0.addresses) }
+        }
+        if let kept = kept ?? renamed {
           result.append(kept)
         } else {
           try refuseOwnAddresses(listener)

@@ -58,8 +58,10 @@ final class Child {
     return status == nil
   }
 
-  /// Exit status; for a process that a signal ended, the negative signal.
-  func wait() -> Int32 {
+  /// Exit status; for a process that a signal ended, the negative signal. One that does not end in its time is killed.
+  func wait(seconds: Double = 30) -> Int32 {
+    if eventually(seconds: seconds, { !isRunning }), let status { return status }
+    kill(SIGKILL)
     if let status { return status }
     var raw: Int32 = 0
     while waitpid(pid, &raw, 0) < 0, errno == EINTR {}

@@ -151,6 +151,12 @@ final class LocalClient {
     return String(decoding: buffer[..<end.lowerBound], as: UTF8.self)
   }
 
+  /// Takes what comes next into `received`.
+  func drain() throws {
+    _ = try fill()
+    buffer = []
+  }
+
   /// Whether the daemon has closed and nothing more came.
   func isAtEnd() throws -> Bool { buffer.isEmpty ? try !fill() : false }
 

@@ -8,13 +8,15 @@ final class RunningDaemon {
   let file: String
 
   /// Starts it and waits until it serves.
-  init(configuration file: String, environment: [String: String] = [:]) throws {
+  /// - Parameter wrapper: a program, by its path, that becomes the daemon, with its arguments.
+  init(configuration file: String, environment: [String: String] = [:], wrapper: [String] = []) throws {
     self.file = file
     var variables = ProcessInfo.processInfo.environment
     variables["RUNTIME_DIRECTORY"] = (file as NSString).deletingLastPathComponent
     variables.merge(environment) { $1 }
+    let words = wrapper + [Self.binary("bearerd"), "--config", file]
     process = try Child(
-      Self.binary("bearerd"), ["--config", file], environment: variables, errors: log.writing.fileDescriptor)
+      words[0], Array(words.dropFirst()), environment: variables, errors: log.writing.fileDescriptor)
     try log.writing.close()
     guard log.wait(for: { $0.contains("event=ready") }) else {
       throw TestFailure("bearerd did not start:\n\(log.text)")

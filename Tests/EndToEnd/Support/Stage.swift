@@ -39,11 +39,13 @@ final class Stage {
     upstream.stop()
   }
 
-  static func leaf(issuer: Certificate, names: [String] = ["localhost"]) throws -> Certificate {
+  static func leaf(
+    issuer: Certificate, names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1", "::1"]
+  ) throws -> Certificate {
     var options = Certificate.Options()
     options.commonName = "upstream"
     options.dnsNames = names
-    options.ipAddresses = ["127.0.0.1", "::1"]
+    options.ipAddresses = addresses
     return try Certificate(options, issuer: issuer)
   }
 
@@ -78,9 +80,11 @@ final class Stage {
   }
 
   @discardableResult
-  func start(_ configuration: String? = nil, environment: [String: String] = [:]) throws -> RunningDaemon {
+  func start(
+    _ configuration: String? = nil, environment: [String: String] = [:], wrapper: [String] = []
+  ) throws -> RunningDaemon {
     let file = try scratch.write("bearerd.yaml", configuration ?? self.configuration(), mode: 0o644)
-    let daemon = try RunningDaemon(configuration: file, environment: environment)
+    let daemon = try RunningDaemon(configuration: file, environment: environment, wrapper: wrapper)
     self.daemon = daemon
     return daemon
   }

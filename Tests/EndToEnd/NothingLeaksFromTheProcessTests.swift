@@ -1,0 +1,175 @@
+import DemoUpstream
+import Foundation
+import Testing
+
+/// What others can read of the process that holds the secrets.
+@Suite struct NothingLeaksFromTheProcess {
+  private func contents(_ path: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
+
+  @Test func `T49: no core, and nothing in its arguments and environment`() throws {
+    let stage = try Stage()
+    try stage.start()
+    #expect(try stage.get().status == 200)
+    let process = "/proc/\(stage.daemon!.pid)"
+    let limits = String(decoding: try contents(process + "/limits"), as: UTF8.self)
+    let core = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
+    #expect(core?.split(whereSeparator: \.isWhitespace).filter { $0 == "0" }.count == 2, "\(core ?? "")")
+    for file in ["/cmdline", "/environ"] {
+      #expect(try contents(process + file).range(of: Data(stage.canary.utf8)) == nil)
+    }
+    stage.assertCanary(times: 1)
+  }
+
+  @Test(.enabled(if: isRoot, "becomes another user"))
+  func `T49: a program of the daemon's own uid cannot look into it`() throws {
+    let stage = try Stage()
+    _ = try run(["chown", "-R", "12345:12345", stage.scratch.path])
+    let wrapper = ["/usr/bin/setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--"]
+    let file = try stage.scratch.write(
+      "bearerd.yaml", stage.configuration().replacing("origins:", with: "origins:"), mode: 0o644)
+    _ = try run(["chown", "12345", file])
+    try stage.start(wrapper: wrapper)
+    #expect(try stage.get().status == 200)
+    let process = "/proc/\(stage.daemon!.pid)"
+    for name in ["mem", "environ", "maps", "auxv", "fd/0"] {
+      let result = try run(Stage.user(12_345) + ["head", "-c", "1", "\(process)/\(name)"])
+      #expect(result.status != 0 && result.output.isEmpty, "\(name)")
+    }
+    let trace = try run(
+      Stage.user(12_345) + [
+        "perl", "-e",
+        // ptrace(PTRACE_SEIZE): -1 is refused
+        "my $r = syscall(101, 0x4206, $ARGV[0] + 0, 0, 0); print $r == -1 ? 'refused' : 'attached'",
+        "\(stage.daemon!.pid)",
+      ])
+    #if arch(x86_64)
+      #expect(trace.output == "refused")
+    #endif
+    stage.assertCanary(times: 1)
+  }
+
+  @Test(arguments: [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE])
+  func `T49: a crash prints nothing, whatever the environment asks for`(_ signal: Int32) throws {
+    let stage = try Stage()
+    try stage.start(environment: ["SWIFT_BACKTRACE": "enable=yes,color=no,registers=all,threads=all,output-to=stderr"])
+    #expect(try stage.get().status == 200)
+    #expect(stage.daemon!.waitForLog("status=200"))
+    let before = stage.daemon!.logText
+    #expect(stage.daemon!.stop(signal) == -signal)
+    #expect(stage.daemon!.logText == before)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test(.enabled(if: isRoot, "reads another process's memory"))
+  func `T50: after 200 requests the secret is in locked memory and nowhere else`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let client = try stage.client()
+    let port = try stage.daemon!.port()
+    for index in 0..<200 {
+      let body = index % 3 == 0 ? "0123456789" : ""
+      try client.send(
+        "POST /api/\(index) HTTP/1.1\r\nHost: localhost:\(port)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+      #expect(try client.response().status == 200)
+    }
+    // A rotation leaves nothing of the old one behind either.
+    try stage.scratch.write("canary.token", "ROTATED-\(stage.canary.dropFirst(7))-secret")
+    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    #expect(try stage.get().status == 200)
+    try stage.daemon!.reload()
+    #expect(try stage.get().status == 200)
+
+    let regions = try Memory.regions(of: stage.daemon!.pid)
+    let secret = Data(stage.canary.dropFirst(7).utf8)  // what both values have in common
+    var places: [String] = []
+    var found = 0
+    for region in regions {
+      guard let bytes = Memory.read(region, of: stage.daemon!.pid) else { continue }
+      var position = bytes.startIndex
+      while let hit = bytes.range(of: secret, in: position..<bytes.endIndex) {
+        found += 1
+        if !region.isLocked || !region.isLeftOut { places.append("\(region.name) \(region.flags)") }
+        position = hit.upperBound
+      }
+    }
+    #expect(found > 0, "it is the right memory")
+    #expect(places.isEmpty, "\(places)")
+    stage.assertCanary(times: 200)
+  }
+
+  @Test func `T48: what a client sends cannot write lines of its own into the log, or speak to a terminal`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let port = try stage.daemon!.port()
+    let heads = [
+      "GET /api/x%0alevel=error%20event=forged HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "GET /api/\u{1b}[31mred HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "GET /api/a\rlevel=error HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "GET /api/x\"quoted\"=y HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "FOO\u{1b}[2J /api/x HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "EVENT=FORGED /api/x HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "GET /api/%1b%5b31m HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "GET /api/é HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n", "\u{1b}]0;title\u{7}\r\n\r\n",
+      "GET /api/ok?token=QUERY-secret HTTP/1.1\r\nHost: localhost:PORT\r\nX-Mine: FIELD-secret\r\nContent-Length: 11\r\n\r\nBODY-secret",
+    ]
+    for head in heads {
+      let client = try stage.client()
+      try client.send(head.replacing("PORT", with: "\(port)"))
+      _ = try? client.response()
+    }
+    #expect(stage.daemon!.waitForLog("path=/api/ok "))
+    let log = stage.daemon!.logText
+    for line in log.split(separator: "\n") {
+      #expect(line.hasPrefix("time="), "\(line)")
+      #expect(line.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "\(line)")
+    }
+    #expect(!log.contains("event=forged") && !log.contains("level=error"))
+    for secret in ["QUERY-secret", "FIELD-secret", "BODY-secret"] { #expect(!log.contains(secret)) }
+    stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
+  }
+}
+
+/// The memory of another process, as root sees it.
+enum Memory {
+  struct Region {
+    let start: UInt64
+    let end: UInt64
+    let name: String
+    let flags: String
+    var isLocked: Bool { flags.contains(" lo ") }
+    var isLeftOut: Bool { flags.contains(" dd ") }
+  }
+
+  /// The readable ones.
+  static func regions(of pid: pid_t) throws -> [Region] {
+    var regions: [Region] = []
+    var header: (UInt64, UInt64, String)?
+    for line in try run(["cat", "/proc/\(pid)/smaps"]).output.split(separator: "\n") {
+      if line.hasPrefix("VmFlags:"), let (start, end, name) = header {
+        regions.append(Region(start: start, end: end, name: name, flags: line.dropFirst(8) + " "))
+      } else if let dash = line.firstIndex(of: "-"), let start = UInt64(line[..<dash], radix: 16) {
+        let words = line.split(separator: " ")
+        // Not the kernel's pages, which only look like memory.
+        guard let end = UInt64(words[0].split(separator: "-")[1], radix: 16), words[1].hasPrefix("r"),
+          start < 1 << 63, end - start < 1 << 32
+        else {
+          header = nil
+          continue
+        }
+        header = (start, end, words.count > 5 ? String(words[5]) : "anonymous")
+      }
+    }
+    return regions
+  }
+
+  static func read(_ region: Region, of pid: pid_t) -> Data? {
+    let descriptor = open("/proc/\(pid)/mem", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes = Data(count: Int(region.end - region.start))
+    let count = bytes.withUnsafeMutableBytes {
+      pread(descriptor, $0.baseAddress, $0.count, off_t(Int64(bitPattern: region.start)))
+    }
+    return count > 0 ? bytes.prefix(count) : nil
+  }
+}

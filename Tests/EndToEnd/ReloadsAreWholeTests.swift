@@ -1,0 +1,264 @@
+import DemoUpstream
+import Foundation
+import Testing
+
+/// A new configuration is in force whole, or the old one stays and the reason is said (T47).
+@Suite struct ReloadsAreWhole {
+  /// One line to the control socket, and its answer.
+  private func control(_ stage: Stage, _ command: String) throws -> String {
+    let client = try LocalClient(unix: stage.scratch.path + "/control.sock")
+    try client.send(command + "\n")
+    while try !client.isAtEnd() { try client.drain() }
+    return String(decoding: client.received, as: UTF8.self)
+  }
+
+  /// An upstream that answers half of `/held`, and the rest when the gate opens.
+  private func holding(_ arrived: Gate, _ goes: Gate) -> @Sendable (UpstreamConnection) -> Void {
+    { connection in
+      while let request = try? connection.readRequest() {
+        let isHeld = String(decoding: request.head, as: UTF8.self).contains("/held")
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+        guard (try? connection.write(Array((answer + (isHeld ? "ha" : "fine")).utf8))) != nil else { return }
+        if isHeld {
+          arrived.open()
+          goes.pass(seconds: 20)
+          guard (try? connection.write(Array("lf".utf8))) != nil else { return }
+        }
+      }
+    }
+  }
+
+  private func hold(_ stage: Stage, _ arrived: Gate, on listener: String = "main") throws -> LocalClient {
+    let client = try stage.client(listener)
+    try client.send("GET /api/held HTTP/1.1\r\nHost: localhost:\(try stage.daemon!.port(listener))\r\n\r\n")
+    #expect(arrived.pass())
+    return client
+  }
+
+  static let short = "limits: { revoked_grace: 100ms }"
+
+  @Test func `T47: a broken file changes nothing, and log and control socket say why`() throws {
+    let stage = try Stage()
+    try stage.start()
+    for broken in ["alow_users: [0]", "services: [", "", "credentials: { x: { origins: [http://a.test] } }"] {
+      try stage.scratch.write("bearerd.yaml", stage.configuration().replacing("credential: canary", with: broken))
+      try stage.daemon!.reload()
+      #expect(try stage.get().status == 200)
+      let answer = try control(stage, "reload")
+      #expect(broken.isEmpty || answer.hasPrefix("error\n"), "\(broken): \(answer)")
+      #expect(broken.isEmpty || answer.contains("bearerd.yaml"), "\(broken): \(answer)")
+    }
+    #expect(stage.daemon!.logText.contains("event=reload-failed"))
+    try stage.scratch.write("bearerd.yaml", stage.configuration())
+    #expect(try control(stage, "reload").hasPrefix("ok\n"))
+    #expect(try control(stage, "explode").hasPrefix("error\n"))
+    #expect(try control(stage, String(repeating: "x", count: 300)).hasPrefix("error\n"))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
+  }
+
+  @Test(.enabled(if: isRoot, "becomes another user"))
+  func `T52: the control socket is for root and the daemon's own user`() throws {
+    let stage = try Stage()
+    try stage.start()
+    chmod(stage.scratch.path, 0o755)
+    var status = stat()
+    #expect(lstat(stage.scratch.path + "/control.sock", &status) == 0 && status.st_mode & 0o777 == 0o600)
+    // Even where the mode would let it in.
+    chmod(stage.scratch.path + "/control.sock", 0o666)
+    let script = """
+      my $s = IO::Socket::UNIX->new(Peer => "\(stage.scratch.path)/control.sock") or exit 3;
+      print $s "reload\\n"; $s->flush; local $/; my $a = <$s>; print "answer: ", defined $a ? $a : "";
+      """
+    let result = try run(Stage.user(12_345) + ["perl", "-MIO::Socket::UNIX", "-e", script])
+    #expect(!result.output.contains("ok"), "\(result.output)")
+    #expect(!stage.daemon!.logText.contains("event=reloaded"))
+    // Nor does a listener know the command.
+    for path in ["/reload", "/control", "/status", "/metrics"] { #expect(try stage.get(path).status == 404) }
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T47: changed rules decide the next request of the same connection`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let client = try stage.client()
+    let head = "GET /api/x HTTP/1.1\r\nHost: localhost:\(try stage.daemon!.port())\r\n\r\n"
+    for (rules, wanted) in [
+      ("", 200), ("rules: [{ match: /x, deny: true }]", 403), ("rules: [{ match: /y }]", 403), ("", 200),
+      ("allow_users: [12345]", 403),
+    ] {
+      try stage.reload(stage.configuration(service: rules))
+      try client.send(head)
+      #expect(try client.response().status == wanted, "\(rules)")
+    }
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T47: listeners are kept, added and removed`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let port = try stage.daemon!.port()
+    let client = try stage.client()
+    let second = stage.configuration().replacing(
+      "listeners:\n", with: "listeners:\n  second: { address: localhost:0, allow_users: [\(getuid())] }\n")
+    try stage.reload(
+      second.replacing("    credential: canary", with: "    at: /api/\n    credential: canary") + """
+        # the same service, from the other listener
+
+        """)
+    #expect(try stage.daemon!.port() == port)
+    // The connection from before lives.
+    try client.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+    #expect(try client.response().status == 200)
+    let other = try stage.client("second")
+    let otherPort = try stage.daemon!.port("second")
+    try other.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(otherPort)\r\n\r\n")
+    #expect([200, 404].contains(try other.response().status))
+
+    try stage.reload(stage.configuration())
+    #expect(throws: (any Error).self) { _ = try LocalClient(port: otherPort) }
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
+  }
+
+  @Test func `T47: nobody is answered on a connection whose listener is gone, however many reloads ago`() throws {
+    let stage = try Stage()
+    let both = stage.configuration().replacing(
+      "listeners:\n", with: "listeners:\n  second: { address: localhost:0, allow_users: [\(getuid())] }\n")
+    try stage.start(both)
+    let port = try stage.daemon!.port("second")
+    let idle = try stage.client("second")
+    let half = try stage.client("second")
+    try half.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(port)\r\n")
+    // Known to be read: the daemon has taken what came before this one.
+    #expect(try stage.get().status == 200)
+    try stage.reload(stage.configuration())
+    try? half.send("\r\n")
+    #expect((try? half.response().status) != 200)
+    #expect((try? idle.isAtEnd()) != false)
+    try stage.daemon!.reload()
+    try stage.daemon!.reload()
+    #expect(try stage.get().status == 200)
+    #expect(stage.daemon!.isRunning)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T47: what runs on a listener that is gone is cut in time, and the daemon lives on`() throws {
+    let (arrived, goes) = (Gate(), Gate())
+    let stage = try Stage(handler: holding(arrived, goes))
+    let plain = stage.configuration(more: Self.short)
+    let moved = plain.replacing(
+      "listeners:\n", with: "listeners:\n  second: { address: localhost:0, allow_users: [\(getuid())] }\n"
+    ).replacing("    credential: canary", with: "    listener: second\n    credential: canary")
+    try stage.start(moved)
+    let client = try hold(stage, arrived, on: "second")
+    try stage.reload(plain)
+    try stage.daemon!.reload()
+    // Half an answer, and then no end of it.
+    #expect(throws: (any Error).self) { _ = try client.response() }
+    goes.open(times: 4)
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T47: a running exchange that is no longer allowed is cut after its time of grace`() throws {
+    for (name, change) in [
+      ("rule", { ($0.configuration(service: "rules: [{ match: /other }]", more: Self.short)) }),
+      ("pins", { $0.configuration(pins: [$0.ca.pin, $0.backup.pin], more: Self.short) }),
+      ("caller", { $0.configuration(service: "allow_users: [12345]", more: Self.short) }),
+      (
+        "grant",
+        { $0.configuration(more: Self.short).replacing("credential: canary", with: "credential: none") }
+      ),
+    ] as [(String, (Stage) -> String)] {
+      let (arrived, goes) = (Gate(), Gate())
+      let stage = try Stage(handler: holding(arrived, goes))
+      try stage.start(stage.configuration(more: Self.short))
+      let client = try hold(stage, arrived)
+      try stage.reload(change(stage))
+      #expect(throws: (any Error).self, "\(name)") { _ = try client.response() }
+      #expect(stage.daemon!.waitForLog("aborted=true"), "\(name)")
+      goes.open(times: 4)
+      stage.assertCanary(times: 1)
+    }
+  }
+
+  @Test func `T47: it is cut, too, when a harmless reload came between`() throws {
+    let (arrived, goes) = (Gate(), Gate())
+    let stage = try Stage(handler: holding(arrived, goes))
+    try stage.start(stage.configuration(more: Self.short))
+    let client = try hold(stage, arrived)
+    try stage.daemon!.reload()
+    try stage.reload(stage.configuration(service: "rules: [{ match: /other }]", more: Self.short))
+    #expect(throws: (any Error).self) { _ = try client.response() }
+    goes.open(times: 4)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T47: one that is still allowed is not cut, nor one that is allowed again`() throws {
+    let (arrived, goes) = (Gate(), Gate())
+    let stage = try Stage(handler: holding(arrived, goes))
+    try stage.start(stage.configuration(more: Self.short))
+    let client = try hold(stage, arrived)
+    try stage.reload(stage.configuration(service: "rules: [{ match: /held }, { match: /x }]", more: Self.short))
+    // Revoked, and taken back within its time.
+    let long = "limits: { revoked_grace: 2s }"
+    try stage.reload(stage.configuration(service: "rules: [{ match: /other }]", more: long))
+    try stage.reload(stage.configuration(more: Self.short))
+    // Longer than the short time, by the daemon's own clock: an exchange that is cut after it.
+    let (revokedArrived, _) = (arrived, goes)
+    let cut = try hold(stage, revokedArrived)
+    try stage.reload(
+      stage.configuration(
+        service: "rules: [{ match: /held }]", pins: [stage.ca.pin, stage.backup.pin], more: Self.short))
+    #expect(throws: (any Error).self) { _ = try cut.response() }
+    goes.open(times: 8)
+    _ = client
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T47: fifty reloads under load fail no request and mix no pair of host and credential`() throws {
+    // Two upstreams, two secrets; each generation swaps which service leads where, with its own credential.
+    let first = try Stage()
+    let other = try UpstreamServer(
+      chain: [first.leaf],
+      handler: UpstreamServer.recordingHTTP(response: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+    defer { other.stop() }
+    try first.scratch.write("second.token", "SECOND-secret")
+    func configuration(_ isSwapped: Bool) -> String {
+      let origins = [first.origin, "https://localhost:\(other.port)"]
+      let places = isSwapped ? [1, 0] : [0, 1]
+      let names = ["canary", "second"]
+      return """
+        listeners: { main: { address: localhost:0, allow_users: [\(getuid())] } }
+        credentials:
+          \(names[places[0]]): { origins: ["\(origins[places[0]])"], bearer: { file: \(names[places[0]]).token } }
+          \(names[places[1]]): { origins: ["\(origins[places[1]])"], bearer: { file: \(names[places[1]]).token } }
+        services:
+          a: { upstream: "\(origins[places[0]])/", ca_file: ca.pem, credential: \(names[places[0]]) }
+          b: { upstream: "\(origins[places[1]])/", ca_file: ca.pem, credential: \(names[places[1]]) }
+        """
+    }
+    try first.start(configuration(false))
+    let clients = try (0..<4).map { _ in try first.client() }
+    let port = try first.daemon!.port()
+    var count = 0
+    for generation in 0..<50 {
+      for (index, client) in clients.enumerated() {
+        try client.send("GET /\(index % 2 == 0 ? "a" : "b")/\(generation) HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+      }
+      // While they are on their way.
+      try first.reload(configuration(generation % 2 == 0))
+      for client in clients {
+        #expect(try client.response().status == 200)
+        count += 1
+      }
+    }
+    let seen = first.recorded
+    let seenByOther = other.records.map { String(decoding: $0.bytes, as: UTF8.self) }.joined()
+    #expect(!seen.contains("SECOND-secret") && !seenByOther.contains(first.canary))
+    let mine = seen.components(separatedBy: first.canary).count - 1
+    #expect(mine + seenByOther.components(separatedBy: "SECOND-secret").count - 1 == count)
+    first.assertCanary(times: mine)
+  }
+}

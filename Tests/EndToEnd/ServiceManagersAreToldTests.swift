@@ -1,0 +1,115 @@
+import DemoUpstream
+import Foundation
+import Testing
+
+/// What systemd, scripts and people hear of the daemon's life.
+@Suite struct ServiceManagersAreTold {
+  @Test func `READY, WATCHDOG, RELOADING and STOPPING, each in its time`() throws {
+    let stage = try Stage()
+    let manager = try Notifications(path: stage.scratch.path + "/notify.sock")
+    try stage.start(
+      environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "200000"])
+    #expect(manager.next()?.hasPrefix("READY=1") == true)
+    // It serves before it says so.
+    #expect(try stage.get().status == 200)
+    #expect(manager.next { $0 == "WATCHDOG=1" } != nil)
+    #expect(manager.next { $0 == "WATCHDOG=1" } != nil)
+    try stage.daemon!.reload()
+    let reloading = manager.next { $0.hasPrefix("RELOADING=1") }
+    #expect(reloading?.contains("\nMONOTONIC_USEC=") == true)
+    #expect(manager.next { $0.hasPrefix("READY=1") }?.contains("generation 2") == true)
+    try stage.scratch.write("bearerd.yaml", "nonsense: yes")
+    try stage.daemon!.reload()
+    #expect(manager.next { $0.hasPrefix("RELOADING=1") } != nil)
+    // Still ready, with the old one.
+    #expect(manager.next { $0.hasPrefix("READY=1") }?.contains("generation 2") == true)
+    #expect(stage.daemon!.stop() == 0)
+    #expect(manager.next { $0.hasPrefix("STOPPING=1") } != nil)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `nothing is said before it serves, and nothing at all when it cannot`() throws {
+    let stage = try Stage()
+    let manager = try Notifications(path: stage.scratch.path + "/notify.sock")
+    let result = try stage.fail("nonsense: yes", environment: ["NOTIFY_SOCKET": manager.path])
+    #expect(result.status == 2)
+    #expect(!manager.isWaiting)
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `the exit status says whose turn it is`() throws {
+    let stage = try Stage()
+    let program = RunningDaemon.binary("bearerd")
+    let version = try run([program, "--version"])
+    #expect(version.status == 0 && version.output.hasPrefix("bearerd ") && version.errors.isEmpty)
+    let help = try run([program, "--help"])
+    #expect(help.status == 0 && help.output.contains("--config FILE") && help.errors.isEmpty)
+    for arguments in [["--nonsense"], ["--config"], ["extra"], ["-x"]] {
+      let result = try run([program] + arguments)
+      #expect(result.status == 2 && result.output.isEmpty && result.errors.contains("usage:"), "\(arguments)")
+    }
+    let missing = try run([program, "--config", stage.scratch.path + "/none.yaml"])
+    #expect(missing.status == 2 && missing.errors.contains("none.yaml"))
+    // Everything that is wrong, in one go, each with its place.
+    let wrong = try stage.fail("listners: {}\nservices:\n  a: { upstrem: https://a.test/, credential: nobody }\n")
+    #expect(wrong.status == 2)
+    #expect(wrong.errors.contains("refused.yaml:1:1") && wrong.errors.contains("refused.yaml:3:"), "\(wrong.errors)")
+    #expect(wrong.errors.contains("listeners") && wrong.errors.contains("upstream"), "\(wrong.errors)")
+    // The machine's no is another number.
+    try stage.start()
+    let taken = try stage.fail(stage.configuration(listener: "address: localhost:\(try stage.daemon!.port())"))
+    #expect(taken.status == 71 && taken.errors.contains("EADDRINUSE"))
+    #expect(stage.daemon!.stop() == 0)
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T51: a configuration that others can write is refused with what to type`() throws {
+    let stage = try Stage()
+    for mode in [0o666, 0o664, 0o646] as [mode_t] {
+      let file = try stage.scratch.write("open.yaml", stage.configuration(), mode: mode)
+      let result = try run([RunningDaemon.binary("bearerd"), "--config", file])
+      #expect(result.status == 2 && result.errors.contains("chmod go-w"), "\(mode)")
+    }
+    stage.assertCanary(times: 0)
+  }
+}
+
+/// The datagram socket of a service manager.
+private final class Notifications {
+  let path: String
+  private let descriptor: Int32
+
+  init(path: String) throws {
+    self.path = path
+    descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard result == 0 else { throw TestFailure("bind: \(errno)") }
+    var limit = timeval(tv_sec: 10, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  deinit { close(descriptor) }
+
+  /// The next message that is wanted; nil after ten seconds of silence.
+  func next(where isWanted: (String) -> Bool = { _ in true }) -> String? {
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    while true {
+      let count = recv(descriptor, &buffer, buffer.count, 0)
+      guard count > 0 else { return nil }
+      let text = String(decoding: buffer[..<count], as: UTF8.self)
+      if isWanted(text) { return text }
+    }
+  }
+
+  var isWaiting: Bool {
+    var byte: UInt8 = 0
+    return recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT)) >= 0
+  }
+}
