@@ -35,8 +35,7 @@ struct Run {
   }
 
   static var directory: String {
-    let bundle = Bundle.allBundles.map(\.bundlePath).first { $0.hasSuffix(".xctest") }
-    let argument = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? bundle ?? CommandLine.arguments[0]
+    let argument = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
     return (argument as NSString).deletingLastPathComponent
   }
 

@@ -26,8 +26,7 @@ final class RunningDaemon {
   /// Built beside the tests, from the same tree.
   static func binary(_ name: String) -> String {
     if let directory = ProcessInfo.processInfo.environment["BEARERD_BIN"] { return directory + "/" + name }
-    let bundle = Bundle.allBundles.map(\.bundlePath).first { $0.hasSuffix(".xctest") }
-    let argument = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? bundle ?? CommandLine.arguments[0]
+    let argument = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
     return (argument as NSString).deletingLastPathComponent + "/" + name
   }
 
