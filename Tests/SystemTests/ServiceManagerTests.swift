@@ -133,7 +133,10 @@ import Testing
     }
     #expect(received.elementsEqual(text.prefix(written)))
     close(reader)
-    #expect(StandardError.write(text.span, to: writer) == 0)  // nobody reads
+    // Nobody reads; but a child that another test is just starting may hold the other end for a moment.
+    var last = text.count
+    for _ in 0..<100 where last > 0 { last = StandardError.write(text.span, to: writer) }
+    #expect(last == 0)
     close(writer)
   }
 
