@@ -96,6 +96,17 @@ import Testing
     #expect(try decide(RuleSet(services: [narrowed], grants: []), "/s/x") == .route(0, 0, .inject(0)))
   }
 
+  @Test func callersOfACredentialNarrowBoth() throws {
+    let services = [try service(rules: [rule("/x"), rule("/open", credential: .none)])]
+    for (uids, isAllowed) in [([7], false), ([7, 1000], true), ([], false)] as [(Set<UInt32>, Bool)] {
+      let grant = Grant(name: "g", origins: [], callers: Callers(uids: uids), fieldNames: [])
+      let rules = RuleSet(services: services, grants: [grant])
+      let refused = Outcome.refused(.callerNotGranted(service: 0, grant: 0, uid: 1000))
+      #expect(try decide(rules, "/s/x") == (isAllowed ? .route(0, 0, .inject(0)) : refused))
+      #expect(try decide(rules, "/s/open") == .route(0, 1, .none))
+    }
+  }
+
   /// Where readings are decided differently nothing goes out, and where they are not the path passes as it came.
   @Test func ambiguityIsRefusedWhereItMatters() throws {
     let deny = [try rule("/admin/**", deny: true), try rule("/**")]
@@ -126,6 +137,26 @@ import Testing
     for (rules, target, expected) in rows {
       let set = RuleSet(services: [try service(rules: rules)], grants: [])
       #expect(try decide(set, target) == expected, "\(target)")
+    }
+  }
+
+  /// An upstream that resolves `//any/repos/y` reads host `any` and path `/repos/y`; only at its root does ours begin so.
+  @Test func aNetworkPathDoesNotLeadAroundADeny() throws {
+    let rules = [try rule("/repos/**", deny: true), try rule("/**")]
+    let rows: [(String, String, Outcome)] = [
+      ("https://up.example.com/", "/s//any/repos/y", .refused(.ambiguousPath)),
+      ("https://up.example.com/", "/s///any/repos/y", .refused(.ambiguousPath)),
+      ("https://up.example.com/", "/s/%2Fany/repos/y", .refused(.ambiguousPath)),
+      ("https://up.example.com/", "/s//any/x", .route(0, 1, .inject(0))),
+      ("https://up.example.com/", "/s/any/repos/y", .route(0, 1, .inject(0))),
+      ("https://up.example.com/v1/", "/s//any/repos/y", .route(0, 1, .inject(0))),
+    ]
+    for (upstream, target, expected) in rows {
+      var service = Service(
+        name: "s", listener: 0, mount: .path(Array("/s/".utf8)), upstream: try Upstream(parsing: upstream),
+        credential: .inject(0))
+      service.rules = rules
+      #expect(try decide(RuleSet(services: [service], grants: []), target) == expected, "\(upstream) \(target)")
     }
   }
 
