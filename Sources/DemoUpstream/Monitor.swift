@@ -2,7 +2,7 @@ internal import Glibc
 
 /// State behind a mutex, with a condition that is signalled on each change.
 final class Monitor<State>: @unchecked Sendable {
-  // Heap memory of their own, because a pthread object must not move.
+  // Sendable, because the state is touched only with the mutex held. Heap memory of their own, because a pthread object must not move.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var state: State
