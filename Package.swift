@@ -67,16 +67,17 @@ let package = Package(
       ], swiftSettings: common),
 
     // tests: one folder per module, and the promises of the whole
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: common),
     tests("HTTP1Tests", ["HTTP1"]),
     tests("PolicyTests", ["Policy", "HTTP1"]),
     tests("GatewayTests", ["Gateway", "Policy", "HTTP1"]),
     tests("ConfigurationTests", ["Configuration", "Policy", "HTTP1"], exclude: ["Golden"]),
     tests("EventLoopTests", ["EventLoop"]),
     tests("SystemTests", ["System", "CLinux"]),
-    tests("TLSTests", ["TLS", "Policy", "DemoUpstream"]),
-    tests("CredentialsTests", ["Credentials", "TLS", "Policy", "DemoUpstream", "System"]),
-    tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream"]),
-    tests("LayeringTests", []),
-    tests("EndToEnd", ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "bearerd"]),
+    tests("TLSTests", ["TLS", "Policy", "DemoUpstream", "TestSupport"]),
+    tests("CredentialsTests", ["Credentials", "TLS", "Policy", "DemoUpstream", "System", "TestSupport"]),
+    tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"]),
+    tests("LayeringTests", ["TestSupport"]),
+    tests("EndToEnd", ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "TestSupport", "bearerd"]),
   ]
 )

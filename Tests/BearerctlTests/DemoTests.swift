@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct DemoTests {
@@ -56,7 +57,7 @@ import Testing
     let scratch = try Scratch()
     let demo = try RunningDemo(directory: scratch.path)
     // Returns when nobody holds its output any more: bearerd inherited it.
-    #expect(demo.end(with: SIGKILL) == 128 + SIGKILL)
+    #expect(demo.end(with: SIGKILL) == -SIGKILL)
     #expect(throws: (any Error).self) { try get(demo.port, "/demo/hello/you") }
   }
 
@@ -79,38 +80,28 @@ import Testing
 
 /// `bearerctl demo` while it serves.
 private final class RunningDemo {
-  private let process = Process()
-  private let pipe = Pipe.private
-  private var text = ""
-  private(set) var port: UInt16 = 0
+  private let process: Child
+  private let output = OutputCollector()
+  let port: UInt16
 
   init(directory: String) throws {
-    process.executableURL = URL(fileURLWithPath: Run.binary)
-    process.arguments = ["demo"]
-    process.environment = ["PATH": "/usr/bin:/bin", "TMPDIR": directory]
-    process.standardOutput = pipe.fileHandleForWriting
-    process.standardError = pipe.fileHandleForWriting
-    try process.run()
-    try pipe.fileHandleForWriting.close()
-    try wait(for: "Ctrl-C ends it.\n")
+    process = try Child(
+      Run.binary, ["demo"], environment: ["PATH": "/usr/bin:/bin", "TMPDIR": directory],
+      output: output.writing.fileDescriptor, errors: output.writing.fileDescriptor)
+    try output.writing.close()
+    try #require(output.wait { $0.contains("Ctrl-C ends it.\n") }, "it ended: \(output.text)")
+    let text = output.text
     let start = try #require(text.firstRange(of: "curl http://localhost:")).upperBound
     port = try #require(UInt16(text[start...].prefix(while: \.isNumber)))
   }
 
-  deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
-
   func wait(for part: String) throws {
-    while !text.contains(part) {
-      let data = pipe.fileHandleForReading.availableData
-      try #require(!data.isEmpty, "it ended: \(text)")
-      text += String(decoding: data, as: UTF8.self)
-    }
+    try #require(output.wait { $0.contains(part) }, "it ended: \(output.text)")
   }
 
   func end(with signal: Int32) -> Int32 {
-    kill(process.processIdentifier, signal)
-    _ = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
+    process.kill(signal)
+    output.finish()
+    return process.wait()
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct ReloadTests {
@@ -69,28 +70,7 @@ import Testing
   func running() throws {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", configuration("control: control.sock"), mode: 0o644)
-    let daemon = Process()
-    daemon.executableURL = URL(fileURLWithPath: Run.directory + "/bearerd")
-    daemon.arguments = ["--config", file]
-    let log = Pipe.private
-    daemon.standardError = log.fileHandleForWriting
-    let ended = DispatchSemaphore(value: 0)
-    daemon.terminationHandler = { _ in ended.signal() }
-    try daemon.run()
-    try log.fileHandleForWriting.close()
-    defer {
-      // Foundation starts it with signals blocked; it must hear of this one all the same.
-      daemon.terminate()
-      let hasEnded = ended.wait(timeout: .now() + 20) == .success
-      #expect(hasEnded, "SIGTERM did not end bearerd")
-      if !hasEnded { kill(daemon.processIdentifier, SIGKILL) }
-    }
-    var text = ""
-    while !text.contains("event=ready") {
-      let data = log.fileHandleForReading.availableData
-      try #require(!data.isEmpty, "bearerd did not start: \(text)")
-      text += String(decoding: data, as: UTF8.self)
-    }
+    let daemon = try RunningDaemon(configuration: file)
 
     let good = try Run("reload", "--config", file)
     #expect(good.status == 0)
@@ -102,6 +82,7 @@ import Testing
     #expect(bad.errors.contains("the old configuration stays in use"))
     #expect(bad.errors.contains("unknown key \"bogus\""), "\(bad.errors)")
     #expect(bad.output == "")
+    #expect(daemon.stop() == 0)
   }
 
   private func configuration(_ line: String) -> String {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// One run of `bearerctl`, as built beside the tests, from the same tree.
@@ -14,24 +15,9 @@ struct Run {
   }
 
   init(program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    process.environment = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"].merging(environment) { $1 }
-    let (output, errors) = (Pipe.private, Pipe.private)
-    process.standardOutput = output.fileHandleForWriting
-    process.standardError = errors.fileHandleForWriting
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    try output.fileHandleForWriting.close()
-    try errors.fileHandleForWriting.close()
-    // Both are small: neither fills its pipe while the other is read.
-    let text = output.fileHandleForReading.readDataToEndOfFile()
-    let complaint = errors.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    status = process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
-    self.output = String(decoding: text, as: UTF8.self)
-    self.errors = String(decoding: complaint, as: UTF8.self)
+    let result = try run(
+      [program] + arguments, environment: environment, over: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"])
+    (status, output, errors) = (result.status, result.output, result.errors)
   }
 
   static var directory: String {
@@ -42,47 +28,7 @@ struct Run {
   static var binary: String { directory + "/bearerctl" }
 }
 
-extension Pipe {
-  /// One that a process which another test starts at the same time does not inherit: its end would never come.
-  static var `private`: (fileHandleForReading: FileHandle, fileHandleForWriting: FileHandle) {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { fatalError("pipe: \(errno)") }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    return (
-      FileHandle(fileDescriptor: ends[0], closeOnDealloc: true),
-      FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
-    )
-  }
-}
-
-/// A directory of one test's own, gone with it.
-final class Scratch {
-  let path: String
-
-  init() throws {
-    path = NSTemporaryDirectory() + "bearerctl-test-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    chmod(path, 0o700)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
-  @discardableResult
-  func write(_ name: String, _ text: String, mode: mode_t = 0o600) throws -> String {
-    try write(name, Data(text.utf8), mode: mode)
-  }
-
-  @discardableResult
-  func write(_ name: String, _ data: Data, mode: mode_t = 0o600) throws -> String {
-    let file = "\(path)/\(name)"
-    let directory = (file as NSString).deletingLastPathComponent
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    chmod(directory, 0o700)
-    try data.write(to: URL(fileURLWithPath: file))
-    chmod(file, mode)
-    return file
-  }
-
+extension Scratch {
   /// What a run printed, with this directory written `DIR`, and who runs the tests `ME`.
   func plain(_ text: String) -> String {
     text.replacingOccurrences(of: path, with: "DIR")

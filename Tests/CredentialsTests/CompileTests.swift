@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// What the compiler refuses to do with a secret. Each refusal has a twin that differs in the one thing and compiles.

@@ -1,6 +1,7 @@
 import Credentials
 import DemoUpstream
 import Policy
+import TestSupport
 import Testing
 
 @testable import TLS

@@ -1,6 +1,7 @@
 import Credentials
 import DemoUpstream
 import Policy
+import TestSupport
 import Testing
 
 /// What goes out for each scheme, and what never does (T43).

@@ -1,5 +1,6 @@
 import Credentials
 import Policy
+import TestSupport
 import Testing
 
 /// A credential's generation says of its bytes what they are, through every reload of the configuration.

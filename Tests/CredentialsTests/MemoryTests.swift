@@ -3,6 +3,7 @@ import DemoUpstream
 import Glibc
 import Policy
 import TLS
+import TestSupport
 import Testing
 
 /// Where a secret's bytes are in the memory of the process (T50).

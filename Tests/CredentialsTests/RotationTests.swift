@@ -1,5 +1,6 @@
 import Credentials
 import Glibc
+import TestSupport
 import Testing
 
 /// Secrets change while we run (T44).

@@ -1,5 +1,6 @@
 import Credentials
 import Glibc
+import TestSupport
 import Testing
 
 /// Whose files are read, and what is said about the others (T44).

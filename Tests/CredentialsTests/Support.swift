@@ -3,38 +3,8 @@ import DemoUpstream
 import Glibc
 import Policy
 import TLS
+import TestSupport
 import Testing
-
-/// A directory of its own, gone at the end.
-final class Scratch {
-  let path: String
-
-  init() throws {
-    var template = Array("/tmp/bearerd-credentials-XXXXXX".utf8CString)
-    let made = try #require(mkdtemp(&template))
-    path = String(cString: made)
-  }
-
-  deinit { _ = run("rm -rf '\(path)'") }
-
-  /// Writes and closes.
-  @discardableResult
-  func write(_ name: String, _ bytes: [UInt8], mode: mode_t = 0o600) throws -> String {
-    let file = "\(path)/\(name)"
-    let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC, mode)
-    try #require(descriptor >= 0)
-    defer { close(descriptor) }
-    let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-    try #require(count == bytes.count)
-    try #require(fchmod(descriptor, mode) == 0)
-    return file
-  }
-
-  @discardableResult
-  func write(_ name: String, _ text: String, mode: mode_t = 0o600) throws -> String {
-    try write(name, Array(text.utf8), mode: mode)
-  }
-}
 
 /// The output of a shell command and whether it succeeded.
 func run(_ command: String) -> (output: String, isSuccess: Bool) {
@@ -160,29 +130,6 @@ final class RecordingSink: CiphertextSink {
   }
 }
 
-private func connectedSocket(port: UInt16) throws -> Int32 {
-  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  address.sin_port = port.bigEndian
-  inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-  let status = withUnsafePointer(to: &address) {
-    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-    }
-  }
-  try #require(status == 0)
-  var limit = timeval(tv_sec: 10, tv_usec: 0)
-  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-  return descriptor
-}
-
-private func receive(_ descriptor: Int32) -> [UInt8] {
-  var bytes = [UInt8](repeating: 0, count: 65_536)
-  let count = recv(descriptor, &bytes, bytes.count, 0)
-  return Array(bytes.prefix(max(0, count)))
-}
-
 /// What a keyring sends for its first grant: the only way to see its bytes is at the other end of a session.
 func sent(_ keyring: Keyring, head: String = "GET / HTTP/1.1\r\nHost: upstream.test\r\n", body: String = "") throws
   -> String
@@ -201,11 +148,4 @@ extension Keyring {
   ) throws(Denied) {
     try authorize(grant: grant, head: head.span, body: body.span, caller: caller, over: &session.verified)
   }
-}
-
-/// Closes when the peer has: with its bytes unread, the kernel would send a reset, and drop what we sent last.
-private func closeGently(_ descriptor: Int32) {
-  shutdown(descriptor, Int32(SHUT_WR))
-  while !receive(descriptor).isEmpty {}
-  close(descriptor)
 }

@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import TestSupport
 import Testing
 
 /// Who may ask is what the kernel says, and nothing that the client says.

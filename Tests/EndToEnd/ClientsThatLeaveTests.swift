@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct ClientsThatLeave {
@@ -94,6 +95,7 @@ import Testing
     try stage.start()
     #expect(try stage.get().status == 200)
     let before = stage.observed.descriptors
+    let atFirst = stage.observed.sockets
     let head = try stage.head("GET")
     for number in 0..<500 {
       let client = try stage.raw()
@@ -109,6 +111,8 @@ import Testing
     #expect(try stage.get().status == 200)
     // Idle sessions may have become more, clients not.
     #expect(eventually { stage.observed.descriptors <= before + 70 })
+    // Every reset has been noticed.
+    #expect(eventually { stage.observed.sockets.subtracting(atFirst).subtracting(stage.observed.liveTCP).isEmpty })
     #expect(stage.daemon!.stop() == 0)
     // The two that asked before and after, and keep their connections.
     #expect(stage.daemon!.logText.contains("event=stopping connections=2"))

@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import TestSupport
 import Testing
 
 /// T26: an upstream that sends more, less or other than one answer to one request.

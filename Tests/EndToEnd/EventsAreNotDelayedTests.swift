@@ -1,4 +1,5 @@
 import DemoUpstream
+import TestSupport
 import Testing
 
 @Suite struct EventsAreNotDelayed {

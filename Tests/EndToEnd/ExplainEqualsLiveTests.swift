@@ -4,6 +4,7 @@ import Foundation
 import Gateway
 import HTTP1
 import Policy
+import TestSupport
 import Testing
 
 /// What `bearerctl explain` says of a request is what happens to it: 10,000 random requests, each compared byte for byte with

@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import TestSupport
 import Testing
 
 /// One credential goes up, ours; what comes down leads nobody astray.

@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import TestSupport
 import Testing
 
 /// A page that had its name point at us does not get in: Host, Origin, Sec-Fetch-Site, and the methods that reflect.

@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import TestSupport
 import Testing
 
 /// Whatever an upstream makes of a path, it makes something of it that the rules allow (T12).

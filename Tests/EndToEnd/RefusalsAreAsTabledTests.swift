@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import TestSupport
 import Testing
 
 /// Every answer of our own that can be provoked from outside: status, type and Proxy-Status, and nothing of the request or of

@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import TestSupport
 import Testing
 
 /// A new configuration is in force whole, or the old one stays and the reason is said (T47).

@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import TestSupport
 import Testing
 
 /// OpenSSL checks nothing of a resumed session; we only accept those that were judged under today's configuration (T21).

@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import TestSupport
 import Testing
 
 /// A changed secret is in the next request, on the connection that is open; an unusable one goes nowhere.

@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import TestSupport
 import Testing
 
 /// Chain, name and every enforced pin are verified before the first byte, whatever else is right about the upstream.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The systemd unit that ships.
@@ -9,19 +10,12 @@ import Testing
   /// `--threshold` is in tenths: a unit that is more exposed than 1.5 of 10 makes it fail.
   @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: analyze), "needs systemd-analyze"))
   func `the unit's exposure is 1.5 or better`() throws {
-    let run = Process()
-    run.executableURL = URL(filePath: Self.analyze)
-    run.arguments = [
-      "security", "--offline=true", "--threshold=15", "--no-pager", "\(Self.root)/systemd/bearerd.service",
-    ]
-    let output = Pipe()
-    run.standardOutput = output
-    run.standardError = output
-    try run.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    run.waitUntilExit()
-    #expect(run.terminationStatus == 0, "\(text.suffix(200))")
-    #expect(text.contains("Overall exposure level for bearerd.service"))
+    let run = try run([
+      Self.analyze, "security", "--offline=true", "--threshold=15", "--no-pager",
+      "\(Self.root)/systemd/bearerd.service",
+    ])
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.output.contains("Overall exposure level for bearerd.service"))
   }
 
   /// Without them no caller would be known: every one of them is asked of the kernel.

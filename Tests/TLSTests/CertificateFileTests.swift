@@ -2,6 +2,7 @@ import DemoUpstream
 import Glibc
 import Policy
 import TLS
+import TestSupport
 import Testing
 
 /// Certificates and trust from files: all of a file, or nothing.

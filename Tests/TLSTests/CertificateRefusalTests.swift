@@ -1,6 +1,7 @@
 import DemoUpstream
 import Policy
 import TLS
+import TestSupport
 import Testing
 
 /// What a server may present, and what comes of it (T24, T22). In each refusal one thing is wrong, and the server sees no byte.

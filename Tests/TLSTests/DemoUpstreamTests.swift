@@ -1,5 +1,6 @@
 import DemoUpstream
 import Glibc
+import TestSupport
 import Testing
 
 /// The server that other tests trust.

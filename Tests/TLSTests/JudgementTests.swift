@@ -1,5 +1,6 @@
 import DemoUpstream
 import Policy
+import TestSupport
 import Testing
 
 @testable import TLS

@@ -1,6 +1,7 @@
 import DemoUpstream
 import Policy
 import TLS
+import TestSupport
 import Testing
 
 /// Pins against the verified chain, in addition to everything else (T22, T23).

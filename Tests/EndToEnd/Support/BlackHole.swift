@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A loopback port that answers no connection attempt: it listens, and its backlog is full.
 final class BlackHole {

@@ -1,29 +1,5 @@
 import Foundation
-
-/// What a command said and how it ended.
-struct CommandResult {
-  let status: Int32
-  let output: String
-  let errors: String
-}
-
-/// Runs a program to its end. `arguments`: the program first, looked up in PATH by env(1).
-func run(_ arguments: [String], environment: [String: String] = [:]) throws -> CommandResult {
-  let output = LogCollector()
-  let errors = LogCollector()
-  let process = try Child(
-    "/usr/bin/env", arguments, environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
-    output: output.writing.fileDescriptor, errors: errors.writing.fileDescriptor)
-  try output.writing.close()
-  try errors.writing.close()
-  let status = process.wait()
-  output.finish()
-  errors.finish()
-  return CommandResult(status: status, output: output.text, errors: errors.text)
-}
-
-/// Whether a program is there.
-func hasCommand(_ name: String) -> Bool { (try? run(["sh", "-c", "command -v \(name)"]))?.status == 0 }
+import TestSupport
 
 extension Stage {
   /// The daemon with a configuration that it must not start with; if it does, it ends after 10 seconds with 124.

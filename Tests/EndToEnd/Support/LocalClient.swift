@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// An app as the daemon sees it: a plain socket, so that every byte is the test's own.
 final class LocalClient {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// What the kernel says of a process.
 struct Observed {
@@ -18,6 +19,22 @@ struct Observed {
 
   var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? -1 }
 
+  /// The inodes of the sockets that it holds open.
+  var sockets: Set<String> {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd")) ?? []
+    let targets = names.compactMap {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\($0)")
+    }
+    return Set(targets.filter { $0.hasPrefix("socket:[") }.map { String($0.dropFirst("socket:[".count).dropLast()) })
+  }
+
+  /// The inodes of its namespace's TCP sockets that have, or wait for, a peer: one that was reset is not among them.
+  var liveTCP: Set<String> {
+    let bytes = ["tcp", "tcp6"].map { FileHandle(forReadingAtPath: "/proc/\(pid)/net/\($0)")?.readDataToEndOfFile() }
+    let text = bytes.map { String(decoding: $0 ?? Data(), as: UTF8.self) }
+    return Set(text.joined().split(whereSeparator: { $0 == " " || $0 == "\n" }).map(String.init))
+  }
+
   /// User and system time, in seconds.
   var processorTime: Double {
     guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
@@ -32,30 +49,4 @@ struct Observed {
     let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }
     return line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? -1
   }
-}
-
-/// Looks until the condition holds; false if it did not within the time.
-func eventually(seconds: Double = 10, _ condition: () throws -> Bool) rethrows -> Bool {
-  let end = ContinuousClock.now + .seconds(seconds)
-  while true {
-    if try condition() { return true }
-    if ContinuousClock.now > end { return false }
-    usleep(2_000)
-  }
-}
-
-/// Seconds that something took.
-func seconds(_ body: () throws -> Void) rethrows -> Double {
-  let time = try ContinuousClock().measure(body)
-  return Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
-}
-
-/// A semaphore that does not wait for ever.
-final class Gate: Sendable {
-  private let semaphore = DispatchSemaphore(value: 0)
-
-  func open(times: Int = 1) { for _ in 0..<times { semaphore.signal() } }
-
-  @discardableResult
-  func pass(seconds: Double = 10) -> Bool { semaphore.wait(timeout: .now() + seconds) == .success }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A socket whose reads and writes are the test's own: for bodies too large to keep, and for what `LocalClient` hides.
 final class RawClient: @unchecked Sendable {

@@ -1,6 +1,7 @@
 import DemoUpstream
 import Foundation
 import Synchronization
+import TestSupport
 
 extension UpstreamConnection {
   /// A head, and what came behind it; nil when the peer closed. For bodies that the test reads by itself.

@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import TestSupport
 import Testing
 
 /// What most promises need: a CA, a recording TLS upstream, a secret that must stand nowhere else, and a directory.

@@ -1,13 +1,13 @@
-import Foundation
+package import Foundation
 
 /// A process of ours. Not Foundation's `Process`: that one learns of an exit through a descriptor that children started at
 /// the same time inherit, and hands on the signal mask of a worker thread.
-final class Child {
-  let pid: pid_t
+package final class Child {
+  package let pid: pid_t
   private var status: Int32?
 
   /// Nothing is inherited but the three descriptors (nil: /dev/null), no signal is blocked or ignored.
-  init(
+  package init(
     _ path: String, _ arguments: [String], environment: [String: String], input: Int32? = nil, output: Int32? = nil,
     errors: Int32? = nil
   ) throws {
@@ -48,18 +48,18 @@ final class Child {
     _ = wait()
   }
 
-  func kill(_ signal: Int32) {
+  package func kill(_ signal: Int32) {
     if status == nil { _ = Glibc.kill(pid, signal) }
   }
 
-  var isRunning: Bool {
+  package var isRunning: Bool {
     var raw: Int32 = 0
     if status == nil, waitpid(pid, &raw, WNOHANG) == pid { ended(raw) }
     return status == nil
   }
 
   /// Exit status; for a process that a signal ended, the negative signal. One that does not end in its time is killed.
-  func wait(seconds: Double = 30) -> Int32 {
+  package func wait(seconds: Double = 30) -> Int32 {
     if eventually(seconds: seconds, { !isRunning }), let status { return status }
     kill(SIGKILL)
     if let status { return status }

@@ -1,0 +1,40 @@
+package import Foundation
+
+/// A directory of one test's own, gone with it.
+package final class Scratch {
+  package let path: String
+
+  package init() throws {
+    var template = Array((NSTemporaryDirectory() + "bearerd-test-XXXXXX").utf8CString)
+    guard mkdtemp(&template) != nil else { throw TestFailure("mkdtemp: \(errno)") }
+    path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Writes whole and at once: a temporary file, renamed. Directories on the way are made.
+  @discardableResult
+  package func write(_ name: String, _ bytes: some Collection<UInt8>, mode: mode_t = 0o600) throws -> String {
+    let file = path + "/" + name
+    let directory = (file as NSString).deletingLastPathComponent
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let temporary = file + ".new"
+    guard FileManager.default.createFile(atPath: temporary, contents: Data(bytes)) else {
+      throw TestFailure("cannot write \(temporary)")
+    }
+    chmod(temporary, mode)
+    guard rename(temporary, file) == 0 else { throw TestFailure("rename: \(errno)") }
+    return file
+  }
+
+  @discardableResult
+  package func write(_ name: String, _ text: String, mode: mode_t = 0o600) throws -> String {
+    try write(name, text.utf8, mode: mode)
+  }
+}
+
+package struct TestFailure: Error, CustomStringConvertible {
+  package let description: String
+  package init(_ description: String) { self.description = description }
+}

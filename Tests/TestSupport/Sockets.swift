@@ -1,0 +1,34 @@
+import Glibc
+
+/// Connected to a port of this machine; reading ends after 10 seconds.
+package func connectedSocket(port: UInt16) throws -> Int32 {
+  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_port = port.bigEndian
+  inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+  let status = withUnsafePointer(to: &address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+    }
+  }
+  guard status == 0 else { throw TestFailure("connect: \(errno)") }
+  var limit = timeval(tv_sec: 10, tv_usec: 0)
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  return descriptor
+}
+
+/// What comes next; nothing at the end.
+package func receive(_ descriptor: Int32) -> [UInt8] {
+  var bytes = [UInt8](repeating: 0, count: 65_536)
+  let count = recv(descriptor, &bytes, bytes.count, 0)
+  return Array(bytes.prefix(max(0, count)))
+}
+
+/// Closes when the peer has: with its bytes unread, the kernel would send a reset, and the server would not record what we
+/// sent last.
+package func closeGently(_ descriptor: Int32) {
+  shutdown(descriptor, Int32(SHUT_WR))
+  while !receive(descriptor).isEmpty {}
+  close(descriptor)
+}

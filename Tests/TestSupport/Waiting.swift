@@ -1,0 +1,29 @@
+import Foundation
+
+/// Looks until the condition holds; false if it did not within the time.
+package func eventually(seconds: Double = 10, _ condition: () throws -> Bool) rethrows -> Bool {
+  let end = ContinuousClock.now + .seconds(seconds)
+  while true {
+    if try condition() { return true }
+    if ContinuousClock.now > end { return false }
+    usleep(2_000)
+  }
+}
+
+/// Seconds that something took.
+package func seconds(_ body: () throws -> Void) rethrows -> Double {
+  let time = try ContinuousClock().measure(body)
+  return Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
+}
+
+/// A semaphore that does not wait for ever.
+package final class Gate: Sendable {
+  private let semaphore = DispatchSemaphore(value: 0)
+
+  package init() {}
+
+  package func open(times: Int = 1) { for _ in 0..<times { semaphore.signal() } }
+
+  @discardableResult
+  package func pass(seconds: Double = 10) -> Bool { semaphore.wait(timeout: .now() + seconds) == .success }
+}
