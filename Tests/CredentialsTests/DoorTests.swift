@@ -147,7 +147,7 @@ import Testing
         chainExpires: honest.chainExpires)
       context.forgetSessions()
       // The session has a new owner
-      _ = Unmanaged.passRetained(kept)
+      keepForever(kept)
       context.sessions.keep(KeptSession(owning: kept.pointer, verdict: forged), epoch: context.sessions.epoch)
 
       var second = try Session(context, port: upstream.server.port)

@@ -46,7 +46,7 @@ import Testing
       chainExpires: kept.verdict.chainExpires)
     context.forgetSessions()
     // The session has a new owner
-    _ = Unmanaged.passRetained(kept)
+    keepForever(kept)
     context.sessions.keep(KeptSession(owning: kept.pointer, verdict: forged), epoch: context.sessions.epoch)
     let error = try #require(throws: TLSError.self) { _ = try Client.connect(context, port: server.port) }
     #expect(error.kind == .certificateInvalid)
