@@ -9,8 +9,10 @@ extension SettingsReader {
       let draft = services[shadowed.service]
       let places = draft.rules
       guard places.indices.contains(shadowed.rule) else { continue }
-      let lines = shadowed.by.compactMap { index in
-        draft.service.rules.flatMap { $0.indices.contains(index) ? "\($0[index].line)" : nil }
+      var lines: [String] = []
+      for index in shadowed.by {
+        guard let rules = draft.service.rules, rules.indices.contains(index) else { continue }
+        if !lines.contains("\(rules[index].line)") { lines.append("\(rules[index].line)") }
       }
       let which = lines.count == 1 ? "the rule on line" : "the rules on lines"
       report.warning(

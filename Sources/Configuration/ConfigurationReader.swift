@@ -43,15 +43,20 @@ package struct ConfigurationReader {
     let reader = SettingsReader(report: report, environment: environment, file: file)
     reader.checkConfigurationFile()
     var settings: Settings?
+    var controlSocket: String?
     if let root = YAMLDocument.read(text, report: report) {
       report.source.hide(SecretMask.stretches(in: root))
       settings = reader.settings(root)
+      if settings == nil { controlSocket = reader.controlSocket(in: root) }
     } else {
       report.source.hideValues()
     }
     let diagnostics = report.diagnostics()
     guard report.errorCount == 0, let settings else {
-      return .failure(ConfigurationErrors(diagnostics: diagnostics.filter { $0.severity != .advice }))
+      return .failure(
+        ConfigurationErrors(
+          diagnostics: diagnostics.filter { $0.severity != .advice },
+          controlSocket: settings?.controlSocket ?? controlSocket))
     }
     return .success((settings, warnings: diagnostics))
   }
@@ -60,4 +65,6 @@ package struct ConfigurationReader {
 package struct ConfigurationErrors: Error, Sendable {
   /// In the order of the file; at least one of severity error, and no advice.
   package let diagnostics: [Diagnostic]
+  /// What the file says of it all the same: there its daemon can be asked.
+  package let controlSocket: String?
 }

@@ -13,16 +13,31 @@ extension SettingsReader {
         help: "chmod go-w \(shellQuoted(file))")
     }
     if !isTrusted(status.owner) {
-      report.warning(
-        .wholeFile, "this file belongs to uid \(status.owner), who can change it",
+      report.error(
+        .wholeFile, "this file belongs to uid \(status.owner), who can change it and decide where credentials go",
         help: "chown root \(shellQuoted(file))")
     }
-    guard let parent = environment.fileStatus(directory) else { return }
-    // In a sticky directory only the owner replaces a file.
-    if parent.mode & Self.othersAndGroupWrite != 0, parent.mode & Self.sticky == 0 {
-      report.error(
-        .wholeFile, "others can write the directory of this file (mode \(octal(parent.mode))), and so replace it",
-        help: "chmod go-w \(shellQuoted(directory))")
+    checkDirectories(leadingTo: file, at: .wholeFile)
+  }
+
+  /// Whoever may rename what a directory on the way holds can put another file in this one's place.
+  private func checkDirectories(leadingTo path: String, at place: Place) {
+    var rest = path[...]
+    while let slash = rest.lastIndex(of: "/") {
+      rest = rest[..<slash]
+      let directory = rest.isEmpty ? "/" : String(rest)
+      guard let status = environment.fileStatus(directory) else { continue }
+      if !isTrusted(status.owner) {
+        return report.error(
+          place, "\(directory) belongs to uid \(status.owner), who can replace \(path)",
+          help: "chown root \(shellQuoted(directory))")
+      }
+      // In a sticky directory only the owner replaces a file.
+      if status.mode & Self.othersAndGroupWrite != 0, status.mode & Self.sticky == 0 {
+        return report.error(
+          place, "others can write \(directory) (mode \(octal(status.mode))), and so replace \(path)",
+          help: "chmod go-w \(shellQuoted(directory))")
+      }
     }
   }
 
@@ -47,6 +62,7 @@ extension SettingsReader {
       report.warning(
         place, "\(path) belongs to uid \(status.owner), who can change it", help: "chown root \(shellQuoted(path))")
     }
+    checkDirectories(leadingTo: path, at: place)
   }
 
   func checkCertificates(_ path: String, at place: Place) {
@@ -58,6 +74,11 @@ extension SettingsReader {
       report.error(
         place, "others can change \(path) (mode \(octal(status.mode)))", help: "chmod go-w \(shellQuoted(path))")
     }
+    if !isTrusted(status.owner) {
+      report.error(
+        place, "\(path) belongs to uid \(status.owner), who can change it", help: "chown root \(shellQuoted(path))")
+    }
+    checkDirectories(leadingTo: path, at: place)
     if !contains(text, Array("-----BEGIN CERTIFICATE-----".utf8)) {
       report.error(place, "no certificate in \(path)", help: "it is a PEM file with -----BEGIN CERTIFICATE-----")
     }

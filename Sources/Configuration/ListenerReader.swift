@@ -3,6 +3,8 @@ internal import Policy
 /// A listener as it was read.
 struct ListenerDraft {
   var name: String
+  /// Who may ask is said there.
+  var admission: String
   /// Of the name; the whole file for the default one.
   var place: Place
   var addresses: [(address: ListenerSettings.Address, place: Place)]
@@ -12,7 +14,8 @@ struct ListenerDraft {
   var hosts: [String]
 
   var settings: ListenerSettings {
-    ListenerSettings(name: name, addresses: addresses.map(\.address), callers: callers, extraAuthorities: hosts)
+    ListenerSettings(
+      name: name, addresses: addresses.map(\.address), callers: callers, admission: admission, extraAuthorities: hosts)
   }
 }
 
@@ -37,7 +40,7 @@ extension SettingsReader {
         help: "add:\nlisteners:\n  main: { address: localhost:7070, allow_users: [NAME] }")
     }
     return ListenerDraft(
-      name: "main", place: .wholeFile, addresses: [(Self.defaultAddress, .wholeFile)],
+      name: "main", admission: "main", place: .wholeFile, addresses: [(Self.defaultAddress, .wholeFile)],
       callers: ownCallers ?? Callers(uids: []),
       namesCallers: false, hosts: [])
   }
@@ -61,7 +64,7 @@ extension SettingsReader {
     }
     let hosts = fields[.hosts].flatMap { filledList($0, of: "names with a port") } ?? []
     return ListenerDraft(
-      name: named.name, place: named.place, addresses: addresses,
+      name: named.name, admission: named.name, place: named.place, addresses: addresses,
       callers: callers ?? ownCallers ?? Callers(uids: []), namesCallers: callers != nil,
       hosts: hosts.compactMap { host($0) })
   }

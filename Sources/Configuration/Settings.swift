@@ -69,14 +69,19 @@ package struct ListenerSettings: Sendable, Equatable {
   package let name: String
   package let addresses: [Address]
   package let callers: Callers
+  /// The listener of the file that says who may ask here: itself, or the one that a service with a port of its own names.
+  package let admission: String
   /// Extra names of `hosts:` and of host-mounted services: authorities with port, lower-case. The listener's own names are added when its port is known (port 0 in tests).
   /// Port 0 of a host-mounted service (`github.localhost:0`) stands for that port as well.
   package let extraAuthorities: [String]
 
-  package init(name: String, addresses: [Address], callers: Callers, extraAuthorities: [String]) {
+  package init(
+    name: String, addresses: [Address], callers: Callers, admission: String, extraAuthorities: [String]
+  ) {
     self.name = name
     self.addresses = addresses
     self.callers = callers
+    self.admission = admission
     self.extraAuthorities = extraAuthorities
   }
 }

@@ -34,6 +34,13 @@ struct SettingsReader {
       limits: limits, requireLockedMemory: isLocked, controlSocket: control)
   }
 
+  /// Of a file with errors: they are reported already.
+  func controlSocket(in root: YAMLNode) -> String? {
+    let quiet = SettingsReader(report: Report(file: file, text: []), environment: environment, file: file)
+    let top = quiet.fields(root, at: Place(line: 1, column: 1), of: TopKey.self)
+    return top?[.control].flatMap { quiet.controlSocket($0) }
+  }
+
   private func controlSocket(_ node: YAMLNode) -> String? {
     if let text = node.text, text.hasPrefix("unix:") {
       report.error(

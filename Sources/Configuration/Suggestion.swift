@@ -1,10 +1,10 @@
 /// Guesses what a person meant.
-enum Suggestion {
+package enum Suggestion {
   /// Longer words are not compared: nobody misspells those, and the cost is quadratic.
   private static let longestWord = 40
 
   /// The candidate nearest to `word`, if it is near enough to be a slip.
-  static func nearest(to word: String, in candidates: some Sequence<String>) -> String? {
+  package static func nearest(to word: String, in candidates: some Sequence<String>) -> String? {
     guard word.utf8.count <= longestWord else { return nil }
     let wanted = normalised(word)
     var best: (word: String, distance: Int)?

@@ -43,6 +43,11 @@ extension SettingsReader {
         help:
           "add the pin of the next key or of the issuer, or the line \"backup_pin: none\", which accepts that outage")
     }
+    if pins.count > 1, acceptsOutage {
+      report.error(
+        fields.place(of: .backupPin), "\"backup_pin: none\" beside \(pins.count) pins: there is a backup",
+        help: "delete the line")
+    }
     return pins.sorted { $0.digest.lexicographicallyPrecedes($1.digest) }
   }
 

@@ -40,6 +40,7 @@ extension ClientSession {
     if stream.queuedBytes > 0, deadline == .linger || deadline == .idle { deadline = .silence }
     guard deadline != lastDeadline || deadline == .silence else { return }
     lastDeadline = deadline
+    if deadline == .head { startedAt = worker.loop.now }
     let due = time(of: deadline).map { worker.loop.now + $0 } ?? .max
     worker.deadlines.schedule(self, at: isRunning ? min(due, totalBy) : due)
   }

@@ -9,6 +9,13 @@ internal import TLS
 /// A configuration that could not be used: every finding, in the order of the file.
 package struct LoadError: Error, Sendable {
   package let diagnostics: [Diagnostic]
+  /// Where the file's daemon can be asked, if the file says so all the same.
+  package let controlSocket: String?
+
+  init(diagnostics: [Diagnostic], controlSocket: String? = nil) {
+    self.diagnostics = diagnostics
+    self.controlSocket = controlSocket
+  }
 }
 
 /// From a file to settings, the same for the daemon and for `bearerctl`.
@@ -31,7 +38,7 @@ package enum ConfigurationLoader {
       throw LoadError(diagnostics: [.about(file: file, "cannot be read: \(error)")])
     }
     switch ConfigurationReader.read(text: text, file: file, environment: .system) {
-    case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics)
+    case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics, controlSocket: errors.controlSocket)
     case .success(let (settings, warnings)):
       _ = try trustStores(of: settings)
       return (settings, warnings)
@@ -48,7 +55,8 @@ package enum ConfigurationLoader {
         stores[file] = try TrustStore(pem: pem, name: file)
       } catch {
         throw LoadError(
-          diagnostics: [.about(file: settings.file, "services.\(service.name).ca_file: \(file): \(error)")])
+          diagnostics: [.about(file: settings.file, "services.\(service.name).ca_file: \(file): \(error)")],
+          controlSocket: settings.controlSocket)
       }
     }
     return stores

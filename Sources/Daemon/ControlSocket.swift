@@ -26,7 +26,12 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
     guard wanted != path else { return }
     closeListener()
     path = wanted
-    guard let path else { return }
+    guard let path else {
+      journal.event(
+        .warning, "no-control-socket", ("detail", "XDG_RUNTIME_DIR is not set"),
+        ("help", "bearerctl reload needs it: say control: PATH; SIGHUP reloads all the same"))
+      return
+    }
     do {
       let descriptor = try UnixSocket.listen(path: path, mode: 0o600, group: nil, backlog: 16)
       listener = try Listener(loop: loop, adopting: descriptor, isUnix: true)

@@ -36,6 +36,8 @@ final class Journal {
   private var dropped = 0
   private var second: [UInt8] = []
   private var secondShown: Int64 = -1
+  /// Of users in lines of help: asking NSS may take long, and strangers could make us ask for each request.
+  private var userNames: [UInt32: String] = [:]
   private let hasPriorities: Bool
   private static let limit = 1 << 20
 
@@ -104,7 +106,7 @@ final class Journal {
     if record.refusal != nil {
       if case .malformed(let reason) = record.refusal { line.field("reason", reason.rawValue) }
       if let detail { line.field("detail", detail) }
-      if let help = help(for: record, listener: listener, rules: generation.snapshot.rules) { line.field("help", help) }
+      if let help = help(for: record, listener: listener, settings: generation.settings) { line.field("help", help) }
     }
     end(line)
   }
@@ -130,19 +132,29 @@ final class Journal {
     event(.warning, "credential-denied", ("credential", name), ("detail", denied.description))
   }
 
+  private func userName(_ uid: UInt32) -> String? {
+    if let known = userNames[uid] { return known }
+    if userNames.count >= 256 { userNames = [:] }
+    let name = Users.name(ofUID: uid) ?? String(uid)
+    userNames[uid] = name
+    return name
+  }
+
   /// The line of the configuration that would have let this caller in.
-  private func help(for record: AccessRecord, listener: String, rules: RuleSet) -> String? {
+  private func help(for record: AccessRecord, listener: String, settings: Settings) -> String? {
     guard case .policy(let refusal) = record.refusal else { return nil }
+    let rules = settings.rules
     switch refusal {
     case .callerNotAllowed(let uid):
-      return
-        "to let this user ask, add to listeners.\(listener): allow_users: [\(Users.name(ofUID: uid) ?? String(uid))]"
+      guard let listener = settings.listeners.first(where: { $0.name == listener }) else { return nil }
+      return "to let this user ask, \(AllowUsers.place(of: listener)) needs "
+        + AllowUsers.line(adding: uid, to: listener.callers, named: userName)
     case .callerNotAllowedHere(let service, let uid):
-      return
-        "to let this user ask, add to services.\(rules.services[service].name): allow_users: [\(Users.name(ofUID: uid) ?? String(uid))]"
+      return "to let this user ask, services.\(rules.services[service].name) needs "
+        + AllowUsers.line(adding: uid, to: rules.services[service].callers, named: userName)
     case .callerNotGranted(_, let grant, let uid):
-      return
-        "to let this user have it, add to credentials.\(rules.grants[grant].name): allow_users: [\(Users.name(ofUID: uid) ?? String(uid))]"
+      return "to let this user have it, credentials.\(rules.grants[grant].name) needs "
+        + AllowUsers.line(adding: uid, to: rules.grants[grant].callers, named: userName)
     default: return nil
     }
   }

@@ -24,15 +24,16 @@ final class Worker {
   /// Accepting failed a moment ago; trying again at once would spin (T56).
   private var mustWait = false
   private var acceptFailureLoggedAt: UInt64?
+  private var limitLoggedAt: UInt64?
   private(set) var isDraining = false
   /// Called when a draining worker has no session left.
   var onDrained: (() -> Void)?
   private var flushAgain: Timer?
   private var acceptAgain: Timer?
 
-  /// Milliseconds until accepting is tried again, and between two lines that say that it failed.
+  /// Milliseconds until accepting is tried again, and between two lines that say why it is not.
   private static let acceptPause: UInt64 = 200
-  private static let acceptFailureSilence: UInt64 = 10_000
+  private static let acceptSilence: UInt64 = 10_000
 
   struct Statistics {
     private(set) var fullHandshakes = 0
@@ -81,17 +82,30 @@ final class Worker {
     let session = ClientSession(
       stream: stream, listener: slot, peer: Peer(of: stream, diagnostics: diagnostics), worker: self)
     sessions[ObjectIdentifier(session)] = session
-    if sessions.count >= generation.settings.limits.connections { pause() }
+    let limit = generation.settings.limits.connections
+    guard sessions.count >= limit, !isPaused else { return }
+    pause()
+    if isLoud(&limitLoggedAt) {
+      journal.event(
+        .warning, "connection-limit", ("connections", String(limit)),
+        ("help", "new ones wait until some end; limits: { connections: N } says how many there may be"))
+    }
   }
 
   func acceptFailed(_ error: UVError, on slot: ListenerSlot) {
-    if acceptFailureLoggedAt.map({ loop.now >= $0 + Worker.acceptFailureSilence }) ?? true {
-      acceptFailureLoggedAt = loop.now
+    if isLoud(&acceptFailureLoggedAt) {
       journal.event(.error, "accept-failed", ("listener", slot.name), ("detail", error.description))
     }
     pause()
     mustWait = true
     acceptAgain?.start(after: Worker.acceptPause)
+  }
+
+  /// Whether a line of its kind is due again.
+  private func isLoud(_ loggedAt: inout UInt64?) -> Bool {
+    if let loggedAt, loop.now < loggedAt + Worker.acceptSilence { return false }
+    loggedAt = loop.now
+    return true
   }
 
   func ended(_ session: ClientSession) {

@@ -60,9 +60,9 @@ package struct Output: Sendable {
 
 /// What the client connection waits for, and so which of the configured times runs. The shell owns the clock.
 package enum Deadline: Sendable, Equatable {
-  /// Nothing of a request has come: the idle keep-alive time.
+  /// Between requests: the idle keep-alive time.
   case idle
-  /// A head has begun. Not moved by its bytes (T54).
+  /// A connection is new, or a head has begun. Not moved by bytes (T54).
   case head
   /// A session is being opened; the connector has deadlines of its own.
   case none

@@ -29,6 +29,8 @@ package struct ClientConnection: ~Copyable, Sendable {
   let caller: Caller?
   var clientHasEnded = false
   var hasBegunHead = false
+  /// Nothing was ever asked here.
+  private var isFresh = true
   private var limits: HeadLimits
   private var reader: HeadReader
 
@@ -61,7 +63,7 @@ package struct ClientConnection: ~Copyable, Sendable {
 
   package var deadline: Deadline {
     switch phase {
-    case .awaitingHead: hasBegunHead ? .head : .idle
+    case .awaitingHead: hasBegunHead || isFresh ? .head : .idle
     case .awaitingUpstream, .closed: .none
     case .exchanging: exchange.deadline
     case .lingering: .linger
@@ -123,6 +125,7 @@ package struct ClientConnection: ~Copyable, Sendable {
       guard let taken = try reader.readRequest(input.extracting(position...), into: &exchange.head) else { return }
       position += taken
       hasBegunHead = false
+      isFresh = false
       exchange.reset()
       decide(snapshot: snapshot, output: &output)
     } catch {

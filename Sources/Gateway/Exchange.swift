@@ -129,7 +129,7 @@ package struct Exchange: ~Copyable, Sendable {
       let admissions = isLocalSocket ? snapshot.socketAdmissions : snapshot.admissions
       let admitted = try admissions[listener].admit(head, caller: caller, listener: listener)
       self.admitted = admitted
-      try target.read(bytes.span.extracting(head.target))
+      try readTarget(bytes.span.extracting(head.target))
       let route = try snapshot.rules.decide(
         admitted, method: head.method, methodName: bytes.span.extracting(head.methodRange), target: target,
         trace: &trace)
@@ -140,6 +140,16 @@ package struct Exchange: ~Copyable, Sendable {
       // Of a request that was not admitted no path was read: the last one's must not stand in the log for it.
       if admitted == nil { target = CanonicalTarget() }
       return .policy(error)
+    }
+  }
+
+  /// One that cannot be read stands in the log as it came.
+  private mutating func readTarget(_ bytes: Span<UInt8>) throws(PolicyRefusal) {
+    do throws(PolicyRefusal) {
+      try target.read(bytes)
+    } catch {
+      target.keep(unreadable: bytes)
+      throw error
     }
   }
 

@@ -106,8 +106,9 @@ struct RequestForwarding {
   ) -> Fate {
     switch field.known {
     case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
-      .proxyAuthenticate, .proxyAuthorization, .proxyAuthenticationInfo:
+      .proxyAuthenticate, .proxyAuthenticationInfo:
       return .endsHere
+    case .proxyAuthorization: return .removed
     // RFC 9110 §10.1.1: an HTTP/1.0 client does not know that it could have to wait.
     case .expect where !head.expectsContinue: return .endsHere
     case .other where resemblesFraming(field.name, of: bytes): return .removed

@@ -85,7 +85,7 @@ extension ClientConnection {
   package mutating func deadlinePassed(output: inout Output) {
     switch deadline {
     case .idle, .linger: close(output: &output)
-    case .head: refuseHead(.requestTimeout, output: &output)
+    case .head: if hasBegunHead { refuseHead(.requestTimeout, output: &output) } else { close(output: &output) }
     case .responseHead: upstreamFailed(.upstreamTimeout, output: &output)
     case .silence:
       abort(exchange.isRequestComplete ? .upstreamTimeout : .requestTimeout, output: &output)

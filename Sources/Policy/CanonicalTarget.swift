@@ -40,6 +40,17 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
+  /// What was refused, up to its query, for those who look for it: no rule may ever see it.
+  package mutating func keep(unreadable target: Span<UInt8>) {
+    path.removeAll(keepingCapacity: true)
+    query.removeAll(keepingCapacity: true)
+    readings.removeAll(keepingCapacity: true)
+    for index in target.indices {
+      if target[index] == UInt8(ascii: "?") || target[index] == UInt8(ascii: "#") { return }
+      path.append(target[index])
+    }
+  }
+
   /// Where the path ends, and whether it has only one reading: no escape, no `;`, no `//`, no segment that may be `.` or `..`.
   private static func scanPath(_ target: Span<UInt8>) throws(PolicyRefusal) -> (end: Int, isPlain: Bool) {
     guard target.count > 0 else { return (0, true) }

@@ -16,7 +16,7 @@ enum PathReading {
     return readings
   }
 
-  /// Whether a segment is `.` or `..` in any way to find segments: `%2F` counts as a separator and `;` or `%3B` as an end.
+  /// Whether a segment is `.` or `..` in any way to find segments: `%2F` and `%5C` count as separators and `;` or `%3B` as an end.
   static func hasDotSegment(_ path: [UInt8]) -> Bool {
     let path = path.span
     var dots = 0
@@ -25,7 +25,7 @@ enum PathReading {
     while index < path.count {
       let escaped = EscapedByte.at(index, in: path)
       switch escaped ?? path[index] {
-      case UInt8(ascii: "/"):
+      case UInt8(ascii: "/"), UInt8(ascii: "\\"):
         if dots == 1 || dots == 2 { return true }
         dots = 0
       case UInt8(ascii: ";"):

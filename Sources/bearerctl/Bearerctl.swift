@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Configuration
 internal import Daemon
 internal import System
 
@@ -28,6 +29,7 @@ struct Bearerctl: ParsableCommand {
 
   static func main() {
     do {
+      try checkCommandName()
       var command = try parseAsRoot()
       try command.run()
     } catch let failure as Failure {
@@ -43,6 +45,20 @@ struct Bearerctl: ParsableCommand {
       Terminal.complain(text + "\n")
       Process.exit(code == .validationFailure ? Failure.usage : code.rawValue)
     }
+  }
+}
+
+extension Bearerctl {
+  /// What ArgumentParser says of a misspelt command does not name the right one.
+  private static func checkCommandName() throws {
+    let names = configuration.subcommands.map { $0._commandName } + ["help"]
+    guard let word = CommandLine.arguments.dropFirst().first, !word.hasPrefix("-"), !names.contains(word) else {
+      return
+    }
+    let guess = Suggestion.nearest(to: word, in: names).map { "did you mean \"\($0)\"?" }
+    throw Failure(
+      Failure.usage,
+      "there is no command \"\(word.harmless)\": \(guess ?? "it is one of \(names.joined(separator: ", "))")")
   }
 }
 

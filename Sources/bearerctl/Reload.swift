@@ -64,6 +64,7 @@ struct Reload: ParsableCommand {
     } catch {
       let errors = error.diagnostics.filter { $0.severity == .error }.map { "\($0)" }
       if config != nil { broken = "\(file) cannot be used:\n\(errors.joined(separator: "\n\n"))" }
+      if let path = error.controlSocket { return (path, broken) }
     }
     guard let path = ControlPath.standard else {
       throw Failure(

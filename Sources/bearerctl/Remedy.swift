@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Daemon
 internal import Gateway
 internal import Policy
 internal import System
@@ -33,16 +34,21 @@ struct Remedy {
 
   private func text(_ refusal: PolicyRefusal) -> String? {
     switch refusal {
-    case .callerNotAllowed:
-      return line("To let \(user) ask, add to listeners.\(listener.name)", "allow_users: [\(user)]")
-    case .callerNotAllowedHere(let service, _):
-      return line("To let \(user) ask, add to services.\(name(service))", "allow_users: [\(user)]")
-    case .callerNotGranted(_, let grant, _):
+    case .callerNotAllowed(let uid):
       return line(
-        "To let \(user) use it, add to credentials.\(settings.rules.grants[grant].name)", "allow_users: [\(user)]")
+        "To let \(user) ask, \(AllowUsers.place(of: listener)) needs",
+        AllowUsers.line(adding: uid, to: listener.callers, named: Users.name(ofUID:)))
+    case .callerNotAllowedHere(let service, let uid):
+      return line(
+        "To let \(user) ask, services.\(name(service)) needs",
+        AllowUsers.line(adding: uid, to: settings.rules.services[service].callers, named: Users.name(ofUID:)))
+    case .callerNotGranted(_, let grant, let uid):
+      return line(
+        "To let \(user) use it, credentials.\(settings.rules.grants[grant].name) needs",
+        AllowUsers.line(adding: uid, to: settings.rules.grants[grant].callers, named: Users.name(ofUID:)))
     case .hostNotAllowed:
       guard let host = hostWithPort else { return nil }
-      return line("If this name is yours, add to listeners.\(listener.name)", "hosts: [\"\(host)\"]")
+      return line("If this name is yours, add to \(AllowUsers.place(of: listener))", "hosts: [\"\(host)\"]")
     case .noService:
       return wrapped(services)
     case .noRule(let service):

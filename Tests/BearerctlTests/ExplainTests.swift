@@ -10,7 +10,7 @@ import Testing
     try scratch.write("github.token", "CANARY-7c6b5a\n")
     let run = try Run(
       "explain", "GET", "http://localhost:7070/github/us%65r?access_token=1&page=2#top", "--config", file, "-H",
-      "Authorization: Bearer mine", "-H", "Accept: */*")
+      "Authorization: Bearer mine", "-H", "Accept: */*", "-H", "Proxy-Authorization: mine")
     #expect(run.status == 0)
     #expect(run.errors == "")
     #expect(
@@ -29,6 +29,7 @@ import Testing
           pins        none: any key that the system's authorities vouch for
           credential  github, from file DIR/github.token
           removed     Authorization
+                      Proxy-Authorization
                       access_token (of the query)
           added       Authorization: Bearer ••••
 
@@ -145,12 +146,12 @@ import Testing
       Case(
         "github.yaml", ["GET", "/github/user", "--user", "4242"], 1,
         [
-          "caller      unknown (uid 4242)", "Refused: 403 caller-not-allowed.", "allow_users: [4242]",
+          "caller      unknown (uid 4242)", "Refused: 403 caller-not-allowed.", "listeners.main needs", ", 4242]",
         ]),
       Case(
         "two-accounts.yaml", ["GET", "/personal/user", "--user", "65533"], 1,
         [
-          "Refused: 403 caller-not-allowed.", "add to services.personal:",
+          "Refused: 403 caller-not-allowed.", "services.personal needs",
         ]),
       Case("two-accounts.yaml", ["GET", "/robot/user"], 1, ["match: \"/user\", methods: [GET]"]),
       Case("github.yaml", ["GET", "/github/user", "--listener", "other"], 2, []),

@@ -76,12 +76,17 @@ import Testing
     #expect(good.status == 0)
     #expect(good.output == "reloaded: generation 2 is in use\n")
 
-    try scratch.write("bearerd.yaml", configuration("bogus: 1"), mode: 0o644)
+    try scratch.write("bearerd.yaml", configuration("control: control.sock\nbogus: 1"), mode: 0o644)
     let bad = try Run("reload", "--control", "\(scratch.path)/control.sock")
     #expect(bad.status == 1)
     #expect(bad.errors.contains("the old configuration stays in use"))
     #expect(bad.errors.contains("unknown key \"bogus\""), "\(bad.errors)")
     #expect(bad.output == "")
+
+    // The file says where its daemon is, whatever else is wrong with it.
+    let found = try Run("reload", "--config", file)
+    #expect(found.status == 1)
+    #expect(found.errors.contains("the old configuration stays in use"), "\(found.errors)")
     #expect(daemon.stop() == 0)
   }
 

@@ -6,7 +6,8 @@ import Testing
   @Test(
     "wrong usage exits with 2, says why on standard error, and prints nothing else",
     arguments: [
-      (["chek"], "chek"),
+      (["chek"], "there is no command \"chek\": did you mean \"check\"?"),
+      (["whatever"], "it is one of check, explain,"),
       (["check", "--bogus"], "--bogus"),
       (["check", "a.yaml", "b.yaml"], "b.yaml"),
       (["explain", "GET"], "url"),

@@ -12,7 +12,7 @@ import Testing
     let answer = try stage.ask(as: Stage.user(12_345))
     #expect(answer.output.hasPrefix("HTTP/1.1 403 "))
     #expect(answer.output.contains("urn:bearerd:error:caller-not-allowed"))
-    #expect(stage.daemon!.waitForLog("allow_users: [12345]"))
+    #expect(stage.daemon!.waitForLog("listeners.main needs allow_users: [root, 12345]"))
     #expect(stage.daemon!.logText.contains(" uid=12345 "))
     // The same request, of ours.
     #expect(try stage.get().status == 200)
@@ -27,7 +27,7 @@ import Testing
     #expect(try stage.ask(as: Stage.user(12_345)).output.hasPrefix("HTTP/1.1 200 "))
     // Root is nobody special: it has to be listed.
     #expect(try stage.get().status == 403)
-    #expect(stage.daemon!.waitForLog("allow_users: [root]"))
+    #expect(stage.daemon!.waitForLog("allow_users: [12345, root]"))
     stage.assertCanary(times: 1)
   }
 
@@ -43,7 +43,7 @@ import Testing
     try stage.reload(both.replacing("    credential: canary\n", with: "    credential: canary\n    allow_users: [0]\n"))
     let narrowed = try stage.ask(as: Stage.user(12_345))
     #expect(narrowed.output.contains("caller-not-allowed"))
-    #expect(stage.daemon!.waitForLog("add to services.api: allow_users: [12345]"))
+    #expect(stage.daemon!.waitForLog("services.api needs allow_users: [root, 12345]"))
     #expect(try stage.get().status == 200)
 
     try stage.reload(
@@ -65,7 +65,7 @@ import Testing
     #expect(try stage.ask(as: [], unix: path).output.hasPrefix("HTTP/1.1 200 "))
     let stranger = try stage.ask(as: Stage.user(12_345), unix: path)
     #expect(stranger.output.hasPrefix("HTTP/1.1 403 "))
-    #expect(stage.daemon!.waitForLog("allow_users: [12345]"))
+    #expect(stage.daemon!.waitForLog("allow_users: [root, 12345]"))
     stage.assertCanary(times: 1)
   }
 

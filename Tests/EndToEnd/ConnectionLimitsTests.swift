@@ -20,6 +20,7 @@ import Testing
       #expect(try first[0].answer().body == "hello")
     }
     for client in waiting { #expect(client.readWithoutWaiting().isEmpty) }
+    #expect(stage.daemon!.waitForLog("event=connection-limit connections=3"))
     for (leaving, client) in zip(first, waiting) {
       leaving.close()
       #expect(try client.answer().body == "hello")

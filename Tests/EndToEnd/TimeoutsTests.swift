@@ -169,7 +169,6 @@ import Testing
   @Test func `client_idle: an idle connection is closed, and every request begins it anew`() throws {
     let stage = try Stage()
     try stage.start(stage.configuration(more: "limits: { client_idle: 500ms }"))
-    let fresh = try stage.raw()
     let used = try stage.raw()
     // Those that are refused count too.
     for (path, status) in [
@@ -179,10 +178,26 @@ import Testing
       #expect(try used.answer().head.dropFirst(9).hasPrefix(status))
       usleep(200_000)
     }
-    fresh.setPatience(seconds: 3)
     used.setPatience(seconds: 3)
-    #expect(fresh.rest() == ([], .clean))
     #expect(used.rest() == ([], .clean))
+  }
+
+  @Test func `T54: client_head runs from the first moment: who never asks is closed without an answer`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: "limits: { client_head: 300ms }"))
+    let silent = try stage.raw()
+    silent.setPatience(seconds: 5)
+    #expect(silent.rest() == ([], .clean))
+    let slow = try stage.raw()
+    try slow.send("GET /api/x HTTP/1.1\r\nHo")
+    #expect(try slow.answer().head.hasPrefix("HTTP/1.1 408 "))
+    // What the log says of it is the time that was waited, and not the machine's.
+    #expect(stage.daemon!.waitForLog(" status=408 "))
+    let line = try #require(stage.daemon!.logText.split(separator: "\n").first { $0.contains(" status=408 ") })
+    let waited = try #require(line.firstMatch(of: #/ ms=(\d+) /#).flatMap { Int($0.1) })
+    #expect(waited >= 290 && waited < 60_000, "\(line)")
+    #expect(stage.upstream.records.isEmpty)
+    stage.assertCanary(times: 0)
   }
 
   @Test func `upstream_idle: a pooled session is closed`() throws {
