@@ -46,7 +46,7 @@ test-asan: test-deps ## all tests under the address sanitizer
 	$(run_tests) --sanitize=address --scratch-path .build/asan $(TEST_ARGS)
 
 test-tsan: test-deps ## all tests under the thread sanitizer
-	$(run_tests) --sanitize=thread --scratch-path .build/tsan $(TEST_ARGS)
+	TSAN_OPTIONS=report_thread_leaks=0 $(run_tests) --sanitize=thread --scratch-path .build/tsan $(TEST_ARGS)
 
 mutate: test-deps ## take out one protection after the other; each time a named test must fail
 	@Tests/Mutations/run $(MUTATE_ARGS)

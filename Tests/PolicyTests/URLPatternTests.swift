@@ -73,11 +73,10 @@ import Testing
   }
 
   /// A regular-expression engine with backtracking takes years for this.
-  @Test func manyStarsTakeLinearTime() throws {
+  @Test(.timeLimit(.minutes(5))) func manyStarsTakeLinearTime() throws {
     let pattern = try URLPattern(parsing: "/" + String(repeating: "*a**", count: 29) + "b")
     let path = "/" + String(repeating: "a", count: 16_000)
-    let time = ContinuousClock().measure { #expect(!pattern.matches(path)) }
-    #expect(time < .seconds(5))
+    #expect(!pattern.matches(path))
     #expect(pattern.matches(path + "b"))
   }
 

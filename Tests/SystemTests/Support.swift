@@ -4,8 +4,8 @@ import Testing
 
 let isRoot = geteuid() == 0
 
-/// AddressSanitizer replaces mlock(2) by a function that does nothing and says it did.
-let locksMemory = dlsym(nil, "__asan_init") == nil
+/// The sanitizers replace mlock(2) by a function that does nothing and says it did.
+let locksMemory = dlsym(nil, "__asan_init") == nil && dlsym(nil, "__tsan_init") == nil
 
 /// Not inherited by the child processes of other tests, in which it would stay open.
 let streamType = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)

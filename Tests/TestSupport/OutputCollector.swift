@@ -1,11 +1,10 @@
 package import Foundation
-import Synchronization
 
 /// Gathers what a process writes to its standard error.
 package final class OutputCollector: Sendable {
   /// For the child. Close it here once the child has it.
   package let writing: FileHandle
-  private let state = Mutex((text: "", isOver: false))
+  private let state = Guarded((text: "", isOver: false))
   private let changed = DispatchSemaphore(value: 0)
 
   package init() {
@@ -30,15 +29,15 @@ package final class OutputCollector: Sendable {
     changed.signal()
   }
 
-  package var text: String { state.withLock(\.text) }
+  package var text: String { state.withLock { $0.text } }
 
   package func wait(for condition: @escaping (String) -> Bool) -> Bool {
     let limit = DispatchTime.now() + .seconds(20)
     while true {
       if condition(text) { return true }
-      if state.withLock(\.isOver) || changed.wait(timeout: limit) == .timedOut { return condition(text) }
+      if state.withLock({ $0.isOver }) || changed.wait(timeout: limit) == .timedOut { return condition(text) }
     }
   }
 
-  package func finish() { _ = wait { _ in self.state.withLock(\.isOver) } }
+  package func finish() { _ = wait { _ in self.state.withLock { $0.isOver } } }
 }
