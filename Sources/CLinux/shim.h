@@ -1,4 +1,5 @@
 #pragma once
+#include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/openat2.h>
@@ -12,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -61,3 +63,39 @@ static inline pid_t bearerd_spawn(const char *path, char *const arguments[], int
   execv(path, arguments);
   _exit(127);
 }
+
+// A program that is to say a secret (T42). Like bearerd_spawn, but with a whole session of its own, which has no terminal to
+// ask for a password, and with nothing of ours: no descriptor, no environment, no working directory, no signal handling.
+// Exit status 126 or 127, as a shell's: the program could not be started. The descriptors are above the standard ones.
+static inline pid_t bearerd_spawn_helper(const char *path, char *const arguments[], char *const environment[],
+                                         int input, int output, int errors) {
+  sigset_t signals, before;
+  // Between fork and exec, libuv's handlers would tell us of signals that the child got.
+  sigfillset(&signals);
+  pthread_sigmask(SIG_SETMASK, &signals, &before);
+  pid_t parent = getpid();
+  pid_t child = fork();
+  if (child != 0) {
+    int reason = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = reason;
+    return child;
+  }
+  for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+  sigemptyset(&signals);
+  sigprocmask(SIG_SETMASK, &signals, NULL);
+  setsid();
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(126);
+  if (dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0) _exit(126);
+  if (chdir("/") != 0) _exit(126);
+  closefrom(3);
+  execve(path, arguments, environment);
+  _exit(errno == ENOENT ? 127 : 126);
+}
+
+// Declared by older headers not at all, and by glibc for _GNU_SOURCE only.
+static inline int bearerd_pidfd(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
+static inline long bearerd_splice(int from, int to, size_t count) {
+  return syscall(SYS_splice, from, NULL, to, NULL, count, 2 /* SPLICE_F_NONBLOCK */);
+}
+static inline int bearerd_boot_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC); }

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import System
 
 /// A name in a directory, whose change can give a secret another content.
 struct WatchedName: Hashable {
@@ -19,7 +19,7 @@ func watchedNames(of path: String) -> Set<WatchedName> {
       continue
     }
     let next = resolved == "/" ? "/\(component)" : "\(resolved)/\(component)"
-    guard let target = linkTarget(next) else {
+    guard let target = FileReader.linkTarget(next) else {
       resolved = next
       continue
     }
@@ -42,14 +42,4 @@ private func components(of path: String) -> [String] {
 private func parent(of path: String) -> String {
   guard let slash = path.lastIndex(of: "/") else { return "." }
   return slash == path.startIndex ? "/" : String(path[..<slash])
-}
-
-/// nil: not a symbolic link.
-private func linkTarget(_ path: String) -> String? {
-  withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { buffer in
-    guard let start = buffer.bindMemory(to: CChar.self).baseAddress else { return nil }
-    let count = readlink(path, start, buffer.count)
-    guard count > 0 else { return nil }
-    return String(decoding: buffer[..<count], as: UTF8.self)
-  }
 }

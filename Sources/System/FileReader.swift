@@ -11,6 +11,15 @@ package enum FileReader {
     return String(cString: directory) + "/" + path
   }
 
+  /// What a symbolic link says; nil: it is none.
+  package static func linkTarget(_ path: String) -> String? {
+    withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { buffer in
+      guard let start = buffer.bindMemory(to: CChar.self).baseAddress else { return nil }
+      let count = readlink(path, start, buffer.count)
+      return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+  }
+
   /// EFBIG if the file has more than `maximum` bytes; EINVAL, as "not a regular file", if it is none; EAGAIN if it kept
   /// changing; else what open(2) and read(2) say.
   package static func read(

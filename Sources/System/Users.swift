@@ -29,6 +29,15 @@ package enum Users {
     }
   }
 
+  /// Where the passwd entry says that we live.
+  static var home: String? {
+    withGrowingBuffer { buffer, count in
+      var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
+      let status = getpwuid_r(geteuid(), &entry, buffer, count, &found)
+      return (status, found.flatMap { $0.pointee.pw_dir }.map { String(cString: $0) })
+    }
+  }
+
   package static func groupName(ofGID gid: UInt32) -> String? {
     withGrowingBuffer { buffer, count in
       var (entry, found) = (group(), UnsafeMutablePointer<group>?.none)
