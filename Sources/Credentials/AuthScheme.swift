@@ -4,6 +4,25 @@ package enum SecretSource: Sendable, Equatable {
   /// File of this name below $CREDENTIALS_DIRECTORY.
   case systemd(String)
   case env(String)
+  case command(SecretCommand)
+}
+
+/// A program whose output is a secret. Two that are equal are one: it runs once for all who use it.
+package struct SecretCommand: Sendable, Hashable {
+  /// The program by its absolute path, and its arguments. Only the path may be shown: arguments can be secrets.
+  package let words: [String]
+  /// Milliseconds for which a value counts, from the start of the run that printed it; nil: for ever.
+  package let timeToLive: UInt64?
+  /// Milliseconds that a run may take.
+  package let timeout: UInt64
+
+  package init(words: [String], timeToLive: UInt64?, timeout: UInt64) {
+    self.words = words
+    self.timeToLive = timeToLive
+    self.timeout = timeout
+  }
+
+  package var path: String { words.first ?? "" }
 }
 
 package enum FieldValue: Sendable, Equatable {
@@ -17,18 +36,27 @@ package enum AuthScheme: Sendable, Equatable {
   case basic(user: FieldValue, password: SecretSource)
   case headers([HeaderTemplate])
 
-  /// Every source that it reads.
-  var sources: [SecretSource] {
+  /// Every source that it reads, and what may come from it.
+  var sources: [(source: SecretSource, form: SecretForm)] {
     switch self {
-    case .bearer(let source): [source]
-    case .basic(.plain, let password): [password]
-    case .basic(.secret(let user), let password): [user, password]
+    case .bearer(let source): [(source, .token)]
+    case .basic(.plain, let password): [(password, .text)]
+    case .basic(.secret(let user), let password): [(user, .userName), (password, .text)]
     case .headers(let templates):
       templates.compactMap { template in
         switch template.value {
         case .plain: nil
-        case .secret(let source): source
+        case .secret(let source): (source, .fieldValue)
         }
+      }
+    }
+  }
+
+  var commands: [SecretCommand] {
+    sources.compactMap { entry in
+      switch entry.source {
+      case .file, .systemd, .env: nil
+      case .command(let command): command
       }
     }
   }

@@ -16,25 +16,26 @@ final class CredentialSlot {
   /// Reads and renders anew. True when what would be written has changed.
   ///
   /// A value that is unusable leaves the last good one in place, and the problem says so: half-written files are more
-  /// common than revocations. A file that is gone takes the value with it.
+  /// common than revocations. A file that is gone takes the value with it, and so does a command whose value's time is over:
+  /// lines with an earlier one must not outlive that.
   func load(_ reader: SecretReader) -> Bool {
     // Before reading: a change between the two is noticed
     names = watched()
     do throws(SecretProblem) {
       let fresh = try FieldLines(reader: reader).render(entry.scheme)
-      problem = nil
+      problem = entry.scheme.commands.lazy.compactMap { reader.commands.failure(of: $0) }.first
       if isCurrent(fresh) { return false }
       lines = consume fresh
       generation &+= 1
       return true
     } catch {
-      guard hasLines, !error.isMissing else {
+      guard hasLines, !error.isMissing, entry.scheme.commands.isEmpty else {
         problem = error.sentence
         let hadLines = hasLines
         lines = nil
         return hadLines
       }
-      problem = "\(error.sentence) (the value read before is still in use)"
+      problem = error.sentence + SecretProblem.stillInUse
       return false
     }
   }
@@ -63,13 +64,13 @@ final class CredentialSlot {
 
   private func watched() -> Set<WatchedName> {
     var found: Set<WatchedName> = []
-    for source in entry.scheme.sources {
+    for (source, _) in entry.scheme.sources {
       switch source {
       case .file(let path): found.formUnion(watchedNames(of: path))
       case .systemd(let name):
         guard let file = try? SecretFile.ofUnit(name) else { continue }
         found.formUnion(watchedNames(of: file.path))
-      case .env: continue
+      case .env, .command: continue
       }
     }
     return found

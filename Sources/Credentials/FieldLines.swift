@@ -58,10 +58,7 @@ struct FieldLines {
       case .secret(let source): source.name
       }
     let user = try value(user)
-    try user.withBytes { try checkText($0, name: userName) }
-    guard user.withBytes({ !$0.contains(UInt8(ascii: ":")) }) else {
-      throw SecretProblem("\(userName) has a colon in it: a Basic user name cannot (RFC 7617)")
-    }
+    try user.withBytes { try checkUserName($0, name: userName) }
     let password = try reader.read(source)
     try password.withBytes { try checkText($0, name: source.name) }
 
@@ -90,6 +87,7 @@ extension SecretSource {
     case .file(let path): path
     case .systemd(let name): "the systemd credential \(name)"
     case .env(let name): "the environment variable \(name)"
+    case .command(let command): "what \(command.path) printed"
     }
   }
 }

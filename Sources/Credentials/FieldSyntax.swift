@@ -2,12 +2,34 @@ internal import System
 
 // What may stand in a field, so that no secret can end its line or begin another (T43). The sentences never quote.
 
+/// What a secret has to be where it is written.
+enum SecretForm {
+  case token, userName, text, fieldValue
+
+  func check(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
+    switch self {
+    case .token: try checkToken(bytes, name: name)
+    case .userName: try checkUserName(bytes, name: name)
+    case .text: try checkText(bytes, name: name)
+    case .fieldValue: try checkFieldValue(bytes, name: name)
+    }
+  }
+}
+
 /// RFC 6749 appendix A.12: 1*VSCHAR without the space, which no server's parser would take. Not only b64token: real tokens
 /// have `|` and `:` in them.
 func checkToken(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
     throw SecretProblem(
       "\(name) has a byte that no bearer token may have: \(kind(of: bytes) { $0 > 0x20 && $0 < 0x7F })")
+  }
+}
+
+/// RFC 7617 section 2: the first colon ends it.
+func checkUserName(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
+  try checkText(bytes, name: name)
+  guard !bytes.contains(UInt8(ascii: ":")) else {
+    throw SecretProblem("\(name) has a colon in it: a Basic user name cannot (RFC 7617)")
   }
 }
 

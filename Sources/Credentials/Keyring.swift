@@ -28,17 +28,22 @@ package final class Keyring {
   let slots: [CredentialSlot]
   /// Where a request and its credential meet on their way into TLS; zero except during `authorize`.
   let staging: LockedMemory
-  private let reader: SecretReader
+  let reader: SecretReader
 
-  /// Reads every source. Missing secrets are no error: see `status`.
-  /// - Parameter previous: of the configuration before; generations of credentials of the same name go on from there.
-  package init(entries: [Entry], requireLockedMemory: Bool, after previous: Keyring? = nil) throws(Denied) {
+  /// Reads every source. Missing secrets are no error: see `status`. Runs no command.
+  /// - Parameters:
+  ///   - commands: what commands have printed.
+  ///   - previous: of the configuration before; generations of credentials of the same name go on from there.
+  package init(
+    entries: [Entry], requireLockedMemory: Bool, commands: CommandSecrets = CommandSecrets(),
+    after previous: Keyring? = nil
+  ) throws(Denied) {
     do {
       staging = try LockedMemory(byteCount: Self.stagingSize)
     } catch {
       throw Denied(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
     }
-    reader = SecretReader(arena: SecretArena())
+    reader = SecretReader(arena: SecretArena(), commands: commands)
     slots = entries.map { CredentialSlot($0) }
     for slot in slots {
       _ = slot.load(reader)
@@ -71,7 +76,7 @@ package final class Keyring {
   package func generation(ofGrant index: Int) -> UInt64 { slots.indices.contains(index) ? slots[index].generation : 0 }
 
   /// False when memory could not be locked.
-  package var isLocked: Bool { staging.isLocked && reader.arena.isLocked }
+  package var isLocked: Bool { staging.isLocked && reader.arena.isLocked && reader.commands.isLocked }
 
   /// Directories to watch for changed secret files, sorted. Ask again after each `reload`: links may lead elsewhere then.
   package var directories: [String] {
@@ -97,5 +102,29 @@ package final class Keyring {
   /// The same for everything in these directories.
   package func reload(directories: Set<String>) -> [Int] {
     reload(changes: directories.map { ($0, "") })
+  }
+}
+
+// MARK: - Commands
+
+extension Keyring {
+  /// Whose output some credential needs; each once.
+  package var commands: Set<SecretCommand> { Set(slots.flatMap(\.entry.scheme.commands)) }
+
+  /// What its output has to be, wherever it is used.
+  func forms(of command: SecretCommand) -> [SecretForm] {
+    slots.flatMap(\.entry.scheme.sources).filter { $0.source == .command(command) }.map(\.form)
+  }
+
+  /// Reads its value again. Returns the indices of the grants that use it.
+  package func reload(command: SecretCommand) -> [Int] {
+    let users = slots.indices.filter { slots[$0].entry.scheme.commands.contains(command) }
+    for index in users { _ = slots[index].load(reader) }
+    return users
+  }
+
+  /// Whether it is only not available because a command's first run has not ended.
+  package func isAwaited(grant index: Int) -> Bool {
+    slots.indices.contains(index) && slots[index].entry.scheme.commands.contains { reader.commands.isAwaited($0) }
   }
 }

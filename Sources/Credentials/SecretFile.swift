@@ -8,7 +8,8 @@ struct SecretFile {
   let unitCredential: String?
 
   private static let usualSize = 4096
-  private static let maximumSize = 65_536
+  /// Of every secret, wherever it comes from.
+  static let maximumSize = 65_536
 
   /// Below $CREDENTIALS_DIRECTORY.
   static func ofUnit(_ name: String) throws(SecretProblem) -> SecretFile {

@@ -8,6 +8,8 @@ struct SecretProblem: Error {
   /// value stays (T44).
   var isMissing = false
 
+  static let stillInUse = " (the value read before is still in use)"
+
   init(_ sentence: String, isMissing: Bool = false) {
     self.sentence = sentence
     self.isMissing = isMissing
@@ -21,26 +23,35 @@ struct SecretProblem: Error {
 /// Reads sources into secrets. Not one byte passes through an Array or a String.
 struct SecretReader {
   let arena: SecretArena
+  let commands: CommandSecrets
 
   /// Without one closing line break. Never empty.
   func read(_ source: SecretSource) throws(SecretProblem) -> Secret {
     switch source {
-    case .env(let name): return try readEnvironment(name)
+    case .env(let name):
+      return try copy(source) { (secret) throws(SecretProblem) in
+        guard try EnvironmentSecrets.ofProcess.append(name, to: &secret) else {
+          throw SecretProblem("the environment variable \(name) is not set", isMissing: true)
+        }
+      }
+    case .command(let command):
+      return try copy(source) { (secret) throws(SecretProblem) in try commands.append(command, to: &secret) }
     case .file(let path): return try SecretFile(path: path, unitCredential: nil).read(in: arena)
     case .systemd(let name): return try SecretFile.ofUnit(name).read(in: arena)
     }
   }
 
-  private func readEnvironment(_ name: String) throws(SecretProblem) -> Secret {
+  /// Of what is kept for all keyrings.
+  private func copy(
+    _ source: SecretSource, _ append: (inout Secret) throws(SecretProblem) -> Void
+  ) throws(SecretProblem) -> Secret {
     var secret: Secret
     do {
       secret = try Secret(capacity: 256, in: arena)
     } catch {
-      throw SecretProblem(error, reading: SecretSource.env(name).name)
+      throw SecretProblem(error, reading: source.name)
     }
-    guard try EnvironmentSecrets.ofProcess.append(name, to: &secret) else {
-      throw SecretProblem("the environment variable \(name) is not set", isMissing: true)
-    }
+    try append(&secret)
     return secret
   }
 }
@@ -54,7 +65,7 @@ func secretContent(
     bytes = UnsafeRawBufferPointer(rebasing: bytes.dropLast())
     if bytes.last == UInt8(ascii: "\r") { bytes = UnsafeRawBufferPointer(rebasing: bytes.dropLast()) }
   }
-  guard !bytes.isEmpty else { throw SecretProblem("\(name) is empty: write the secret into it") }
+  guard !bytes.isEmpty else { throw SecretProblem("\(name) is empty: there is no secret in it") }
   let marks: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xFE, 0xFF], [0xFF, 0xFE]]
   guard !marks.contains(where: { bytes.starts(with: $0) }) else {
     throw SecretProblem("\(name) begins with a byte order mark: save it as plain text")

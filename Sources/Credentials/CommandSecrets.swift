@@ -1,0 +1,121 @@
+package import System
+
+/// What commands have printed (T42). Kept here for the keyrings of later configurations, which need not run them again.
+package final class CommandSecrets {
+  private let arena = SecretArena()
+  private var all: [SecretCommand: Kept] = [:]
+
+  private final class Kept {
+    var value: Secret?
+    /// Of the last run; nil: it was fine.
+    var failure: String?
+  }
+
+  package init() {}
+
+  /// False when memory could not be locked.
+  package private(set) var isLocked = true
+
+  /// Whether its first run has not ended yet.
+  package func isAwaited(_ command: SecretCommand) -> Bool { all[command] == nil }
+
+  /// Takes what a run has printed in the place of what is there.
+  /// - Parameter keyring: whose credentials it has to be fit for, each in its place.
+  /// - Returns: false if it is unusable: what is there stays.
+  package func take(_ command: SecretCommand, from process: HelperProcess, for keyring: Keyring) -> Bool {
+    if !process.isLocked { isLocked = false }
+    do throws(SecretProblem) {
+      let value = try process.withOutput { (bytes) throws(SecretProblem) in
+        try secretContent(bytes, name: SecretSource.command(command).name, in: arena)
+      }
+      for form in keyring.forms(of: command) {
+        try value.withBytes { (bytes) throws(SecretProblem) in
+          try form.check(bytes, name: SecretSource.command(command).name)
+        }
+      }
+      let kept = kept(command)
+      kept.value = consume value
+      kept.failure = nil
+      if !arena.isLocked { isLocked = false }
+      return true
+    } catch {
+      fail(command, error.sentence)
+      return false
+    }
+  }
+
+  /// A run gave nothing: what is there stays.
+  package func fail(_ command: SecretCommand, _ sentence: String) { kept(command).failure = sentence }
+
+  /// Its time is over.
+  package func expire(_ command: SecretCommand) { kept(command).value = nil }
+
+  /// Nobody uses it any more.
+  package func forget(_ command: SecretCommand) { all[command] = nil }
+
+  /// Why the value is not renewed, if there is one.
+  func failure(of command: SecretCommand) -> String? { all[command]?.failure.map { $0 + SecretProblem.stillInUse } }
+
+  /// Appends a copy to `secret`.
+  func append(_ command: SecretCommand, to secret: inout Secret) throws(SecretProblem) {
+    guard let kept = all[command] else {
+      throw SecretProblem("\(command.path) has not ended yet", isMissing: true)
+    }
+    switch kept.value {
+    case .none:
+      throw SecretProblem(
+        kept.failure ?? "the time of \(SecretSource.command(command).name) is over", isMissing: true)
+    case .some(let value):
+      do throws(SystemError) {
+        try value.withBytes { (bytes) throws(SystemError) in try secret.append(bytes) }
+      } catch {
+        throw SecretProblem(error, reading: SecretSource.command(command).name)
+      }
+    }
+  }
+
+  private func kept(_ command: SecretCommand) -> Kept {
+    if let kept = all[command] { return kept }
+    let kept = Kept()
+    all[command] = kept
+    return kept
+  }
+}
+
+extension SecretCommand {
+  /// Starts it. Fails, in one sentence with what to do, if others could have changed the program.
+  package func run() throws(CommandFailure) -> HelperProcess {
+    if let problem = ProgramFile.problem(of: path) { throw CommandFailure(problem) }
+    do throws(SystemError) {
+      return try HelperProcess(words: words, limit: SecretFile.maximumSize)
+    } catch {
+      throw CommandFailure("\(path) cannot be started: \(error)")
+    }
+  }
+
+  /// Why there is no secret, without a byte of what was printed. nil: it ended well.
+  package func failure(_ end: HelperProcess.End, errorCount: Int) -> String? {
+    let said = errorCount == 0 ? "" : ", and wrote \(errorCount) bytes to its standard error, which are not shown"
+    return switch end {
+    case .status(0): nil
+    case .status(let status) where status == 126 || status == 127:
+      "\(path) ended with status \(status): it, or what it runs, cannot be started\(said)"
+    case .status(let status): "\(path) ended with status \(status)\(said)"
+    case .signal(let signal): "\(path) was ended by signal \(signal)\(said)"
+    }
+  }
+
+  package var tooSlow: String {
+    let time = timeout % 1000 == 0 ? "\(timeout / 1000) s" : "\(timeout) ms"
+    return "\(path) had not ended after \(time), and was killed"
+  }
+  package var tooMuchOutput: String { "\(path) printed more than 64 KiB, and was killed: that is no secret" }
+  package var tooManyErrors: String { "\(path) wrote more than 1 MiB to its standard error, and was killed" }
+}
+
+/// Why a command could not be started: a sentence.
+package struct CommandFailure: Error {
+  package let sentence: String
+
+  package init(_ sentence: String) { self.sentence = sentence }
+}
