@@ -28,7 +28,9 @@ package enum CredentialKey: String, ConfigurationKey {
 
 package enum SourceKey: String, ConfigurationKey {
   package static let kind = "the source of a secret"
-  case file, systemd, env
+  case file, systemd, env, command
+  // Of a command.
+  case ttl, timeout
 }
 
 package enum BasicKey: String, ConfigurationKey {
@@ -92,7 +94,7 @@ package enum LimitKey: String, ConfigurationKey {
 enum SchemaWords {
   /// Known to the documentation of later versions, refused by this one: a key that is not enforced must not be accepted.
   static let later: Set<String> = [
-    "browsers", "clients", "command", "jar", "login", "oauth", "redact", "refresh_on", "replay_buffer", "upgrades",
+    "browsers", "clients", "jar", "login", "oauth", "redact", "refresh_on", "replay_buffer", "upgrades",
     "workers",
   ]
 

@@ -156,7 +156,7 @@ extension CredentialSettings.Source {
   fileprivate var isEnvironment: Bool {
     switch self {
     case .env: true
-    case .file, .systemd: false
+    case .file, .systemd, .command: false
     }
   }
 }

@@ -3,6 +3,7 @@ extension SettingsReader {
   private static let othersAndGroupWrite: UInt32 = 0o022
   private static let othersAny: UInt32 = 0o007
   private static let sticky: UInt32 = 0o1000
+  private static let anyExecute: UInt32 = 0o111
 
   /// Whoever writes the configuration decides where the credentials go (T51).
   func checkConfigurationFile() {
@@ -60,6 +61,28 @@ extension SettingsReader {
     }
     if !isTrusted(status.owner) {
       report.warning(
+        place, "\(path) belongs to uid \(status.owner), who can change it", help: "chown root \(shellQuoted(path))")
+    }
+    checkDirectories(leadingTo: path, at: place)
+  }
+
+  /// Whoever writes the program, or exchanges it, decides which secret is sent, and sees what the daemon may see (T42). The
+  /// daemon looks again before each run, at symbolic links too.
+  func checkProgram(_ path: String, at place: Place) {
+    guard let status = environment.fileStatus(path) else {
+      return report.error(place, "there is no program \(path)")
+    }
+    guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
+    if status.mode & Self.anyExecute == 0 {
+      report.error(
+        place, "\(path) is not executable (mode \(octal(status.mode)))", help: "chmod +x \(shellQuoted(path))")
+    }
+    if status.mode & Self.othersAndGroupWrite != 0 {
+      report.error(
+        place, "others can change \(path) (mode \(octal(status.mode)))", help: "chmod go-w \(shellQuoted(path))")
+    }
+    if !isTrusted(status.owner) {
+      report.error(
         place, "\(path) belongs to uid \(status.owner), who can change it", help: "chown root \(shellQuoted(path))")
     }
     checkDirectories(leadingTo: path, at: place)

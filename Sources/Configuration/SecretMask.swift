@@ -46,6 +46,7 @@ struct SecretMask {
     case .scalar(let text, _):
       if isSecret(text, under: key) { hidden.append(node.stretch) }
     case .sequence(let nodes):
+      if key == SourceKey.command.rawValue { return hideArguments(nodes) }
       for node in nodes { visit(node, under: key, guesses: guesses) }
     case .mapping(let entries):
       for entry in entries {
@@ -89,6 +90,12 @@ struct SecretMask {
     }
   }
 
+  /// Of a command, only what can be nothing but a path is shown.
+  private mutating func hideArguments(_ words: [YAMLNode]) {
+    let isPath = words.first?.text?.hasPrefix("/") == true
+    for word in words.dropFirst(isPath ? 1 : 0) { hide(word) }
+  }
+
   private static func hasPrivatePart(_ url: String) -> Bool {
     switch URLCheck(url) {
     case .fine: false
@@ -99,7 +106,7 @@ struct SecretMask {
   private static func takesSource(_ key: String?) -> Bool {
     switch key {
     case CredentialKey.bearer.rawValue, CredentialKey.basic.rawValue, CredentialKey.headers.rawValue,
-      BasicKey.password.rawValue, HeaderKey.value.rawValue:
+      BasicKey.password.rawValue, HeaderKey.value.rawValue, SourceKey.command.rawValue:
       true
     default: false
     }

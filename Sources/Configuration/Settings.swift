@@ -30,7 +30,19 @@ package struct Settings: Sendable, Equatable {
 /// Where a value of a credential comes from, and what it writes: names and paths, never a secret. Mirrors `Credentials.AuthScheme`.
 package struct CredentialSettings: Sendable, Equatable {
   /// `file` is absolute (if the configuration's own path was); `systemd` is a name below `$CREDENTIALS_DIRECTORY`.
-  package indirect enum Source: Sendable, Equatable { case file(String), systemd(String), env(String) }
+  package indirect enum Source: Sendable, Equatable {
+    case file(String), systemd(String), env(String), command(Command)
+  }
+  package struct Command: Sendable, Equatable {
+    /// The program, by its absolute path.
+    package let path: String
+    /// They may be secrets, although they should not: never to be shown.
+    package let arguments: [String]
+    /// Milliseconds for which what it prints counts; nil: for ever.
+    package let timeToLive: UInt64?
+    /// Milliseconds that it may take.
+    package let timeout: UInt64
+  }
   package enum Value: Sendable, Equatable { case plain(String), secret(Source) }
   package struct Header: Sendable, Equatable {
     package let name: String

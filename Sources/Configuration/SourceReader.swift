@@ -1,6 +1,6 @@
 internal import Policy
 
-/// Where a secret comes from: a file, systemd, or the environment; never the configuration itself.
+/// Where a secret comes from: a file, systemd, the environment, or a program; never the configuration itself.
 extension SettingsReader {
   /// A secret's source. What stands here is never repeated: it may be the secret.
   func source(_ node: YAMLNode, at place: Place) -> CredentialSettings.Source? {
@@ -15,14 +15,20 @@ extension SettingsReader {
     case .mapping: break
     }
     guard let fields = fields(node, at: place, of: SourceKey.self) else { return nil }
-    let sources = SourceKey.allCases.filter { fields.has($0) }
+    let sources = [SourceKey.file, .systemd, .env, .command].filter { fields.has($0) }
     guard let key = sources.first, let value = fields[key] else {
       report.error(
-        node.place, "no source of the secret", help: "write { file: NAME }, { systemd: NAME } or { env: NAME }")
+        node.place, "no source of the secret",
+        help: "write { file: NAME }, { systemd: NAME }, { env: NAME } or { command: [/path/of/program] }")
       return nil
     }
     guard sources.count == 1 else {
       report.error(fields.place(of: sources[1]), "a secret has one source; \"\(key.rawValue)\" stands here already")
+      return nil
+    }
+    if key != .command, let option = [SourceKey.ttl, .timeout].first(where: { fields.has($0) }) {
+      report.error(
+        fields.place(of: option), "\"\(option.rawValue)\" is for a command, and here is none", help: "delete it")
       return nil
     }
     switch key {
@@ -31,6 +37,8 @@ extension SettingsReader {
       return name(value, "the name of a systemd credential", SourceName.isCredential).map { .systemd($0) }
     case .env:
       return name(value, "the name of an environment variable", SourceName.isVariable).map { .env($0) }
+    case .command: return command(value, fields).map { .command($0) }
+    case .ttl, .timeout: return nil
     }
   }
 

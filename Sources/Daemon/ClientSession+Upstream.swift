@@ -56,6 +56,7 @@ extension ClientSession: UpstreamSessionOwner {
     if let grant = machine.exchange.grant, !generation.keyring.isAvailable(grant: grant),
       worker.secrets?.lookAgain(grant: grant) != true
     {
+      if awaitsSecret(grant, fresh: fresh) { return }
       let problem = generation.keyring.status(ofGrant: grant).problem
       openResult = .failed(ConnectFailure(.credentialUnavailable, problem ?? "there is no secret"))
       return
@@ -71,6 +72,23 @@ extension ClientSession: UpstreamSessionOwner {
     } catch {
       openResult = .failed(ConnectFailure(.internalError, error.detail))
     }
+  }
+
+  /// True when the credential is not there yet, but may be soon.
+  private func awaitsSecret(_ grant: Int, fresh: Bool) -> Bool {
+    secretWait = worker.commands?.wait(forGrant: grant) { [unowned self] in
+      secretWait = nil
+      open(fresh: fresh)
+      if openResult != nil { takeOpened() }
+    }
+    return secretWait != nil
+  }
+
+  func cancelOpening() {
+    secretWait?.cancel()
+    secretWait = nil
+    connector?.cancel()
+    connector = nil
   }
 
   func connect(to destination: Destination, timeouts: Timeouts) {
@@ -120,8 +138,7 @@ extension ClientSession: UpstreamSessionOwner {
   }
 
   func endUpstream(reuse: Bool) {
-    connector?.cancel()
-    connector = nil
+    cancelOpening()
     guard let upstream else { return }
     self.upstream = nil
     upstreamPending.removeAll(keepingCapacity: true)

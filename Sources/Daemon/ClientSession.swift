@@ -20,6 +20,8 @@ final class ClientSession: Timed, StreamDelegate {
   var upstream: UpstreamSession?
   var upstreamPending: [UInt8] = []
   var connector: Connector?
+  /// The first value of the credential, before that.
+  var secretWait: SecretCommands.Wait?
   var generation: Generation
   var isReading = false
   var isClosed = false
@@ -113,8 +115,7 @@ final class ClientSession: Timed, StreamDelegate {
     }
     machine.listener = index
     if machine.phase == .awaitingUpstream {
-      connector?.cancel()
-      connector = nil
+      cancelOpening()
       generation = worker.generation
       step { machine, output in machine.configurationChanged(worker.generation.snapshot, output: &output) }
       takeOpened()

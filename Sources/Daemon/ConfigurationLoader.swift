@@ -63,11 +63,14 @@ package enum ConfigurationLoader {
   }
 
   /// The keyring that the settings describe.
-  static func keyring(for settings: Settings, after previous: Keyring?) throws(Denied) -> Keyring {
+  static func keyring(
+    for settings: Settings, commands: CommandSecrets, after previous: Keyring?
+  ) throws(Denied) -> Keyring {
     let entries = zip(settings.rules.grants, settings.credentials).map { grant, credential in
       Keyring.Entry(grant: grant, scheme: AuthScheme(credential.scheme))
     }
-    return try Keyring(entries: entries, requireLockedMemory: settings.requireLockedMemory, after: previous)
+    return try Keyring(
+      entries: entries, requireLockedMemory: settings.requireLockedMemory, commands: commands, after: previous)
   }
 
   /// What the gateway decides by. `ports`: what each listener's TCP sockets are bound to.
@@ -126,6 +129,10 @@ extension SecretSource {
     case .file(let path): self = .file(path)
     case .systemd(let name): self = .systemd(name)
     case .env(let name): self = .env(name)
+    case .command(let command):
+      self = .command(
+        SecretCommand(
+          words: [command.path] + command.arguments, timeToLive: command.timeToLive, timeout: command.timeout))
     }
   }
 }

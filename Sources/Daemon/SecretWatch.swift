@@ -49,7 +49,7 @@ final class SecretWatch {
     lookedAt[index] = now
     let generation = worker.generation
     guard generation.keyring.reload(grant: index) else { return false }
-    tell(index, of: generation)
+    worker.journal.credential(index, of: generation)
     missed = []
     follow(generation)
     return generation.keyring.isAvailable(grant: index)
@@ -76,20 +76,23 @@ final class SecretWatch {
     for index in 0..<keyring.grantCount {
       // A file that has become unusable changes nothing yet, and somebody should know (T44).
       if changed.contains(index) || keyring.status(ofGrant: index).problem != problems[index] {
-        tell(index, of: generation)
+        worker.journal.credential(index, of: generation)
       }
     }
   }
+}
 
-  private func tell(_ index: Int, of generation: Generation) {
+extension Journal {
+  /// How a credential stands, after a change.
+  func credential(_ index: Int, of generation: Generation) {
     let status = generation.keyring.status(ofGrant: index)
     let name = generation.snapshot.rules.grants[index].name
     guard let problem = status.problem else {
-      return worker.journal.event(
+      return event(
         .notice, "credential-changed", ("credential", name), ("credential_generation", String(status.generation)))
     }
     let isAvailable = generation.keyring.isAvailable(grant: index)
-    worker.journal.event(
+    event(
       .warning, isAvailable ? "credential-unusable" : "credential-unavailable", ("credential", name),
       ("credential_generation", String(status.generation)), ("detail", problem))
   }
@@ -102,7 +105,8 @@ extension Keyring {
       journal.event(
         .warning, "memory-not-locked", ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
     }
-    for index in 0..<grantCount {
+    // Of a command that has not ended yet, its end tells.
+    for index in 0..<grantCount where !isAwaited(grant: index) {
       guard let problem = status(ofGrant: index).problem else { continue }
       journal.event(
         .warning, "credential-unavailable", ("credential", generation.snapshot.rules.grants[index].name),

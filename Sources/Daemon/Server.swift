@@ -12,9 +12,11 @@ package final class Server {
   private let worker: Worker
   private let journal: Journal
   private let trust: SystemTrust
+  private let commandSecrets = CommandSecrets()
   private var slots: [ListenerSlot]
   private var lifecycle: Lifecycle?
   private var watch: SecretWatch?
+  private var commands: SecretCommands?
   private var control: ControlSocket?
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
@@ -26,14 +28,16 @@ package final class Server {
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     var sockets: [ListenerSockets] = []
     for listener in settings.listeners { sockets.append(try ListenerSockets(listener, loop: loop)) }
-    let generation = try Server.generation(settings, number: 1, ports: sockets.map(\.ports), trust: trust, after: nil)
+    let generation = try Server.generation(
+      settings, number: 1, ports: sockets.map(\.ports), trust: trust, commands: commandSecrets, after: nil)
     let worker = Worker(loop: loop, journal: journal, generation: generation)
     self.worker = worker
     slots = sockets.enumerated().map { ListenerSlot($1, index: $0, worker: worker) }
     worker.listen(on: slots)
   }
 
-  /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over.
+  /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over. Is ready when each
+  /// command has given its secret once, or failed.
   package func run() throws(StartError) {
     worker.generation.keyring.report(to: journal, of: worker.generation)
     watch = SecretWatch(worker: worker)
@@ -49,8 +53,12 @@ package final class Server {
       throw .system(error.description)
     }
     for slot in slots { announce(slot) }
-    journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
-    ServiceManager.notify("READY=1\nSTATUS=serving, generation 1")
+    commands = try SecretCommands(worker: worker, secrets: commandSecrets)
+    worker.commands = commands
+    commands?.follow(worker.generation) { [unowned self] in
+      journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
+      ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.generation.snapshot.generation)")
+    }
     loop.run()
     journal.flush()
   }
@@ -68,7 +76,8 @@ package final class Server {
       let generation: Generation
       do throws(StartError) {
         generation = try Server.generation(
-          settings, number: number, ports: new.map(\.ports), trust: trust, after: worker.generation.keyring)
+          settings, number: number, ports: new.map(\.ports), trust: trust, commands: commandSecrets,
+          after: worker.generation.keyring)
       } catch {
         for slot in new where !slots.contains(where: { $0 === slot }) { slot.close() }
         throw error
@@ -85,6 +94,7 @@ package final class Server {
       for slot in added { announce(slot) }
       generation.keyring.report(to: journal, of: generation)
       watch?.follow(generation)
+      commands?.follow(generation)
       control?.follow(settings)
       journal.event(.notice, "reloaded", ("generation", String(number)))
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
@@ -146,6 +156,7 @@ package final class Server {
   private func stop() {
     guard !worker.isDraining else { return finish() }
     ServiceManager.notify("STOPPING=1")
+    commands?.close()
     journal.event(.notice, "stopping", ("connections", String(worker.sessionCount)))
     lifecycle?.startDrain(limit: worker.generation.settings.limits.drain) { [unowned self] in finish() }
     worker.onDrained = { [unowned self] in finish() }
@@ -158,6 +169,7 @@ package final class Server {
     worker.close()
     control?.close()
     watch?.close()
+    commands?.close()
     lifecycle?.close()
     loop.stop()
   }
@@ -178,7 +190,8 @@ package final class Server {
   }
 
   private static func generation(
-    _ settings: Settings, number: UInt64, ports: [[UInt16]], trust: SystemTrust, after previous: Keyring?
+    _ settings: Settings, number: UInt64, ports: [[UInt16]], trust: SystemTrust, commands: CommandSecrets,
+    after previous: Keyring?
   ) throws(StartError) -> Generation {
     let stores: [String: TrustStore]
     let keyring: Keyring
@@ -188,7 +201,7 @@ package final class Server {
       throw .configuration(error.diagnostics)
     }
     do throws(Denied) {
-      keyring = try ConfigurationLoader.keyring(for: settings, after: previous)
+      keyring = try ConfigurationLoader.keyring(for: settings, commands: commands, after: previous)
     } catch {
       throw .system(error.description)
     }

@@ -18,6 +18,8 @@ final class Worker {
   var plaintext: [UInt8] = []
   /// Where a missing secret is looked for once more.
   weak var secrets: SecretWatch?
+  /// Where a secret is waited for that a program has yet to print.
+  weak var commands: SecretCommands?
   private var sessions: [ObjectIdentifier: ClientSession] = [:]
   private var listeners: [ListenerSlot] = []
   private var isPaused = false

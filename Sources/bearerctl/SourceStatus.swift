@@ -19,6 +19,10 @@ struct SourceStatus: CustomStringConvertible {
       isMissing = false
       let isSet = ProcessEnvironment.value(name) != nil
       description = "environment variable \(name): \(isSet ? "set" : "not set") here; that of the daemon counts"
+    case .command(let command):
+      let problem = ProgramFile.problem(of: command.path)
+      isMissing = problem != nil
+      description = "command \(command.path): \(problem ?? "there; the daemon runs it, and this does not")"
     }
   }
 
@@ -71,6 +75,7 @@ extension CredentialSettings.Source {
     case .file(let path): "file \(path)"
     case .systemd(let name): "systemd credential \(name)"
     case .env(let name): "environment variable \(name)"
+    case .command(let command): "command \(command.path)"
     }
   }
 }

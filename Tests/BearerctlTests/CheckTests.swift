@@ -104,6 +104,35 @@ import Testing
     #expect(!run.output.contains("CANARY"))
   }
 
+  @Test("T42: a command is looked at, and neither run nor shown with its arguments")
+  func command() throws {
+    let scratch = try Scratch()
+    let program = try scratch.write("helper", "#!/bin/sh\ntouch \(scratch.path)/ran\n", mode: 0o700)
+    let text = """
+      listeners:
+        main: { address: localhost:7070, allow_users: [\(getuid())] }
+      credentials:
+        api: { origins: [https://api.example.com], bearer: { command: [\(program), --token=CANARY-1f2e3d] } }
+      services:
+        api: { upstream: https://api.example.com/, credential: api, rules: [{ match: "/**" }] }
+
+      """
+    let file = try scratch.write("bearerd.yaml", text, mode: 0o644)
+    let check = try Run("check", file)
+    #expect(check.status == 0)
+    #expect(scratch.plain(check.output).contains("credential api  command DIR/helper: there; the daemon runs it"))
+    #expect(check.output.contains("4:") && check.output.contains("warning: this looks like a secret"))
+    let explain = try Run("explain", "GET", "/api/x", "--config", file)
+    #expect(explain.status == 0)
+    #expect(scratch.plain(explain.output).contains("  credential  api, from command DIR/helper\n"))
+    for run in [check, explain] { #expect(!run.output.contains("CANARY")) }
+    chmod(program, 0o777)
+    let refused = try Run("check", file)
+    #expect(refused.status == 2)
+    #expect(refused.output.contains("chmod go-w \(program)"))
+    #expect(access("\(scratch.path)/ran", F_OK) != 0)
+  }
+
   @Test("paths are relative to the file, not to the working directory")
   func relative() throws {
     let scratch = try Scratch()

@@ -114,6 +114,8 @@ struct Summary: CustomStringConvertible {
     case .file(let path): "file:\(path)"
     case .systemd(let name): "systemd:\(name)"
     case .env(let name): "env:\(name)"
+    case .command(let command):
+      "command:\(command.path) and \(command.arguments.count) words, ttl \(command.timeToLive.map { "\($0)" } ?? "none"), timeout \(command.timeout)"
     }
   }
 

@@ -8,6 +8,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       umask(0)
       signal(SIGSEGV) { _ in }
+      signal(SIGCHLD, SIG_IGN)
       ProcessHardening.apply()
       try expect(bearerd_prctl(PR_GET_DUMPABLE, 0) == 0)
       try expect(umask(0) == 0o077)
@@ -21,6 +22,7 @@ import Testing
         try expect(handler(of: fatal) == 0)
       }
       try expect(handler(of: SIGPIPE) == 1)
+      try expect(handler(of: SIGCHLD) == 0)
     }
   }
 

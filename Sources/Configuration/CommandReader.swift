@@ -1,0 +1,60 @@
+/// `command` of a source: a program that prints the secret (T42).
+extension SettingsReader {
+  private static let usualTimeToLive: UInt64 = 600_000
+  private static let shortestTimeToLive: UInt64 = 1_000
+  private static let usualTimeout: UInt64 = 10_000
+  /// Less than systemd waits for a daemon to start.
+  private static let longestTimeout: UInt64 = 60_000
+
+  func command(_ node: YAMLNode, _ fields: Fields<SourceKey>) -> CredentialSettings.Command? {
+    let timeToLive = timeToLive(fields)
+    let timeout = timeout(fields)
+    guard let words = words(node), let first = words.first, let path = program(first) else { return nil }
+    var arguments: [String] = []
+    for (index, word) in words.enumerated().dropFirst() {
+      guard let text = scalar(word, "an argument") else { return nil }
+      if SecretGuess.isLikely(text, after: words[index - 1].text ?? "") {
+        report.warning(
+          word.place, "this looks like a secret, and whoever is on this machine can see a program's arguments",
+          help: "let the program read it from a file that only the daemon can read")
+      }
+      arguments.append(text)
+    }
+    return CredentialSettings.Command(path: path, arguments: arguments, timeToLive: timeToLive, timeout: timeout)
+  }
+
+  private func words(_ node: YAMLNode) -> [YAMLNode]? {
+    if case .scalar = node.content, !node.isAbsent {
+      report.error(
+        node.place, "a command is a list of words: no shell takes it apart",
+        help: "write command: [/path/of/program, argument]")
+      return nil
+    }
+    return filledList(node, of: "a program's path and its arguments")
+  }
+
+  private func program(_ node: YAMLNode) -> String? {
+    guard let path = text(node, "the path of a program") else { return nil }
+    guard path.hasPrefix("/") else {
+      report.error(
+        node.place, "a program is named by its whole path: nothing is looked up in PATH",
+        help: "\"command -v NAME\" in a shell prints it")
+      return nil
+    }
+    checkProgram(path, at: node.place)
+    return path
+  }
+
+  private func timeToLive(_ fields: Fields<SourceKey>) -> UInt64? {
+    guard let node = fields[.ttl] else { return Self.usualTimeToLive }
+    guard let time = optionalDuration(node) else { return nil }
+    if let time, time < Self.shortestTimeToLive { report.error(node.place, "a program runs once a second at most") }
+    return time
+  }
+
+  private func timeout(_ fields: Fields<SourceKey>) -> UInt64 {
+    guard let node = fields[.timeout], let time = duration(node) else { return Self.usualTimeout }
+    if time > Self.longestTimeout { report.error(node.place, "longer than 1m: nobody waits so long for a secret") }
+    return time
+  }
+}

@@ -1,0 +1,169 @@
+internal import Credentials
+internal import EventLoop
+internal import System
+
+/// Runs the commands that secrets come from (T42): at the start, ahead of the end of each value's time, and again after a
+/// failure. Each on its own, one run at a time, and nobody waits for it.
+final class SecretCommands {
+  private unowned let worker: Worker
+  private let secrets: CommandSecrets
+  private var jobs: [SecretCommand: Job] = [:]
+  private let timer: BootTimer
+  private var alarm: ReadableSource?
+  private var onFirstResults: (() -> Void)?
+  private var waits: [Wait] = []
+  private var isClosed = false
+
+  private final class Job {
+    var schedule: CommandSchedule
+    var run: CommandRun?
+    var startedAt: UInt64 = 0
+
+    init(_ command: SecretCommand) { schedule = CommandSchedule(command) }
+  }
+
+  init(worker: Worker, secrets: CommandSecrets) throws(StartError) {
+    self.worker = worker
+    self.secrets = secrets
+    do {
+      timer = try BootTimer()
+      alarm = try ReadableSource(loop: worker.loop, descriptor: timer.descriptor) { [unowned self] in look() }
+    } catch {
+      throw .system("\(error)")
+    }
+  }
+
+  /// Runs this generation's commands, and no others. One that was there before keeps its value and its times, unless it has
+  /// failed: then it is tried at once.
+  /// - Parameter onFirstResults: called once each has given its value or failed.
+  func follow(_ generation: Generation, onFirstResults: (() -> Void)? = nil) {
+    let wanted = generation.keyring.commands
+    for (command, job) in jobs where !wanted.contains(command) {
+      job.run?.cancel()
+      jobs[command] = nil
+      secrets.forget(command)
+    }
+    for command in wanted {
+      if let job = jobs[command] { job.schedule.hurry() } else { jobs[command] = Job(command) }
+    }
+    // A reload may come before the first results have.
+    if let onFirstResults { self.onFirstResults = onFirstResults }
+    look()
+  }
+
+  /// Calls `onEnd` once, never from within this call: the first run of each command that this grant of the current generation needs has
+  /// ended, well or not, or never will. nil: there is nothing to wait for.
+  func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> Wait? {
+    guard !isClosed, worker.generation.keyring.isAwaited(grant: index) else { return nil }
+    let wait = Wait(grant: index, generation: worker.generation, onEnd: onEnd)
+    waits.append(wait)
+    return wait
+  }
+
+  /// Somebody who waits for a secret.
+  final class Wait {
+    fileprivate let grant: Int
+    fileprivate let generation: Generation
+    fileprivate var onEnd: (() -> Void)?
+
+    fileprivate init(grant: Int, generation: Generation, onEnd: @escaping () -> Void) {
+      self.grant = grant
+      self.generation = generation
+      self.onEnd = onEnd
+    }
+
+    /// `onEnd` is not called any more.
+    func cancel() { onEnd = nil }
+  }
+
+  /// Nothing runs any more, nor will.
+  func close() {
+    isClosed = true
+    for job in jobs.values { job.run?.cancel() }
+    jobs = [:]
+    alarm?.close()
+    alarm = nil
+    endWaits()
+  }
+
+  private func endWaits() {
+    let over = waits.filter { isClosed || $0.onEnd == nil || !$0.generation.keyring.isAwaited(grant: $0.grant) }
+    waits.removeAll { wait in over.contains { $0 === wait } }
+    for wait in over { wait.onEnd?() }
+  }
+
+  /// Does whatever is due.
+  private func look() {
+    let now = BootTimer.now
+    for (command, job) in jobs {
+      if let expiry = job.schedule.expiry, expiry <= now { expire(command, job) }
+      if job.run == nil {
+        if let next = job.schedule.nextRun, next <= now { start(command, job, now: now) }
+      } else if job.startedAt &+ command.timeout <= now {
+        job.run?.timeOut()
+      }
+    }
+    settle()
+  }
+
+  private func start(_ command: SecretCommand, _ job: Job, now: UInt64) {
+    job.startedAt = now
+    do throws(CommandFailure) {
+      job.run = try CommandRun(command, loop: worker.loop) { [unowned self, unowned job] result in
+        job.run = nil
+        ended(command, job, result)
+        settle()
+      }
+    } catch {
+      ended(command, job, .failed(error.sentence))
+    }
+  }
+
+  private func ended(_ command: SecretCommand, _ job: Job, _ result: CommandRun.Result) {
+    tellChanges(command) {
+      let isGood: Bool
+      switch result {
+      case .printed(let process): isGood = secrets.take(command, from: process, for: worker.generation.keyring)
+      case .failed(let sentence):
+        secrets.fail(command, sentence)
+        isGood = false
+      }
+      let now = BootTimer.now
+      if isGood {
+        job.schedule.succeeded(startedAt: job.startedAt, endedAt: now)
+      } else {
+        job.schedule.failed(endedAt: now)
+      }
+    }
+  }
+
+  private func expire(_ command: SecretCommand, _ job: Job) {
+    tellChanges(command) {
+      job.schedule.expired()
+      secrets.expire(command)
+    }
+  }
+
+  /// The next request goes out with what `change` has brought, or not at all.
+  private func tellChanges(_ command: SecretCommand, _ change: () -> Void) {
+    let generation = worker.generation
+    let keyring = generation.keyring
+    let before = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0) }
+    change()
+    for index in keyring.reload(command: command) where keyring.status(ofGrant: index) != before[index] {
+      worker.journal.credential(index, of: generation)
+    }
+  }
+
+  private func settle() {
+    if let onFirstResults, jobs.keys.allSatisfy({ !secrets.isAwaited($0) }) {
+      self.onFirstResults = nil
+      onFirstResults()
+    }
+    let times = jobs.flatMap { command, job in
+      [job.schedule.expiry, job.run == nil ? job.schedule.nextRun : job.startedAt &+ command.timeout]
+    }
+    timer.set(at: times.compactMap(\.self).min())
+    endWaits()
+  }
+}

@@ -1,0 +1,355 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// A program prints the secret: it learns nothing of us, tells nothing but its standard output, and holds up nobody (T42).
+@Suite struct SecretsOfCommands {
+  private let stage: Stage
+  private var path: String { stage.scratch.path }
+
+  init() throws {
+    stage = try Stage()
+    try stage.scratch.write("second.token", "SECOND-secret")
+  }
+
+  /// A configuration with a credential from a script of this text, and with another service that needs no command. `HERE` in
+  /// the script is a directory that it may read and write; it notes each of its runs there.
+  private func configuration(_ script: String, options: String = "") throws -> String {
+    let text = "#!/bin/sh\necho $$ >> HERE/runs\n\(script)\n".replacing("HERE", with: path)
+    let file = try stage.scratch.write("helper", text, mode: 0o700)
+    return self.configuration(words: [file], options: options)
+  }
+
+  private func configuration(words: [String], options: String = "") -> String {
+    stage.configuration(
+      credential: """
+        bearer: { command: [\(words.joined(separator: ", "))]\(options) }
+          second:
+            origins: ["\(stage.origin)"]
+            bearer: { file: second.token }
+        """,
+      services: """
+          other:
+            upstream: \(stage.origin)/other/
+            ca_file: ca.pem
+            credential: second
+        """)
+  }
+
+  private func notes(_ name: String) -> String {
+    (try? String(contentsOfFile: "\(path)/\(name)", encoding: .utf8)) ?? ""
+  }
+
+  private var runs: [Substring] { notes("runs").split(separator: "\n") }
+
+  /// Those that are noted in the file: ended, and fetched by whoever has to.
+  private func areGone(_ name: String) -> Bool {
+    let pids = notes(name).split { $0 == " " || $0 == "\n" }
+    return !pids.isEmpty && pids.allSatisfy { isGone($0) }
+  }
+
+  private func isGone(_ pid: Substring) -> Bool {
+    guard let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return true }
+    // What it started itself is init's to fetch.
+    return status.contains(") Z ") && !status.contains(") Z \(stage.daemon!.pid) ")
+  }
+
+  private func changed(to generation: Int) -> Bool {
+    stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=\(generation)\n")
+  }
+
+  // MARK: what it gets, and what it gives
+
+  @Test func `T42: its output is the token; it inherits no descriptor, no variable, no terminal`() throws {
+    try stage.start(
+      configuration(
+        """
+        tr '\\0' '\\n' < /proc/$$/environ > HERE/environ
+        ls -l /proc/self/fd > HERE/descriptors
+        cut -d' ' -f5,6,7 /proc/$$/stat > HERE/session
+        cat > HERE/input
+        cat HERE/canary.token
+        """), environment: ["TEST_VARIABLE": "inherited"])
+    #expect(try stage.get().status == 200)
+    let variables = notes("environ").split(separator: "\n").map { String($0.prefix { $0 != "=" }) }
+    #expect(variables.sorted() == ["HOME", "LANG", "PATH"])
+    let links = notes("descriptors").split(separator: "\n").dropFirst().map { String($0.split(separator: " ").last!) }
+    #expect(links.count == 4, "its own three, and the one of the listing: \(links)")
+    #expect(links.first == "/dev/null" && links[1] == "\(path)/descriptors" && links[2].hasPrefix("pipe:"), "\(links)")
+    #expect(notes("session") == "\(runs[0]) \(runs[0]) 0\n")
+    #expect(FileManager.default.fileExists(atPath: "\(path)/input") && notes("input").isEmpty)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T42: no shell takes its words apart`() throws {
+    try stage.scratch.write(
+      "helper", "#!/bin/sh\nprintf '%s|' \"$@\" > \(path)/words\ncat \(path)/canary.token\n", mode: 0o700)
+    try stage.start(configuration(words: ["\(path)/helper", "\"a b\", \"$(id)\", \"*\", \"\", \"`id`\", \"';x\""]))
+    #expect(try stage.get().status == 200)
+    #expect(notes("words") == "a b|$(id)|*||`id`|';x|")
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T42: it runs again before its value's time is over, and the next request has the new one`() throws {
+    try stage.start(configuration("echo TOKEN-$(wc -l < HERE/runs)-secret", options: ", ttl: 2s"))
+    let client = try stage.client()
+    let port = try stage.daemon!.port()
+    let daemon = Observed(pid: stage.daemon!.pid)
+    var before = 0
+    for generation in 1...3 {
+      #expect(changed(to: generation))
+      try client.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+      #expect(try client.response().status == 200)
+      if generation == 1 { before = daemon.descriptors }
+    }
+    let tokens = stage.recorded.components(separatedBy: "Authorization: Bearer TOKEN-").dropFirst()
+    let numbers = tokens.compactMap { Int($0.prefix { $0.isNumber }) }
+    #expect(numbers.count == 3 && numbers.sorted() == numbers && numbers[2] >= 3, "\(numbers)")
+    #expect(stage.upstream.records.count == 1, "nor does the upstream's connection end")
+    #expect(eventually { daemon.descriptors <= before }, "\(before), now \(daemon.descriptors)")
+    #expect(eventually { runs.dropLast().allSatisfy(isGone) }, "no zombies")
+    for number in numbers { stage.assertCanary(times: 1, secret: "TOKEN-\(number)-secret") }
+  }
+
+  @Test func `T42: it works for a daemon that was told to ignore its children`() throws {
+    try stage.start(
+      configuration("cat HERE/canary.token", options: ", timeout: 5s"),
+      wrapper: ["/usr/bin/env", "--ignore-signal=CHLD"])
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T42: two credentials of one command have one run`() throws {
+    let one = try configuration("cat HERE/canary.token")
+    try stage.start(one.replacing("{ file: second.token }", with: "{ command: [\(path)/helper] }"))
+    #expect(try stage.get().status == 200)
+    #expect(try stage.get("/other/x").status == 200)
+    #expect(runs.count == 1)
+    stage.assertCanary(times: 2)
+  }
+
+  // MARK: what goes wrong
+
+  @Test func `T42: a failure is told without a byte of what it wrote; then 503; then it is tried again`() throws {
+    try stage.start(
+      configuration(
+        "test -e HERE/broken && { cat HERE/canary.token HERE/canary.token >&2; exit 3; }; cat HERE/canary.token",
+        options: ", ttl: 2s"))
+    #expect(try stage.get().status == 200)
+    try stage.scratch.write("broken", "")
+    let bytes = 2 * (stage.canary.utf8.count + 1)
+    let problem = "\(path)/helper ended with status 3, and wrote \(bytes) bytes to its standard error"
+    #expect(
+      stage.daemon!.waitForLog(
+        "event=credential-unusable credential=canary credential_generation=1 detail=\"\(problem)"))
+    #expect(
+      stage.daemon!.waitForLog(
+        "event=credential-unavailable credential=canary credential_generation=1 detail=\"\(problem)"))
+    let answer = try stage.get()
+    #expect(answer.status == 503 && answer.text.contains("credential-unavailable"))
+    #expect(!answer.text.contains("helper"), "a caller learns nothing of it")
+    #expect(unlink("\(path)/broken") == 0)
+    #expect(changed(to: 2))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T42: one that hangs from the start is killed with all it has started, and holds up nobody else`() throws {
+    try stage.start(
+      configuration("sleep 1000 & echo $! $$ >> HERE/hung; cat HERE/canary.token; wait", options: ", timeout: 1s"))
+    let log = stage.daemon!.logText
+    #expect(log.contains("helper had not ended after 1 s, and was killed"))
+    #expect(eventually { areGone("hung") })
+    #expect(try stage.get("/other/x").status == 200)
+    #expect(try stage.get().status == 503)
+    #expect(stage.recorded.components(separatedBy: "GET /").count == 2)
+    stage.assertCanary(times: 0)
+  }
+
+  // MARK: requests that come before it has ended
+
+  /// A configuration whose command ends, with the canary, when `release` is called.
+  private func held() throws -> String {
+    #expect(mkfifo("\(path)/gate", 0o600) == 0)
+    return try configuration("read line < HERE/gate; cat HERE/canary.token", options: ", timeout: 1m")
+  }
+
+  private func release() throws {
+    let gate = open("\(path)/gate", O_WRONLY | O_CLOEXEC)
+    #expect(gate >= 0 && write(gate, "go\n", 3) == 3)
+    close(gate)
+  }
+
+  /// A request that has to wait.
+  private func ask() throws -> LocalClient {
+    let client = try stage.client()
+    try client.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(stage.daemon!.port())\r\n\r\n")
+    return client
+  }
+
+  @Test func `T42: a request waits for the first value, and nobody else does`() throws {
+    try stage.start()
+    try stage.reload(held())
+    let (first, second) = (try ask(), try ask())
+    #expect(try stage.get("/other/x").status == 200)
+    try release()
+    #expect(try first.response().status == 200)
+    #expect(try second.response().status == 200)
+    #expect(runs.count == 1)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T42: a reload while a request waits decides anew, and ends a command that nobody needs`() throws {
+    try stage.start()
+    try stage.reload(held())
+    let client = try ask()
+    #expect(try stage.get("/other/x").status == 200)
+    #expect(!isGone(runs[0]))
+    try stage.reload(stage.configuration())
+    #expect(try client.response().status == 200)
+    #expect(eventually { isGone(runs[0]) })
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T42: SIGTERM while a request waits refuses it and ends the command`() throws {
+    try stage.start()
+    try stage.reload(held())
+    let client = try ask()
+    #expect(try stage.get("/other/x").status == 200)
+    #expect(eventually { runs.count == 1 })
+    kill(stage.daemon!.pid, SIGTERM)
+    #expect(try client.response().status == 503)
+    #expect(stage.daemon!.waitForExit() == 0)
+    #expect(eventually { isGone(runs[0]) })
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T42: a client that leaves while it waits leaves nothing behind`() throws {
+    try stage.start()
+    try stage.reload(held())
+    let before = Observed(pid: stage.daemon!.pid).descriptors
+    for _ in 0..<20 { try ask().abandon() }
+    #expect(eventually { Observed(pid: stage.daemon!.pid).descriptors <= before })
+    try release()
+    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T42: what it leaves running does not keep its pipe, nor itself`() throws {
+    try stage.start(configuration("sleep 1000 & echo $! >> HERE/left; cat HERE/canary.token"))
+    #expect(try stage.get().status == 200)
+    #expect(eventually { areGone("left") })
+    stage.assertCanary(times: 1)
+  }
+
+  @Test(arguments: [
+    ("head -c 10000000 /dev/zero | tr '\\0' x", "printed more than 64 KiB"),
+    ("yes $(cat HERE/canary.token)", "printed more than 64 KiB"),
+    ("yes $(cat HERE/canary.token) >&2", "wrote more than 1 MiB to its standard error"),
+    ("printf 'CANARY-x\\r\\nX-Evil: 1\\r\\n'", "a line break"), ("printf 'CANARY-x\\nX-Evil: 1\\n'", "a line break"),
+    ("printf 'CANARY-x\\rX-Evil: 1'", "a line break"), ("printf 'CANARY-x\\000y'", "a control character"),
+    ("printf 'CANARY x'", "a blank"), ("true", "is empty"), ("cat HERE/canary.token; kill -KILL $$", "by signal 9"),
+    ("cat HERE/canary.token; exec HERE/missing", "status 127"), ("exec HERE", "status 126"),
+  ])
+  func `T42: what is no secret is none`(_ script: String, _ reason: String) throws {
+    try stage.start(configuration(script, options: ", timeout: 30s"))
+    #expect(stage.daemon!.waitForLog(reason), "\(stage.daemon!.logText)")
+    #expect(try stage.get().status == 503)
+    #expect(stage.upstream.records.isEmpty)
+    #expect(!stage.daemon!.logText.contains("CANARY"))
+    #expect(eventually { runs.allSatisfy(isGone) })
+    stage.assertCanary(times: 0)
+  }
+
+  // MARK: who could have changed it
+
+  @Test func `T42: a program that is missing, or that others may write, is an error of the file`() throws {
+    for (mode, reason) in [(0o777, "chmod go-w"), (0o770, "chmod go-w"), (0o600, "chmod +x")] as [(mode_t, String)] {
+      let text = try configuration("cat HERE/canary.token")
+      chmod("\(path)/helper", mode)
+      let result = try stage.fail(text)
+      #expect(result.status == 2 && result.errors.contains("\(reason) \(path)/helper"), "\(result.errors)")
+    }
+    let result = try stage.fail(configuration(words: ["\(path)/missing"]))
+    #expect(result.status == 2 && result.errors.contains("there is no program \(path)/missing"))
+    #expect(runs.isEmpty)
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T42: a program that others may write by now is not run again`() throws {
+    try stage.start(configuration("cat HERE/canary.token", options: ", ttl: 2s"))
+    #expect(try stage.get().status == 200)
+    chmod("\(path)/helper", 0o722)
+    #expect(stage.daemon!.waitForLog("event=credential-unavailable"))
+    #expect(stage.daemon!.logText.contains("helper can be written by others"))
+    let before = runs.count
+    #expect(try stage.get().status == 503)
+    chmod("\(path)/helper", 0o700)
+    #expect(changed(to: 2))
+    #expect(runs.count == before + 1)
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 2)
+  }
+
+  // MARK: reload, end, and what stays behind
+
+  @Test func `T42: a reload does not run what has not changed`() throws {
+    let text = try configuration("cat HERE/canary.token", options: ", ttl: 1h")
+    try stage.start(text)
+    for round in 1...3 {
+      try stage.reload(text + "\n# \(round)")
+      #expect(try stage.get().status == 200)
+    }
+    #expect(runs.count == 1)
+    #expect(!stage.daemon!.logText.contains("credential_generation=2"))
+    try stage.reload(text.replacing("ttl: 1h", with: "ttl: 2h"))
+    #expect(eventually { runs.count == 2 })
+    #expect(try eventually { try stage.get().status == 200 })
+    stage.assertCanary(times: 4)
+  }
+
+  @Test func `T42: SIGTERM takes a running one along, with all it has started`() throws {
+    try stage.start(
+      configuration(
+        "cat HERE/canary.token; test $(wc -l < HERE/runs) = 1 && exit; sleep 1000 & echo $! $$ > HERE/new; mv HERE/new HERE/hung; wait",
+        options: ", ttl: 2s, timeout: 1m"))
+    #expect(eventually { !notes("hung").isEmpty })
+    #expect(!areGone("hung"))
+    #expect(stage.daemon!.stop() == 0)
+    #expect(eventually { areGone("hung") })
+    stage.assertCanary(times: 0)
+  }
+
+  @Test(.enabled(if: Observed.isMemoryMeasurable && isRoot, "reads other processes' memory"))
+  func `T50: of all that was printed, nothing lies in memory that is not locked, nor in what others see of a process`()
+    throws
+  {
+    try stage.start(
+      configuration(
+        "echo $(cat HERE/canary.token)-$(wc -l < HERE/runs); cat HERE/canary.token >&2", options: ", ttl: 2s"))
+    for generation in 1...3 {
+      #expect(changed(to: generation))
+      #expect(try stage.get().status == 200)
+    }
+    let secret = Data(stage.canary.dropFirst(7).utf8)
+    let pid = stage.daemon!.pid
+    var (found, places) = (0, [String]())
+    for region in try Memory.regions(of: pid) {
+      guard let bytes = Memory.read(region, of: pid), bytes.range(of: secret) != nil else { continue }
+      found += 1
+      if !region.isLocked || !region.isLeftOut { places.append("\(region.name) \(region.flags)") }
+    }
+    #expect(found > 0, "it is the right memory")
+    #expect(places.isEmpty, "\(places)")
+    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int(name) != nil {
+      for file in ["cmdline", "environ"] {
+        let bytes = FileManager.default.contents(atPath: "/proc/\(name)/\(file)") ?? Data()
+        #expect(bytes.range(of: secret) == nil, "\(name) \(file)")
+      }
+    }
+    #expect(stage.recorded.components(separatedBy: stage.canary).count == 4)
+    stage.assertCanary(times: 0, as: "nowhere else")
+  }
+}
