@@ -26,7 +26,7 @@ extension ClientSession {
     if actions.contains(.record) { record() }
     if actions.contains(.openUpstream) { open(fresh: false) }
     if actions.contains(.openFreshUpstream) { open(fresh: true) }
-    if actions.contains(.linger) { stream.shutdown() }
+    if actions.contains(.shutdownClient) { stream.shutdown() }
     if actions.contains(.reset) { close(reset: true) } else if actions.contains(.close) { close() }
   }
 

@@ -19,9 +19,8 @@ package struct Actions: OptionSet, Sendable {
   package static let openUpstream = Actions(rawValue: 1 << 6)
   /// The same, but not an idle one: the last was stale.
   package static let openFreshUpstream = Actions(rawValue: 1 << 7)
-  /// Half-close once everything is sent, and go on reading (the machine discards it) until the client closes or the deadline
-  /// passes.
-  package static let linger = Actions(rawValue: 1 << 8)
+  /// Half-close once everything is sent, and go on reading until the client closes or the deadline passes.
+  package static let shutdownClient = Actions(rawValue: 1 << 8)
   /// Close once everything is sent.
   package static let close = Actions(rawValue: 1 << 9)
   /// Close with a reset: the client must not take what it has for the whole.

@@ -43,7 +43,7 @@ extension ClientConnection {
     if clientHasEnded {
       close(output: &output)
     } else {
-      output.actions.insert(.linger)
+      output.actions.insert(.shutdownClient)
       phase = .lingering
     }
   }

@@ -170,7 +170,7 @@ struct Conversation {
   private var named: [(Actions, String)] {
     [
       (.releaseUpstream, "release"), (.dropUpstream, "drop"), (.record, "record"), (.openUpstream, "open"),
-      (.openFreshUpstream, "open fresh"), (.linger, "linger"), (.close, "close"), (.reset, "reset"),
+      (.openFreshUpstream, "open fresh"), (.shutdownClient, "shutdown client"), (.close, "close"), (.reset, "reset"),
     ]
   }
 }
