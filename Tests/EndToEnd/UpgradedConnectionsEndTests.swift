@@ -7,8 +7,16 @@ import Testing
 @Suite struct UpgradedConnectionsEnd {
   static let short = "limits: { revoked_grace: 100ms }"
 
-  @Test func `a client that has said all still hears the rest`() throws {
-    let stage = try Stage { connection in
+  /// Over either version of TLS.
+  private static func options(_ version: Int32) -> UpstreamServer.Options {
+    var options = UpstreamServer.Options()
+    options.tlsVersion = version
+    return options
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32])
+  func `a client that has said all still hears the rest`(version: Int32) throws {
+    let stage = try Stage(options: Self.options(version)) { connection in
       guard connection.head() != nil else { return }
       connection.switchProtocols()
       let said = (try? connection.readRequest())?.text ?? ""
@@ -24,8 +32,9 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
-  @Test func `an upstream that has said all still hears the rest`() throws {
-    let stage = try Stage { connection in
+  @Test(arguments: [0x0303, 0x0304] as [Int32])
+  func `an upstream that has said all still hears the rest`(version: Int32) throws {
+    let stage = try Stage(options: Self.options(version)) { connection in
       guard connection.head() != nil else { return }
       connection.switchProtocols("all")
       connection.close()
