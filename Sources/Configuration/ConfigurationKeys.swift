@@ -59,7 +59,7 @@ package enum ServiceKey: String, ConfigurationKey {
   case onClientHeader = "on_client_header"
   case cookies, via
   case onRejected = "on_rejected"
-  case timeouts
+  case upgrades, timeouts
 }
 
 package enum RuleKey: String, ConfigurationKey {
@@ -76,7 +76,7 @@ package enum TimeoutKey: String, ConfigurationKey {
   case connect, handshake
   case responseHead = "response_head"
   case bodySilence = "body_silence"
-  case total
+  case upgraded, total
 }
 
 package enum LimitKey: String, ConfigurationKey {
@@ -94,8 +94,7 @@ package enum LimitKey: String, ConfigurationKey {
 enum SchemaWords {
   /// Known to the documentation of later versions, refused by this one: a key that is not enforced must not be accepted.
   static let later: Set<String> = [
-    "browsers", "clients", "jar", "login", "oauth", "redact", "refresh_on", "replay_buffer", "upgrades",
-    "workers",
+    "browsers", "clients", "jar", "login", "oauth", "redact", "refresh_on", "replay_buffer", "workers",
   ]
 
   /// Which kinds of mapping have a key of this name.

@@ -33,6 +33,7 @@ extension SettingsReader {
     if let time = fields[.handshake].flatMap({ duration($0) }) { timeouts.handshake = time }
     if let time = fields[.responseHead].flatMap({ optionalDuration($0) }) { timeouts.responseHead = time }
     if let time = fields[.bodySilence].flatMap({ optionalDuration($0) }) { timeouts.bodySilence = time }
+    if let time = fields[.upgraded].flatMap({ optionalDuration($0) }) { timeouts.upgraded = time }
     if let time = fields[.total].flatMap({ optionalDuration($0) }) { timeouts.total = time }
     return timeouts
   }

@@ -48,6 +48,7 @@ extension SettingsReader {
     let rejected = fields[.onRejected].flatMap {
       choice($0, [("pass", Service.OnRejected.pass), ("502", .badGateway)])
     }
+    let upgrades = fields[.upgrades].map { self.upgrades($0) }
     guard let upstream = upstream(fields), let at, let listener else { return nil }
 
     var service = Service(
@@ -58,6 +59,7 @@ extension SettingsReader {
     service.headers = headers
     service.timeouts = timeouts ?? surrounding.timeouts
     service.rejected = rejected ?? .pass
+    service.upgrades = upgrades ?? service.upgrades
     let headersKey: ServiceKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
     return ServiceDraft(
       service: service, place: named.place, upstreamPlace: fields[.upstream]?.place ?? named.place,
@@ -135,6 +137,25 @@ extension SettingsReader {
       report.error(node.place, error.message)
       return nil
     }
+  }
+
+  /// An empty list means none.
+  private func upgrades(_ node: YAMLNode) -> [UpgradeProtocol] {
+    var upgrades: [UpgradeProtocol] = []
+    for node in list(node, of: "protocols like websocket") ?? [] {
+      guard let text = text(node, "a protocol like websocket") else { continue }
+      do throws(OriginError) {
+        let upgrade = try UpgradeProtocol(parsing: text)
+        if upgrades.contains(upgrade) {
+          report.error(node.place, "\(quoted(text)) stands in this list already")
+        } else {
+          upgrades.append(upgrade)
+        }
+      } catch {
+        report.error(node.place, error.message)
+      }
+    }
+    return upgrades
   }
 
   private func allowedAddresses(_ fields: Fields<ServiceKey>) -> [AddressBlock] {

@@ -21,12 +21,14 @@ extension ClientSession {
       upstream.send(input.extracting(worker.output.upstreamBody))
     }
     if actions.contains(.sendToClient) { sendToClient(input) }
+    if actions.contains(.shutdownUpstream) { upstream?.shutdown() }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
     if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
+    if actions.contains(.resetUpstream) { endUpstream(reuse: false, isCut: true) }
     if actions.contains(.record) { record() }
     if actions.contains(.openUpstream) { open(fresh: false) }
     if actions.contains(.openFreshUpstream) { open(fresh: true) }
-    if actions.contains(.linger) { stream.shutdown() }
+    if actions.contains(.shutdownClient) { stream.shutdown() }
     if actions.contains(.reset) { close(reset: true) } else if actions.contains(.close) { close() }
   }
 

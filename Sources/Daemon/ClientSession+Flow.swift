@@ -27,7 +27,7 @@ extension ClientSession {
     // Who does not take answers cannot ask for more of them.
     case .awaitingHead: return stream.queuedBytes == 0
     // Bytes that the machine holds back wait in `pending`, and what comes after them in the socket.
-    case .awaitingUpstream, .exchanging:
+    case .awaitingUpstream, .exchanging, .upgraded:
       return (pending.isEmpty || !machine.holdsClientBytes) && (upstream?.queuedBytes ?? 0) == 0
     case .lingering: return true
     case .closed: return false
@@ -38,14 +38,14 @@ extension ClientSession {
     var deadline = machine.deadline
     // The time to linger, or to be idle, begins when the answer is out.
     if stream.queuedBytes > 0, deadline == .linger || deadline == .idle { deadline = .silence }
-    guard deadline != lastDeadline || deadline == .silence else { return }
+    guard deadline != lastDeadline || deadline == .silence || deadline == .upgraded else { return }
     lastDeadline = deadline
     if deadline == .head { startedAt = worker.loop.now }
     let due = time(of: deadline).map { worker.loop.now + $0 } ?? .max
     worker.deadlines.schedule(self, at: isRunning ? min(due, totalBy) : due)
   }
 
-  /// A request was taken and its answer is not complete.
+  /// A request was taken and its answer is not complete: the total time runs.
   var isRunning: Bool { machine.phase == .awaitingUpstream || machine.phase == .exchanging }
 
   func time(of deadline: Deadline) -> UInt64? {
@@ -55,9 +55,10 @@ extension ClientSession {
     case .head: return limits.clientHead
     case .none: return nil
     case .linger: return 2_000
-    case .responseHead, .silence:
+    case .responseHead, .silence, .upgraded:
       guard let route = machine.exchange.route else { return limits.clientIdle }
       let timeouts = generation.snapshot.rules.services[route.service].timeouts
+      if deadline == .upgraded { return timeouts.upgraded }
       return deadline == .responseHead ? timeouts.responseHead : timeouts.bodySilence
     }
   }

@@ -137,12 +137,12 @@ extension ClientSession: UpstreamSessionOwner {
     perform(input)
   }
 
-  func endUpstream(reuse: Bool) {
+  func endUpstream(reuse: Bool, isCut: Bool = false) {
     cancelOpening()
     guard let upstream else { return }
     self.upstream = nil
     upstreamPending.removeAll(keepingCapacity: true)
-    if reuse { upstream.release() } else { upstream.close() }
+    if reuse { upstream.release() } else if isCut { upstream.reset() } else { upstream.close() }
   }
 }
 

@@ -74,7 +74,7 @@ final class ClientSession: Timed, StreamDelegate {
     isReading = false
     let isGone = peer.isGone(stream, worker: worker)
     step { machine, output in
-      if isGone { machine.clientGone(output: &output) } else { machine.clientEnded(output: &output) }
+      if isGone { machine.clientClosed(output: &output) } else { machine.clientEnded(output: &output) }
     }
     settle()
   }
@@ -105,7 +105,7 @@ final class ClientSession: Timed, StreamDelegate {
   func configurationChanged(listener index: Int?) -> Bool {
     guard let index else {
       isOrphan = true
-      guard machine.phase == .exchanging else {
+      guard machine.hasSession else {
         // There is nobody any more who could let it in.
         close(reset: machine.phase != .lingering)
         return true
@@ -125,7 +125,7 @@ final class ClientSession: Timed, StreamDelegate {
 
   /// The time of grace of a revoked exchange is over. It may have ended by itself, or be allowed again.
   func cut(ifStillIn old: Generation) {
-    guard machine.phase == .exchanging, generation === old, !isClosed else { return }
+    guard machine.hasSession, generation === old, !isClosed else { return }
     if !isOrphan, machine.isStillAllowed(by: worker.generation.snapshot) { return }
     step { machine, output in machine.revoked(output: &output) }
     settle()

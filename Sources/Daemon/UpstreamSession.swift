@@ -153,15 +153,31 @@ final class UpstreamSession: Timed, StreamDelegate {
     worker.deadlines.schedule(self, at: .max)
   }
 
+  /// Nothing more goes up. Over TLS close_notify says so, and the stream stays open for what comes down.
+  func shutdown() {
+    if verified != nil { verified!.close() } else { stream.shutdown() }
+  }
+
   func close() {
     guard !isClosed else { return }
+    if verified != nil { verified!.close() }
+    leave()
+    stream.close()
+  }
+
+  /// Without close_notify: what was sent is not the whole.
+  func reset() {
+    guard !isClosed else { return }
+    leave()
+    stream.reset()
+  }
+
+  private func leave() {
     isClosed = true
     owner = nil
     worker.deadlines.cancel(self)
-    if verified != nil { verified!.close() }
     verified = nil
     handshake = nil
-    stream.close()
   }
 
   // MARK: what the stream says
@@ -170,6 +186,8 @@ final class UpstreamSession: Timed, StreamDelegate {
 
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
     if handshake != nil { return advance(bytes) }
+    // Nothing counts that comes behind its end (RFC 8446 section 6.1).
+    if isEnding { return }
     guard verified != nil else {
       if let owner { owner.session(self, didReceive: bytes) } else { discard() }
       return
@@ -194,7 +212,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   func streamDidEnd(_ stream: EventLoop.Stream) {
     if handshake != nil {
       fail(handshake!.inputEnded())
-    } else {
+    } else if !isEnding {
       // Without TLS the end of the stream is all that there is to say.
       end(isClean: destination.context == nil)
     }

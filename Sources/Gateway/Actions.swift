@@ -9,23 +9,26 @@ package struct Actions: OptionSet, Sendable {
   package static let sendBody = Actions(rawValue: 1 << 1)
   /// Send `toClient`, then `clientBody` of the input.
   package static let sendToClient = Actions(rawValue: 1 << 2)
+  /// Say that nothing more will go up, and go on reading: a half-close.
+  package static let shutdownUpstream = Actions(rawValue: 1 << 3)
   /// The exchange is over and its session may serve another.
-  package static let releaseUpstream = Actions(rawValue: 1 << 3)
+  package static let releaseUpstream = Actions(rawValue: 1 << 4)
   /// The exchange is over, or given up; its session, or the attempt to open one, is of no further use.
-  package static let dropUpstream = Actions(rawValue: 1 << 4)
+  package static let dropUpstream = Actions(rawValue: 1 << 5)
+  /// As `dropUpstream`, but the upstream must not take what it has for the whole.
+  package static let resetUpstream = Actions(rawValue: 1 << 6)
   /// Write the exchange's line.
-  package static let record = Actions(rawValue: 1 << 5)
+  package static let record = Actions(rawValue: 1 << 7)
   /// Take an idle session of the route's identity, or open one; answer with `upstreamReady` or `upstreamRefused`.
-  package static let openUpstream = Actions(rawValue: 1 << 6)
+  package static let openUpstream = Actions(rawValue: 1 << 8)
   /// The same, but not an idle one: the last was stale.
-  package static let openFreshUpstream = Actions(rawValue: 1 << 7)
-  /// Half-close once everything is sent, and go on reading (the machine discards it) until the client closes or the deadline
-  /// passes.
-  package static let linger = Actions(rawValue: 1 << 8)
+  package static let openFreshUpstream = Actions(rawValue: 1 << 9)
+  /// Half-close once everything is sent, and go on reading until the client closes or the deadline passes.
+  package static let shutdownClient = Actions(rawValue: 1 << 10)
   /// Close once everything is sent.
-  package static let close = Actions(rawValue: 1 << 9)
+  package static let close = Actions(rawValue: 1 << 11)
   /// Close with a reset: the client must not take what it has for the whole.
-  package static let reset = Actions(rawValue: 1 << 10)
+  package static let reset = Actions(rawValue: 1 << 12)
 }
 
 /// What an event brought forth. One per worker, reused: nothing here is allocated per event once it is warm.
@@ -70,6 +73,8 @@ package enum Deadline: Sendable, Equatable {
   case responseHead
   /// A body is under way in either direction; every byte moves it.
   case silence
+  /// Upgraded: every byte in either direction moves it.
+  case upgraded
   /// After the answer, until the client closes.
   case linger
 }

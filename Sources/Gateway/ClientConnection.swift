@@ -13,6 +13,8 @@ package struct ClientConnection: ~Copyable, Sendable {
     case awaitingUpstream
     /// A session carries the request and its answer.
     case exchanging
+    /// The upstream switched protocols: both sides say what they want.
+    case upgraded
     /// Answered; what the client still sends is discarded until it closes.
     case lingering
     case closed
@@ -28,6 +30,8 @@ package struct ClientConnection: ~Copyable, Sendable {
 
   let caller: Caller?
   var clientHasEnded = false
+  /// Upgraded only: it will send nothing more.
+  var upstreamHasEnded = false
   var hasBegunHead = false
   /// Nothing was ever asked here.
   private var isFresh = true
@@ -46,7 +50,7 @@ package struct ClientConnection: ~Copyable, Sendable {
   /// Whether the client is to be read, be it only to hear that it is gone.
   package var wantsClientBytes: Bool {
     switch phase {
-    case .awaitingHead, .awaitingUpstream, .exchanging, .lingering: !clientHasEnded
+    case .awaitingHead, .awaitingUpstream, .exchanging, .upgraded, .lingering: !clientHasEnded
     case .closed: false
     }
   }
@@ -55,7 +59,7 @@ package struct ClientConnection: ~Copyable, Sendable {
   /// pile them up. Of a head or a body that is not whole yet more is needed, whatever is held.
   package var holdsClientBytes: Bool {
     switch phase {
-    case .awaitingHead, .lingering, .closed: false
+    case .awaitingHead, .upgraded, .lingering, .closed: false
     case .awaitingUpstream: true
     case .exchanging: exchange.isRequestComplete
     }
@@ -66,7 +70,17 @@ package struct ClientConnection: ~Copyable, Sendable {
     case .awaitingHead: hasBegunHead || isFresh ? .head : .idle
     case .awaitingUpstream, .closed: .none
     case .exchanging: exchange.deadline
+    // Half of it is over: the rest has as long as a body would.
+    case .upgraded: clientHasEnded || upstreamHasEnded ? .silence : .upgraded
     case .lingering: .linger
+    }
+  }
+
+  /// A request was authorised and its exchange is not over.
+  package var hasSession: Bool {
+    switch phase {
+    case .exchanging, .upgraded: true
+    case .awaitingHead, .awaitingUpstream, .lingering, .closed: false
     }
   }
 
@@ -83,6 +97,7 @@ package struct ClientConnection: ~Copyable, Sendable {
       if let refusal = exchange.takeRequestBody(input, position: &position, output: &output) {
         abort(refusal, output: &output)
       }
+    case .upgraded: carryUp(input, position: &position, output: &output)
     case .lingering, .closed: position = input.count
     }
   }
@@ -96,19 +111,25 @@ package struct ClientConnection: ~Copyable, Sendable {
     case .awaitingUpstream: break
     case .exchanging:
       if !exchange.isRequestComplete { clientGone(output: &output) }
+    case .upgraded: endHalf(.shutdownUpstream, output: &output)
     case .closed: break
     }
   }
 
-  /// The client is gone, or cannot be written to: nobody is left to answer.
+  /// The client has sent everything and does not read any more.
+  package mutating func clientClosed(output: inout Output) {
+    if phase == .upgraded { endUpgraded(output: &output) } else { clientGone(output: &output) }
+  }
+
+  /// The client broke off, or cannot be written to: nobody is left to answer.
   package mutating func clientGone(output: inout Output) {
     switch phase {
     case .awaitingHead, .lingering: close(output: &output)
-    case .awaitingUpstream, .exchanging:
+    case .awaitingUpstream, .exchanging, .upgraded:
       exchange.record.isAborted = true
       if exchange.record.status == 0 { exchange.record.status = 499 }
       output.giveUpRequest()
-      output.actions.formUnion([.dropUpstream, .record])
+      output.actions.formUnion([breakingOff, .record])
       close(output: &output)
     case .closed: break
     }

@@ -18,7 +18,7 @@ package struct Exchange: ~Copyable, Sendable {
   var requestBody = BodyReader(.none)
   var isRequestChunked = false
 
-  enum ResponsePhase { case head, body, done }
+  enum ResponsePhase { case head, body, upgraded, done }
   var responsePhase = ResponsePhase.head
   var response = ResponseHead()
   /// A head that the upstream never finished leaves it in the middle: `begin` sees to it.
@@ -54,12 +54,13 @@ package struct Exchange: ~Copyable, Sendable {
 
   var isRequestComplete: Bool { requestBody.isComplete }
   var isResponseComplete: Bool { responsePhase == .done }
+  var isUpgraded: Bool { responsePhase == .upgraded }
   var isComplete: Bool { isRequestComplete && isResponseComplete }
 
   var deadline: Deadline {
     switch responsePhase {
     case .head: isRequestComplete ? .responseHead : .silence
-    case .body, .done: .silence
+    case .body, .upgraded, .done: .silence
     }
   }
 
@@ -70,9 +71,10 @@ package struct Exchange: ~Copyable, Sendable {
   /// The same when the head never left: then it may be any method.
   var mayRetryUnsent: Bool { isReused && !record.isRetried && record.bytesUp == 0 }
 
-  /// The session ended exactly where its answer did, and both sides may go on (T17, T26).
+  /// The session ended exactly where its answer did, and both sides may go on (T17, T26). Where it was asked to switch,
+  /// not everybody behind the upstream need agree that it did not.
   var leavesUpstreamReusable: Bool {
-    isComplete && !isEarly && !hasSurplus && response.isKeepAlive
+    isComplete && !isEarly && !hasSurplus && response.isKeepAlive && forwarding.upgrade == nil
   }
 
   // MARK: deciding
@@ -166,6 +168,7 @@ package struct Exchange: ~Copyable, Sendable {
     let service = new.rules.services[newRoute.service]
     return old.name == service.name && old.upstream.origin == service.upstream.origin && old.trust == service.trust
       && snapshot.rules.grant(of: route) == new.rules.grant(of: newRoute)
+      && forwarding.upgrade.map { service.upgrades.contains($0) } ?? true
   }
 
   // MARK: the request

@@ -18,7 +18,7 @@ extension ClientConnection {
   /// Answers with a refusal if nothing was answered yet, else breaks off so that the client can tell.
   mutating func abort(_ refusal: Refusal, output: inout Output) {
     output.giveUpRequest()
-    output.actions.insert(.dropUpstream)
+    output.actions.insert(breakingOff)
     if exchange.hasAnswered {
       exchange.record.isAborted = true
       exchange.record.refusal = refusal
@@ -28,6 +28,9 @@ extension ClientConnection {
       refuse(refusal, closes: !exchange.isRequestComplete, output: &output)
     }
   }
+
+  /// How a session is left whose exchange did not come to its end: only an upgraded one could be taken for ended.
+  var breakingOff: Actions { phase == .upgraded ? .resetUpstream : .dropUpstream }
 
   mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
     // An HTTP/1.0 client would have to be told that the connection stays; it is simpler to end it.
@@ -43,7 +46,7 @@ extension ClientConnection {
     if clientHasEnded {
       close(output: &output)
     } else {
-      output.actions.insert(.linger)
+      output.actions.insert(.shutdownClient)
       phase = .lingering
     }
   }

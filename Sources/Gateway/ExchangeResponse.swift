@@ -48,7 +48,7 @@ extension Exchange {
   }
 
   private mutating func takeHead(output: inout Output) -> Refusal? {
-    if response.status == 101 { return .unrequestedUpgrade }
+    if response.status == 101 { return takeSwitch(output: &output) }
     if response.status < 200 { return takeInterim(output: &output) }
     guard let route, let snapshot else { return .internalError }
 
@@ -74,6 +74,27 @@ extension Exchange {
     hasAnswered = true
     output.actions.insert(.sendToClient)
     responsePhase = .body
+    return nil
+  }
+
+  /// 101: of use only if it switches to what was asked for, and the request is out (RFC 9110 §7.8).
+  private mutating func takeSwitch(output: inout Output) -> Refusal? {
+    guard let route, let snapshot, let upgrade = forwarding.upgrade, isRequestComplete else {
+      return .unrequestedUpgrade
+    }
+    responseOptions.read(response.fields, of: response.bytes)
+    guard Upgrading.isGranted(upgrade, by: response, options: responseOptions) else { return .unrequestedUpgrade }
+    var context = context(route, snapshot)
+    context.upgrade = upgrade
+    if let refusal = ResponseForwarding.write(
+      response, framing: .none, options: responseOptions, context: context, to: &output.toClient)
+    {
+      return refusal
+    }
+    record.status = response.status
+    hasAnswered = true
+    output.actions.insert(.sendToClient)
+    responsePhase = .upgraded
     return nil
   }
 

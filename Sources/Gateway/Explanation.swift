@@ -16,6 +16,8 @@ package struct Explanation: Sendable {
   package let upstreamHead: [UInt8]
   /// The keyring would write this grant's fields; nil: it would add nothing.
   package let grant: Grant?
+  /// What the upstream would be asked to switch to.
+  package let upgrade: UpgradeProtocol?
 
   package init(_ head: RequestHead, caller: Caller?, listener: Int, snapshot: Snapshot) {
     var exchange = Exchange(limits: snapshot.headLimits)
@@ -37,5 +39,6 @@ package struct Explanation: Sendable {
     self.notes = notes ?? ForwardingNotes()
     upstreamHead = output
     grant = exchange.grant.map { snapshot.rules.grants[$0] }
+    upgrade = refusal == nil ? exchange.forwarding.upgrade : nil
   }
 }

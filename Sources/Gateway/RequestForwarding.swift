@@ -13,12 +13,15 @@ package struct ForwardingNotes: Sendable, Equatable {
 struct RequestForwarding {
   /// Whether the rule's credential is written by the keyring: false when the client's own is kept instead.
   private(set) var injects = false
+  /// To what the upstream is asked to switch.
+  private(set) var upgrade: UpgradeProtocol?
 
   /// What `on_client_header` says of this request, before a connection is opened for it.
   mutating func judge(
     _ head: RequestHead, options: ConnectionOptions, route: Route, snapshot: Snapshot
   ) -> Refusal? {
     injects = false
+    upgrade = Upgrading.request(head, options: options, service: snapshot.rules.services[route.service])
     if options.nominatesReservedField { return .reservedFieldInConnection }
     guard case .inject(let index) = route.credential else { return nil }
     injects = true
@@ -75,7 +78,8 @@ struct RequestForwarding {
       if field.known == .te, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
       switch fate(of: field, of: head.bytes, head, options, route, headers, credentialFields) {
       case .goesOn: MessageWriter.field(field, of: head.bytes, to: &output)
-      case .endsHere: break
+      case .endsHere:
+        if field.known == .upgrade, upgrade == nil { notes?.removed.append("Upgrade") }
       case .removed: notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
       }
     }
@@ -83,7 +87,12 @@ struct RequestForwarding {
       MessageWriter.field(name: setting.name, value: setting.value.span, to: &output)
       notes?.added.append(setting.name)
     }
-    if sendsTrailers { output.append("TE: trailers\r\nConnection: TE\r\n") }
+    if let upgrade {
+      // Servers that switch look for one Connection line.
+      Upgrading.write(upgrade, to: &output)
+    } else if sendsTrailers {
+      output.append("TE: trailers\r\nConnection: TE\r\n")
+    }
     if headers.via {
       output.append(head.version == .http10 ? "Via: 1.0 bearerd\r\n" : "Via: 1.1 bearerd\r\n")
       notes?.added.append("Via")

@@ -15,6 +15,8 @@ struct ResponseForwarding {
     var closes: Bool
     /// The client speaks HTTP/1.0 and asked to keep the connection.
     var saysKeepAlive: Bool
+    /// The connection goes on under this protocol.
+    var upgrade: UpgradeProtocol?
   }
 
   /// Appends the head; nil, or the refusal that is to be sent in its stead (nothing is appended then).
@@ -35,7 +37,9 @@ struct ResponseForwarding {
     MessageWriter.framing(framing, to: &output)
     if context.injected, head.status == 401 || head.status == 407 { writeRejection(head.status, to: &output) }
     if context.isNavigation { output.append("Content-Security-Policy: sandbox\r\n") }
-    if context.closes {
+    if let upgrade = context.upgrade {
+      Upgrading.write(upgrade, to: &output)
+    } else if context.closes {
       output.append("Connection: close\r\n")
     } else if context.saysKeepAlive {
       output.append("Connection: keep-alive\r\n")

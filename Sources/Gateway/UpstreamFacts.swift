@@ -7,7 +7,7 @@ extension ClientConnection {
   ) {
     guard phase == .awaitingUpstream else {
       // Nobody waits for this one. During an exchange the word would mean the session that is in use.
-      if phase != .exchanging { output.actions.insert(.dropUpstream) }
+      if !hasSession { output.actions.insert(.dropUpstream) }
       return
     }
     phase = .exchanging
@@ -30,7 +30,7 @@ extension ClientConnection {
         exchange.record.bytesUp = 0
         abort(refusal, output: &output)
       }
-    case .awaitingHead, .lingering, .closed: break
+    case .awaitingHead, .upgraded, .lingering, .closed: break
     }
   }
 
@@ -38,6 +38,7 @@ extension ClientConnection {
   package mutating func receivedFromUpstream(
     _ input: Span<UInt8>, position: inout Int, output: inout Output
   ) {
+    if phase == .upgraded { return carryDown(input, position: &position, output: &output) }
     guard phase == .exchanging else {
       position = input.count
       output.actions.insert(.dropUpstream)
@@ -46,6 +47,8 @@ extension ClientConnection {
     exchange.closesClient = isDraining || clientHasEnded
     if let refusal = exchange.takeResponse(input, position: &position, output: &output) {
       abort(refusal, output: &output)
+    } else if exchange.isUpgraded {
+      beginUpgraded(input, position: &position, output: &output)
     } else if exchange.isResponseComplete {
       exchange.hasSurplus = position < input.count
       finish(output: &output)
@@ -54,7 +57,11 @@ extension ClientConnection {
 
   /// The session ended: `isClean` if the upstream said so (close_notify).
   package mutating func upstreamEnded(isClean: Bool, output: inout Output) {
-    guard phase == .exchanging else { return }
+    if phase == .upgraded, isClean {
+      upstreamHasEnded = true
+      return endHalf(.shutdownClient, output: &output)
+    }
+    guard phase == .exchanging else { return upstreamFailed(.upstreamClosed, output: &output) }
     if isClean, exchange.endResponseAtClose(output: &output) {
       exchange.hasSurplus = true
       finish(output: &output)
@@ -65,8 +72,8 @@ extension ClientConnection {
 
   /// The session broke, or its answer did not come in time.
   package mutating func upstreamFailed(_ refusal: Refusal, output: inout Output) {
-    guard phase == .exchanging else { return }
-    if refusal == .upstreamClosed, exchange.mayRetry {
+    guard hasSession else { return }
+    if phase == .exchanging, refusal == .upstreamClosed, exchange.mayRetry {
       retry(output: &output)
     } else {
       abort(refusal, output: &output)
@@ -86,7 +93,7 @@ extension ClientConnection {
     switch deadline {
     case .idle, .linger: close(output: &output)
     case .head: if hasBegunHead { refuseHead(.requestTimeout, output: &output) } else { close(output: &output) }
-    case .responseHead: upstreamFailed(.upstreamTimeout, output: &output)
+    case .responseHead, .upgraded: upstreamFailed(.upstreamTimeout, output: &output)
     case .silence:
       abort(exchange.isRequestComplete ? .upstreamTimeout : .requestTimeout, output: &output)
     case .none: break
@@ -107,16 +114,16 @@ extension ClientConnection {
 
   /// Whether a running exchange would still be allowed, to the same place with the same credential.
   package func isStillAllowed(by snapshot: Snapshot) -> Bool {
-    phase != .exchanging || exchange.isStillAllowed(by: snapshot, listener: listener)
+    !hasSession || exchange.isStillAllowed(by: snapshot, listener: listener)
   }
 
   /// Its time of grace is over.
   package mutating func revoked(output: inout Output) {
-    guard phase == .exchanging else { return }
+    guard hasSession else { return }
     exchange.record.isAborted = true
     if exchange.record.status == 0 { exchange.record.status = 499 }
     output.giveUpRequest()
-    output.actions.formUnion([.dropUpstream, .record, .reset])
+    output.actions.formUnion([breakingOff, .record, .reset])
     phase = .closed
   }
 

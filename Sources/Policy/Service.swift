@@ -23,6 +23,8 @@ package struct Service: Sendable, Equatable {
   package var headers = HeaderPolicy()
   package var timeouts = Timeouts()
   package var rejected = OnRejected.pass
+  /// To which protocols its connections may switch.
+  package var upgrades = [UpgradeProtocol.websocket]
 
   /// What the app gets when the upstream rejects our credential.
   package enum OnRejected: String, Sendable { case pass, badGateway = "502" }

@@ -72,8 +72,9 @@ struct ExplainReport {
     case .pass: credential = ["the program's own passes"]
     }
     let parameters = explanation.notes.removedParameters.map { "\($0.harmless) (of the query)" }
-    return [
-      Row("upstream", [wire(line.first, service, target)]), Row("pins", pins(of: service)),
+    let upgrade = explanation.upgrade.map { [Row("upgrade", ["to \($0.text), if the upstream agrees"])] } ?? []
+    return [Row("upstream", [wire(line.first, service, target)])] + upgrade + [
+      Row("pins", pins(of: service)),
       Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + parameters),
       Row("added", added(explanation)),
     ]

@@ -212,6 +212,15 @@ import Testing
     #expect(out.contains("removed X-Hop added Via (by via: true)"), "\(out)")
   }
 
+  @Test("an upgrade is asked for, or removed")
+  func upgrades() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    let run = { try Run("explain", "GET", "/github/user", "-c", file, "-H", "Connection: upgrade", "-H", $0).output }
+    #expect(try run("Upgrade: WebSocket").contains("  upgrade     to websocket, if the upstream agrees\n"))
+    #expect(try run("Upgrade: h2c").contains("  removed     Upgrade\n"))
+  }
+
   @Test("pins and their mode are shown")
   func pins() throws {
     let scratch = try Scratch()

@@ -49,6 +49,7 @@ struct Summary: CustomStringConvertible {
     if service.headers != HeaderPolicy() { add(headers(service.headers)) }
     if service.timeouts != Timeouts() { add(timeouts(service.timeouts)) }
     if service.rejected != .pass { add("rejected \(service.rejected.rawValue)") }
+    if service.upgrades != [.websocket] { add("upgrades \(service.upgrades.map(\.text))") }
     for rule in service.rules ?? [] {
       let methods = rule.methods.names.isEmpty ? "*" : rule.methods.names.joined(separator: ",")
       let action: String =
@@ -82,7 +83,7 @@ struct Summary: CustomStringConvertible {
   private static func timeouts(_ timeouts: Timeouts) -> String {
     func text(_ time: UInt64?) -> String { time.map { "\($0)" } ?? "none" }
     return "timeouts connect \(timeouts.connect) handshake \(timeouts.handshake) head \(text(timeouts.responseHead)) "
-      + "silence \(text(timeouts.bodySilence)) total \(text(timeouts.total))"
+      + "silence \(text(timeouts.bodySilence)) upgraded \(text(timeouts.upgraded)) total \(text(timeouts.total))"
   }
 
   private static func choice(_ choice: CredentialChoice, _ settings: Settings) -> String {

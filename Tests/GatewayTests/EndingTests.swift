@@ -108,7 +108,7 @@ import Testing
     var played = exchange(get(), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nh", try snapshot())
     played.fact { $0.drain(output: &$1) }
     played.upstream("i")
-    #expect(played.log == ["open", "release", "record", "linger"] && played.answer.hasSuffix("hi"))
+    #expect(played.log == ["open", "release", "record", "shutdown client"] && played.answer.hasSuffix("hi"))
   }
 
   @Test func aDrainBeforeTheAnswerSaysClose() throws {
@@ -153,7 +153,7 @@ import Testing
     var played = Conversation(try snapshot())
     played.client("GET / HT")
     played.fact { $0.deadlinePassed(output: &$1) }
-    #expect(status(played.answer) == "408" && played.log == ["record", "linger"])
+    #expect(status(played.answer) == "408" && played.log == ["record", "shutdown client"])
   }
 
   @Test func aRevokedExchangeIsCut() throws {

@@ -21,6 +21,10 @@ import Testing
     ),
     (get(target: "/none") + get() + get("Connection: close"), [ok(), "HTTP/1.1 204 No Content\r\n\r\n"]),
     (get() + "nonsense\r\n\r\n", [ok()]),
+    (
+      get() + get("Connection: upgrade", "Upgrade: websocket") + "raw up",
+      [ok(), "HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nraw down"]
+    ),
   ]
 
   @Test(arguments: conversations.indices)

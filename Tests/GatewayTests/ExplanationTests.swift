@@ -82,6 +82,7 @@ import Testing
       "Authorization: x", "Cookie: a=b", "X-Api-Key: k", "Sudo: r", "Accept: */*", "Connection: close",
       "Connection: X-A",
       "X-A: 1", "Connection: Cookie", "TE: trailers", "Origin: null", "Expect: 100-continue",
+      "Connection: upgrade\r\nUpgrade: h2c, websocket", "Upgrade: websocket",
     ]
     let path = (0..<Int.random(in: 0...3, using: &random)).compactMap { _ in segments.randomElement(using: &random) }
     var text = methods.randomElement(using: &random) ?? ""

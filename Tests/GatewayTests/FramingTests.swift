@@ -58,7 +58,7 @@ import Testing
 
   @Test func aRefusalWhileTheBodyIsUnderWayEndsTheConnection() throws {
     let played = exchange(get("Content-Length: 10", target: "/none", method: "POST") + "abc", nil, try snapshot())
-    #expect(value("Connection", played.answer) == "close" && played.log == ["record", "linger"])
+    #expect(value("Connection", played.answer) == "close" && played.log == ["record", "shutdown client"])
   }
 
   @Test func aRefusalWithoutBodyKeepsTheConnection() throws {
@@ -133,7 +133,7 @@ import Testing
     let played = exchange(
       "GET /api/x HTTP/1.0\r\nHost: localhost:7070\r\nConnection: keep-alive\r\n\r\n", response, try snapshot())
     #expect(played.answer == "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhiyou")
-    #expect(played.log == ["open", "release", "record", "linger"])
+    #expect(played.log == ["open", "release", "record", "shutdown client"])
   }
 
   @Test func anHTTP10ClientsRefusalEndsTheConnection() throws {
@@ -190,7 +190,7 @@ import Testing
       get("Content-Length: 10", method: "POST") + "abc", ok(status: "401 Unauthorized"), try snapshot(credential: .pass)
     )
     #expect(status(played.answer) == "401" && value("Connection", played.answer) == "close")
-    #expect(played.log == ["open", "drop", "record", "linger"])
+    #expect(played.log == ["open", "drop", "record", "shutdown client"])
     played.client("defghij" + get())
     #expect(played.sessions.count == 1 && played.request.hasSuffix("abc"))
   }
@@ -200,7 +200,7 @@ import Testing
       get("Content-Length: 4", method: "POST") + "ab", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nh", try snapshot())
     played.client("cd")
     played.upstream("i")
-    #expect(played.log == ["open", "drop", "record", "linger"])
+    #expect(played.log == ["open", "drop", "record", "shutdown client"])
     #expect(played.request.hasSuffix("abcd") && played.answer.hasSuffix("hi"))
   }
 }

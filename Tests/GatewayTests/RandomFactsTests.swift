@@ -16,11 +16,11 @@ import Testing
         played.isReused = Bool.random(using: &random)
         act(&played, snapshots, &random)
         #expect(
-          played.log.count { $0 == "release" || $0 == "drop" } <= played.records.count
+          played.log.count { ["release", "drop", "reset upstream"].contains($0) } <= played.records.count
             + played.log.count { $0 == "open fresh" })
       }
       // One line for each request that was decided, however it ended; at most one is still under way.
-      let isRunning = played.phase == .awaitingUpstream || played.phase == .exchanging
+      let isRunning = [.awaitingUpstream, .exchanging, .upgraded].contains(played.phase)
       #expect(played.begun <= played.records.count + (isRunning ? 1 : 0))
       check(played, isRunning)
     }
@@ -52,6 +52,11 @@ import Testing
         return false
       }
       bytes = bytes.dropFirst(taken)
+      if head.status == 101 {
+        // What follows is no HTTP, and nothing follows it.
+        bytes = []
+        return true
+      }
     } while head.status < 200
     let input = Array(bytes)
     let length = head.bodyLength(answering: method)
@@ -88,7 +93,11 @@ import Testing
     case 37:
       if Int.random(in: 0..<4, using: &random) == 0 { played.fact { $0.clientEnded(output: &$1) } }
     case 38:
-      if Int.random(in: 0..<4, using: &random) == 0 { played.fact { $0.clientGone(output: &$1) } }
+      switch Int.random(in: 0..<8, using: &random) {
+      case 0: played.fact { $0.clientGone(output: &$1) }
+      case 1: played.fact { $0.clientClosed(output: &$1) }
+      default: break
+      }
     default:
       switch Int.random(in: 0..<4, using: &random) {
       case 0: played.fact { $0.drain(output: &$1) }
@@ -121,7 +130,8 @@ import Testing
     get(version: "1.0"), get("Connection: keep-alive", version: "1.0"), get("Connection: Host"),
     get("TE: trailers", "Connection: a,,\"b"),
     get("Expect: 100-continue", "Content-Length: 4", method: "PUT"), get(target: "http://localhost:7070"),
-    get(target: "/api/in/%2F;x//"),
+    get(target: "/api/in/%2F;x//"), get("Connection: upgrade", "Upgrade: websocket"),
+    get("Connection: upgrade", "Upgrade: websocket", "Content-Length: 2", method: "POST"),
   ]
 
   private let upstreamPieces = [
@@ -135,7 +145,7 @@ import Testing
     "HTTP/1.1 101 S\r\n\r\n", "HTTP/1.1 401 U\r\nWWW-Authenticate: x\r\nContent-Length: 0\r\n\r\n",
     "HTTP/1.1 999 ?\r\nContent-Length: 0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\n", "0\r\nX-A: 1\r\nLink: <//>\r\n\r\n",
-    ok("Connection: close"),
+    ok("Connection: close"), "HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nraw",
   ]
 
   private func worlds() throws -> [Snapshot] {

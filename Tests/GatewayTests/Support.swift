@@ -49,7 +49,8 @@ struct Conversation {
   var records: [AccessRecord] = []
   /// Requests that were to go out.
   private(set) var begun = 0
-  private var held: [UInt8] = []
+  /// Bytes of the client that wait.
+  private(set) var held: [UInt8] = []
   private var heldResponse: [UInt8] = []
   private var hasSession = false
   private var output = Output()
@@ -150,7 +151,7 @@ struct Conversation {
     }
     for (action, name) in named where actions.contains(action) {
       log.append(name)
-      if action == .releaseUpstream || action == .dropUpstream {
+      if [.releaseUpstream, .dropUpstream, .resetUpstream].contains(action) {
         hasSession = false
         heldResponse = []
       }
@@ -170,7 +171,8 @@ struct Conversation {
   private var named: [(Actions, String)] {
     [
       (.releaseUpstream, "release"), (.dropUpstream, "drop"), (.record, "record"), (.openUpstream, "open"),
-      (.openFreshUpstream, "open fresh"), (.linger, "linger"), (.close, "close"), (.reset, "reset"),
+      (.openFreshUpstream, "open fresh"), (.shutdownUpstream, "shutdown upstream"), (.resetUpstream, "reset upstream"),
+      (.shutdownClient, "shutdown client"), (.close, "close"), (.reset, "reset"),
     ]
   }
 }

@@ -1,0 +1,39 @@
+internal import HTTP1
+
+// After a 101: bytes both ways, nobody's business but theirs, until both sides have ended or one of them broke off.
+extension ClientConnection {
+  /// The answer's head is on its way; what came behind it is no HTTP any more.
+  mutating func beginUpgraded(_ input: Span<UInt8>, position: inout Int, output: inout Output) {
+    phase = .upgraded
+    // All that it sent has been offered, and none of it is held: an end is heard of behind what came before it.
+    if clientHasEnded { output.actions.insert(.shutdownUpstream) }
+    carryDown(input, position: &position, output: &output)
+  }
+
+  mutating func carryUp(_ input: Span<UInt8>, position: inout Int, output: inout Output) {
+    defer { position = input.count }
+    guard position < input.count, !clientHasEnded else { return }
+    exchange.record.bytesUp &+= UInt64(input.count - position)
+    output.upstreamBody = position..<input.count
+    output.actions.insert(.sendBody)
+  }
+
+  mutating func carryDown(_ input: Span<UInt8>, position: inout Int, output: inout Output) {
+    defer { position = input.count }
+    guard position < input.count, !upstreamHasEnded else { return }
+    exchange.record.bytesDown &+= UInt64(input.count - position)
+    output.clientBody = position..<input.count
+    output.actions.insert(.sendToClient)
+  }
+
+  /// One direction is over: its receiver is told, and the other direction goes on.
+  mutating func endHalf(_ action: Actions, output: inout Output) {
+    if clientHasEnded, upstreamHasEnded { endUpgraded(output: &output) } else { output.actions.insert(action) }
+  }
+
+  /// Nothing more will come, and nothing was cut off.
+  mutating func endUpgraded(output: inout Output) {
+    output.actions.formUnion([.dropUpstream, .record])
+    close(output: &output)
+  }
+}

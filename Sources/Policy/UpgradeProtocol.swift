@@ -1,0 +1,40 @@
+/// A protocol that a connection may switch to (RFC 9110 §7.8).
+package struct UpgradeProtocol: Sendable, Equatable {
+  /// As it goes out: `websocket`, or with a version: `SPDY/3.1`.
+  package let text: String
+
+  /// What every service lets through unless it says otherwise (RFC 6455).
+  package static var websocket: UpgradeProtocol { UpgradeProtocol(text: "websocket") }
+
+  /// Refuses what is no protocol, and what is never let through: HTTP/2 in clear would carry requests that no rule has
+  /// seen, and the TLS of this hop is bearerd's own.
+  package init(parsing text: String) throws(OriginError) {
+    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(ByteClass.isTokenCharacter) }) else {
+      throw OriginError("wanted the name of a protocol such as websocket or SPDY/3.1, got \(quoted(text))")
+    }
+    switch parts[0].lowercased() {
+    case "h2c", "h2", "http":
+      throw OriginError("an upgrade to \(quoted(text)) never goes out: no rule would see the requests that follow it")
+    case "tls":
+      throw OriginError("an upgrade to \(quoted(text)) never goes out: bearerd itself speaks TLS to the upstream")
+    default: self.text = text
+    }
+  }
+
+  private init(text: String) { self.text = text }
+
+  package static func == (one: UpgradeProtocol, other: UpgradeProtocol) -> Bool {
+    one.isNamed(by: other.text.utf8.span)
+  }
+
+  /// Whether an element of an Upgrade field means this protocol; case does not count.
+  package func isNamed(by element: Span<UInt8>) -> Bool {
+    let name = text.utf8.span
+    guard element.count == name.count else { return false }
+    for index in name.indices where ByteClass.lowercased(name[index]) != ByteClass.lowercased(element[index]) {
+      return false
+    }
+    return true
+  }
+}

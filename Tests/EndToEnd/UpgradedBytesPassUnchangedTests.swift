@@ -1,0 +1,111 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// Upgraded, a connection carries every byte, at the pace of the slower side, and in constant memory.
+@Suite struct UpgradedBytesPassUnchanged {
+  static let count = 24 << 20
+
+  @Test func `10 MB go both ways at once, past a client that reads slowly`() throws {
+    let stage = try Stage(handler: Stage.echoing())
+    try stage.start()
+    let client = try stage.upgraded(receiveBuffer: 16_384)
+    let isSent = Gate()
+    DispatchQueue.global().async {
+      try? Pattern.write(10 << 20) { try client.send($0) }
+      isSent.open()
+    }
+    var check = Pattern.Check()
+    while check.count < 10 << 20 { check.take(try client.read(maximum: 4_096)) }
+    #expect(check.isRight && isSent.pass())
+    client.close()
+    #expect(stage.daemon!.waitForLog(" status=101 up=10485760 down=10485760 "))
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T54: a client that reads late costs no memory`() throws {
+    let written = Counter()
+    let stage = try Stage { connection in
+      guard connection.head() != nil else { return }
+      connection.switchProtocols()
+      try? Pattern.write(Self.count, piece: 65_536) {
+        try connection.write($0)
+        written.add($0.count)
+      }
+    }
+    try stage.start()
+    let client = try stage.upgraded(receiveBuffer: 16_384)
+    let before = stage.observed.residentPeak
+    var seen = -1
+    #expect(
+      eventually {
+        defer { seen = written.count }
+        return written.count == seen && !eventually(seconds: 0.2) { written.count != seen }
+      })
+    #expect(written.count < Self.count)
+    var check = Pattern.Check()
+    while check.count < Self.count { check.take(try client.read(maximum: 65_536)) }
+    #expect(check.isRight && client.rest() == ([], .clean))
+    #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000))
+    stage.assertCanary(times: 1)
+  }
+
+  /// Before the answer, too: what the client sends then waits.
+  @Test(arguments: [true, false])
+  func `T54: an upstream that reads late, or answers late, costs no memory`(answersFirst: Bool) throws {
+    let begins = Gate()
+    let stage = try Stage { connection in
+      guard let (_, first) = connection.head(), first.isEmpty else { return }
+      if answersFirst { connection.switchProtocols() }
+      begins.pass()
+      if !answersFirst { connection.switchProtocols() }
+      var check = Pattern.Check()
+      while check.count < Self.count, let more = try? connection.read(maximum: 262_144), !more.isEmpty {
+        check.take(more)
+      }
+      connection.say("\(check.count) \(check.isRight)")
+    }
+    try stage.start()
+    let client = try stage.raw()
+    let before = stage.observed.residentPeak
+    try client.send(stage.head("GET", fields: Stage.asking))
+    var sent = 0
+    // Until nobody takes any more for a while.
+    while sent < Self.count,
+      eventually(
+        seconds: 0.3,
+        {
+          let more = client.sendWithoutWaiting(Pattern.bytes(at: sent, count: min(65_536, Self.count - sent)))
+          sent += more
+          return more > 0
+        })
+    {}
+    #expect(sent < Self.count)
+    begins.open()
+    while sent < Self.count {
+      let piece = Pattern.bytes(at: sent, count: min(65_536, Self.count - sent))
+      try client.send(piece)
+      sent += piece.count
+    }
+    _ = try client.head()
+    #expect(client.rest() == (Array("\(Self.count) true".utf8), .clean))
+    #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000))
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `bytes that come right behind the two heads are the first of the stream`() throws {
+    let stage = try Stage { connection in
+      guard let (_, first) = connection.head() else { return }
+      connection.switchProtocols("down")
+      guard first.isEmpty, let up = try? connection.read() else { return }
+      connection.say(" heard \(String(decoding: up, as: UTF8.self))")
+    }
+    try stage.start()
+    let client = try stage.raw()
+    try client.send(stage.head("GET", fields: Stage.asking) + "up")
+    #expect(try client.head().hasPrefix("HTTP/1.1 101 "))
+    #expect(client.rest() == (Array("down heard up".utf8), .clean))
+    stage.assertCanary(times: 1)
+  }
+}

@@ -1,0 +1,216 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// Each side hears how the other one ended; and none outlives what let it in.
+@Suite struct UpgradedConnectionsEnd {
+  static let short = "limits: { revoked_grace: 100ms }"
+
+  /// Over either version of TLS.
+  private static func options(_ version: Int32) -> UpstreamServer.Options {
+    var options = UpstreamServer.Options()
+    options.tlsVersion = version
+    return options
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32])
+  func `a client that has said all still hears the rest`(version: Int32) throws {
+    let stage = try Stage(options: Self.options(version)) { connection in
+      guard connection.head() != nil else { return }
+      connection.switchProtocols()
+      let said = (try? connection.readRequest())?.text ?? ""
+      if let end = try? connection.read(), end.isEmpty { connection.say("heard \(said)") }
+    }
+    try stage.start()
+    let client = try stage.upgraded()
+    try client.send("all\r\n\r\n")
+    client.shutdownSending()
+    #expect(client.rest() == (Array("heard all\r\n\r\n".utf8), .clean))
+    #expect(stage.daemon!.waitForLog(" status=101 up=7 down=13 "))
+    #expect(!stage.daemon!.logText.contains("aborted"))
+    stage.assertCanary(times: 1)
+  }
+
+  @Test(arguments: [0x0303, 0x0304] as [Int32])
+  func `an upstream that has said all still hears the rest`(version: Int32) throws {
+    let stage = try Stage(options: Self.options(version)) { connection in
+      guard connection.head() != nil else { return }
+      connection.switchProtocols("all")
+      connection.close()
+    }
+    try stage.start()
+    let client = try stage.upgraded()
+    #expect(client.rest() == (Array("all".utf8), .clean))
+    try client.send("the rest")
+    client.close()
+    #expect(stage.upstream.wait { $0.last?.isFinished == true })
+    #expect(stage.recorded.hasSuffix("\r\n\r\nthe rest"))
+    #expect(stage.daemon!.waitForLog(" status=101 up=8 down=3 "))
+    #expect(!stage.daemon!.logText.contains("aborted"))
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `over plain http to this machine both ends are heard as well`() throws {
+    let stage = try Stage()
+    var options = UpstreamServer.Options()
+    options.isPlain = true
+    let plain = try UpstreamServer(
+      chain: [], options: options,
+      handler: { connection in
+        guard connection.head() != nil else { return }
+        connection.switchProtocols()
+        connection.echo()
+        connection.say("bye")
+      })
+    defer { plain.stop() }
+    try stage.start(
+      stage.configuration(
+        services: "  plain: { upstream: \"http://127.0.0.1:\(plain.port)/\", credential: none }"))
+    let client = try stage.upgraded("/plain/x")
+    #expect(try stage.echoes(client))
+    client.shutdownSending()
+    #expect(client.rest() == (Array("bye".utf8), .clean))
+    stage.assertCanary(times: 0)
+  }
+
+  @Test(arguments: [true, false])
+  func `an upstream that breaks off cannot be taken for one that ended`(resets: Bool) throws {
+    let stage = try Stage { connection in
+      guard connection.head() != nil else { return }
+      connection.switchProtocols("half")
+      _ = try? connection.read()
+      if resets { connection.reset() } else { connection.closeWithoutNotify() }
+    }
+    try stage.start()
+    let client = try stage.upgraded()
+    #expect(try client.exactly(4) == Array("half".utf8))
+    try client.send("go")
+    #expect(client.rest() == ([], .reset))
+    #expect(stage.daemon!.waitForLog("refused=upstream-closed"))
+    #expect(stage.daemon!.logText.contains("aborted=true"))
+    stage.assertCanary(times: 1)
+  }
+
+  @Test(arguments: [true, false])
+  func `a client that breaks off cannot be taken for one that closed`(resets: Bool) throws {
+    let (clean, broken) = (Gate(), Gate())
+    let stage = try Stage(handler: Stage.echoing { $0 ? clean.open() : broken.open() })
+    try stage.start()
+    let client = try stage.upgraded()
+    #expect(try stage.echoes(client))
+    if resets { client.reset() } else { client.close() }
+    #expect(resets ? broken.pass() : clean.pass())
+    #expect(stage.daemon!.waitForLog(" status=101 up=4 down=4 "))
+    #expect(stage.daemon!.logText.contains("aborted=true") == resets)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T47: it is cut after its time of grace where it would not be let in any more`() throws {
+    for (name, change) in [
+      ("rule", { $0.configuration(service: "rules: [{ match: /other }]", more: Self.short) }),
+      ("pins", { $0.configuration(pins: [$0.ca.pin, $0.backup.pin], more: Self.short) }),
+      ("caller", { $0.configuration(service: "allow_users: [12345]", more: Self.short) }),
+      ("grant", { $0.configuration(more: Self.short).replacing("credential: canary", with: "credential: none") }),
+      ("upgrade", { $0.configuration(service: "upgrades: []", more: Self.short) }),
+    ] as [(String, (Stage) -> String)] {
+      let broken = Gate()
+      let stage = try Stage(handler: Stage.echoing { if !$0 { broken.open() } })
+      try stage.start(stage.configuration(more: Self.short))
+      let client = try stage.upgraded()
+      #expect(try stage.echoes(client))
+      try stage.reload(change(stage))
+      #expect(client.rest() == ([], .reset), "\(name)")
+      #expect(broken.pass(), "\(name)")
+      #expect(stage.daemon!.waitForLog(" status=101 up=4 down=4 "), "\(name)")
+      #expect(stage.daemon!.logText.contains("aborted=true"), "\(name)")
+      stage.assertCanary(times: 1)
+    }
+  }
+
+  @Test func `T47: one that is still allowed outlives reloads and new secrets`() throws {
+    let stage = try Stage(handler: Stage.echoing())
+    let second = """
+        second:
+          upstream: \(stage.origin)/
+          ca_file: ca.pem
+          credential: canary
+
+      """
+    try stage.start(stage.configuration(more: Self.short, services: second))
+    let (kept, cut) = (try stage.upgraded(), try stage.upgraded("/second/x"))
+    try stage.scratch.write("canary.token", "ANOTHER-secret\n")
+    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    #expect(try stage.echoes(kept) && stage.echoes(cut))
+    try stage.reload(
+      stage.configuration(
+        service: "cookies: pass\nupgrades: [tcp, websocket]\nrules: [{ match: /x }]", more: Self.short,
+        services: second + "    rules: [{ match: /other }]\n"))
+    // Both had as long.
+    #expect(cut.rest() == ([], .reset))
+    #expect(try stage.echoes(kept))
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `SIGTERM waits for it, and its time of grace ends it`() throws {
+    for (limit, cut) in [("30s", 0), ("300ms", 1)] {
+      let stage = try Stage(handler: Stage.echoing())
+      let daemon = try stage.start(stage.configuration(more: "limits: { drain: \(limit) }"))
+      let client = try stage.upgraded()
+      kill(daemon.pid, SIGTERM)
+      #expect(daemon.waitForLog("event=stopping"))
+      if cut == 0 {
+        #expect(try stage.echoes(client))
+        client.close()
+      } else {
+        #expect(client.rest() == ([], .reset))
+      }
+      #expect(daemon.waitForExit() == 0)
+      #expect(daemon.logText.contains("event=stopped cut=\(cut)\n"))
+      stage.assertCanary(times: 1)
+    }
+  }
+
+  @Test func `silence ends it only where the service says so`() throws {
+    let stage = try Stage(handler: { connection in
+      guard let (head, _) = connection.head() else { return }
+      if head.contains("/stuck") { return connection.readToEnd() }
+      connection.switchProtocols()
+      connection.echo()
+      connection.readToEnd()
+    })
+    let second = """
+        second:
+          upstream: \(stage.origin)/
+          ca_file: ca.pem
+          credential: canary
+          timeouts: { upgraded: 300ms }
+
+      """
+    try stage.start(
+      stage.configuration(service: "timeouts: { body_silence: 200ms, total: 400ms }", services: second))
+    let (patient, silent) = (try stage.upgraded(), try stage.upgraded("/second/x"))
+    #expect(try stage.echoes(silent))
+    #expect(silent.rest() == ([], .reset))
+    #expect(stage.daemon!.waitForLog("refused=upstream-timeout"))
+    // Longer than any time of the other service, but those of an upgraded connection.
+    #expect(try stage.get("/api/stuck").status == 504)
+    #expect(try stage.echoes(patient))
+    stage.assertCanary(times: 3)
+  }
+
+  @Test func `T54: half a connection is not waited for longer than half a body`() throws {
+    let goes = Gate()
+    let stage = try Stage { connection in
+      guard connection.head() != nil else { return }
+      connection.switchProtocols()
+      goes.pass()
+    }
+    try stage.start(stage.configuration(service: "timeouts: { body_silence: 300ms }"))
+    let client = try stage.upgraded()
+    client.shutdownSending()
+    #expect(client.rest() == ([], .reset))
+    goes.open()
+    stage.assertCanary(times: 1)
+  }
+}

@@ -1,0 +1,269 @@
+import Gateway
+import HTTP1
+import Policy
+import Testing
+
+/// A request that asks for a WebSocket, and the answer that grants it.
+private func asking(_ fields: String..., target: String = "/api/x", version: String = "1.1") -> String {
+  "GET \(target) HTTP/\(version)\r\nHost: localhost:7070\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    + "Sec-WebSocket-Key: dGhl\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
+}
+
+private func granting(_ fields: String..., version: String = "1.1") -> String {
+  "HTTP/\(version) 101 Switching Protocols\r\n"
+    + (fields.isEmpty ? ["Connection: Upgrade", "Upgrade: websocket"] : fields).map { $0 + "\r\n" }.joined() + "\r\n"
+}
+
+/// An upgraded connection over which "up" and "down" have gone.
+private func upgraded(_ snapshot: Snapshot) -> Conversation {
+  var played = exchange(asking(), granting() + "down", snapshot)
+  played.client("up")
+  #expect(played.phase == .upgraded && played.request.hasSuffix("\r\n\r\nup"))
+  return played
+}
+
+/// Which request asks its upstream to switch, and for what.
+@Suite struct UpgradeRequestTests {
+  @Test func itGoesUpWithFieldsOfItsOwn() throws {
+    let played = exchange(asking("Sec-WebSocket-Version: 13"), nil, try snapshot())
+    #expect(
+      head(played.request) == [
+        "GET /base/x HTTP/1.1", "Host: up.test", "Sec-WebSocket-Key: dGhl", "Sec-WebSocket-Version: 13",
+        "Connection: upgrade", "Upgrade: websocket", "<credential>",
+      ])
+  }
+
+  @Test(arguments: [
+    (["Connection: keep-alive, UPGRADE", "Upgrade: WebSocket"], "websocket"),
+    (["Upgrade: , h2c,websocket", "Connection: upgrade"], "websocket"),
+    (["Upgrade: h2c", "Connection: HTTP2-Settings", "Connection: upgrade", "Upgrade: websocket"], "websocket"),
+    (["Connection: upgrade", "Upgrade: spdy/3.1, websocket"], "SPDY/3.1"),
+    (["Connection: upgrade, TE", "Upgrade: tcp", "TE: trailers"], "tcp"),
+  ])
+  func theFirstThatIsListedIsAskedFor(fields: [String], wanted: String) throws {
+    let listed = try ["websocket", "SPDY/3.1", "tcp"].map(UpgradeProtocol.init(parsing:))
+    let snapshot = try snapshot { $0.upgrades = listed }
+    let played = exchange(get(fields.joined(separator: "\r\n")), nil, snapshot)
+    #expect(head(played.request).dropFirst(2) == ["Connection: upgrade", "Upgrade: \(wanted)", "<credential>"])
+  }
+
+  @Test(arguments: [
+    ["Upgrade: websocket"], ["Connection: keep-alive", "Upgrade: websocket"], ["Connection: upgrade"],
+    ["Connection: upgrade", "Upgrade:"], ["Connection: upgrade", "Upgrade: \"websocket\""],
+    ["Connection: upgrade", "Upgrade: websocket/13"], ["Connection: upgrade", "Upgrade: websockets, web"],
+    ["Connection: upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__"],
+    ["Connection: upgrade", "Upgrade: HTTP/2.0, TLS/1.0, SPDY/3.1"], ["Connection: x_upgrade", "Upgrade: websocket"],
+  ])
+  func allOthersGoOnAsIfTheyHadNotAsked(fields: [String]) throws {
+    var played = exchange(get(fields.joined(separator: "\r\n")), nil, try snapshot())
+    #expect(head(played.request) == ["GET /base/x HTTP/1.1", "Host: up.test", "<credential>"])
+    played.upstream(ok())
+    #expect(played.answer == ok() && played.phase == .awaitingHead)
+  }
+
+  @Test func anHTTP10ClientIsNotHeard() throws {
+    let played = exchange(asking(version: "1.0"), nil, try snapshot())
+    #expect(!played.request.lowercased().contains("upgrade"))
+  }
+
+  @Test func aServiceMayLetNoneThrough() throws {
+    let played = exchange(asking(), nil, try snapshot { $0.upgrades = [] })
+    #expect(!played.request.lowercased().contains("upgrade"))
+  }
+
+  /// The same decision as for every other request (T3).
+  @Test(arguments: [
+    ("Origin: https://evil.test", "origin-not-allowed"), ("Sec-Fetch-Site: cross-site", "cross-site"),
+    ("X: y", "denied"), ("Connection: Authorization", "reserved-field-in-connection"),
+  ])
+  func itIsAdmittedAndJudgedAsEveryOther(field: String, code: String) throws {
+    let denies = Rule(
+      pattern: try URLPattern(parsing: "/**"), methods: .every, action: .deny, headers: HeaderPolicy(),
+      description: nil, line: 1)
+    let played = exchange(asking(field), nil, try snapshot { if code == "denied" { $0.rules = [denies] } })
+    #expect(played.answer.contains("urn:bearerd:error:\(code)\"") && played.sessions.isEmpty)
+  }
+
+  @Test func withoutACredentialItGoesUpWithout() throws {
+    let played = exchange(asking("Authorization: Bearer mine"), nil, try snapshot(credential: .none))
+    #expect(head(played.request).suffix(2) == ["Connection: upgrade", "Upgrade: websocket"])
+    #expect(!played.request.contains("mine"))
+  }
+
+  @Test func aStaleSessionIsReplaced() throws {
+    var played = Conversation(try snapshot())
+    played.isReused = true
+    played.client(asking())
+    played.upstreamEnded()
+    #expect(played.sessions.count == 2 && played.sessions[0] == played.sessions[1])
+    played.upstream(granting())
+    #expect(played.phase == .upgraded)
+  }
+}
+
+/// An answer switches only to what was asked for (T26).
+@Suite struct UpgradeAnswerTests {
+  @Test func itsHeadGoesDownWithFieldsOfItsOwn() throws {
+    let played = exchange(
+      asking(),
+      granting(
+        "Upgrade: WebSocket", "Connection: keep-alive, X-Hop, Upgrade", "X-Hop: 1", "Keep-Alive: timeout=5",
+        "Set-Cookie: a=b", "Content-Length: 0", "Sec-WebSocket-Accept: s3pPLM", "Alt-Svc: h2"), try snapshot())
+    #expect(
+      played.answer
+        == "HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: s3pPLM\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
+    )
+    #expect(played.phase == .upgraded && played.log == ["open"] && played.records.isEmpty)
+  }
+
+  @Test(arguments: [
+    get(), get("Connection: upgrade", "Upgrade: h2c"), get("Upgrade: websocket"), get("Content-Length: 0"),
+  ])
+  func whoDidNotAskIsNotUpgraded(request: String) throws {
+    refused(exchange(request, granting() + "x", try snapshot()))
+  }
+
+  @Test(arguments: [
+    ["Connection: upgrade", "Upgrade: h2c"], ["Connection: upgrade", "Upgrade: websocket, h2c"],
+    ["Connection: upgrade", "Upgrade: websocket", "Upgrade: websocket"], ["Connection: upgrade"],
+    ["Upgrade: websocket"], ["Connection: close", "Upgrade: websocket"], ["Connection: upgrade", "Upgrade:"],
+    ["Connection: upgrade", "Upgrade: websocket/13"], ["X: y"],
+  ])
+  func anotherProtocolIsRefused(fields: [String]) throws {
+    refused(exchange(asking(), granting(fields.joined(separator: "\r\n")) + "x", try snapshot()))
+  }
+
+  @Test func anAnswerOfHTTP10CannotSwitch() throws {
+    refused(exchange(asking(), granting(version: "1.0") + "x", try snapshot()))
+  }
+
+  private func refused(_ played: Conversation) {
+    #expect(played.answer.contains("urn:bearerd:error:unrequested-upgrade\"") && status(played.answer) == "502")
+    #expect(played.log == ["open", "drop", "record"] && played.phase == .awaitingHead)
+  }
+
+  @Test func itMayNotComeBeforeTheRequestIsWhole() throws {
+    let post = get("Connection: upgrade", "Upgrade: websocket", "Content-Length: 4", method: "POST")
+    let early = exchange(post + "ab", granting(), try snapshot())
+    #expect(early.answer.contains("unrequested-upgrade") && early.phase == .lingering)
+    var played = exchange(post + "abcd", granting(), try snapshot())
+    played.client("ef")
+    #expect(played.phase == .upgraded && played.request.hasSuffix("\r\n\r\nabcdef"))
+  }
+
+  /// But for the session: somebody behind it could have switched.
+  @Test func anAnswerThatDoesNotSwitchLeavesTheConnectionAsItWas() throws {
+    var played = exchange(asking(), "HTTP/1.1 103 E\r\n\r\n" + ok(status: "426 Upgrade Required"), try snapshot())
+    #expect(
+      status(String(played.answer.dropFirst("HTTP/1.1 103 E\r\n\r\n".count))) == "426"
+        && played.log == ["open", "drop", "record"])
+    played.client(get())
+    #expect(played.phase == .exchanging && !played.request.lowercased().contains("upgrade"))
+  }
+
+  /// A client that does not wait: its bytes are of the new protocol, or the next request.
+  @Test(arguments: [granting(), ok()])
+  func whatTheClientSendsBeforeIsHeld(answer: String) throws {
+    var played = exchange(asking() + get(target: "/api/second"), nil, try snapshot())
+    #expect(played.holdsClientBytes && played.held == Array(get(target: "/api/second").utf8))
+    played.upstream(answer)
+    #expect(played.held.isEmpty && !played.holdsClientBytes || played.phase == .exchanging)
+    let isUpgraded = played.phase == .upgraded
+    #expect(played.request.hasSuffix("\r\n\r\n" + get(target: "/api/second")) == isUpgraded)
+    #expect((played.records.count == 1) == !isUpgraded)
+  }
+}
+
+/// What goes over an upgraded connection, and how it ends.
+@Suite struct UpgradedConnectionTests {
+  @Test func bytesGoBothWaysAndAreCounted() throws {
+    var played = upgraded(try snapshot())
+    played.upstream("HTTP/1.1 200 OK\r\n\r\n")
+    played.client("GET / HTTP/1.1\r\n\r\n")
+    #expect(played.request.hasSuffix("\r\n\r\nupGET / HTTP/1.1\r\n\r\n"))
+    #expect(played.answer.hasSuffix("\r\n\r\ndownHTTP/1.1 200 OK\r\n\r\n"))
+    #expect(played.log == ["open"])
+    played.fact { $0.clientClosed(output: &$1) }
+    #expect(played.log == ["open", "drop", "record", "close"])
+    let record = try #require(played.records.last)
+    #expect(record.status == 101 && record.bytesUp == 20 && record.bytesDown == 23 && !record.isAborted)
+  }
+
+  @Test func theClientMayEndFirst() throws {
+    var played = upgraded(try snapshot())
+    played.fact { $0.clientEnded(output: &$1) }
+    #expect(played.log == ["open", "shutdown upstream"] && !played.wantsClientBytes)
+    played.upstream(" and out")
+    #expect(played.answer.hasSuffix("down and out"))
+    played.upstreamEnded()
+    #expect(played.log == ["open", "shutdown upstream", "drop", "record", "close"])
+    #expect(played.records.last?.isAborted == false)
+  }
+
+  @Test func theUpstreamMayEndFirst() throws {
+    var played = upgraded(try snapshot())
+    played.upstreamEnded()
+    #expect(played.log == ["open", "shutdown client"] && played.wantsClientBytes)
+    played.client(" and out")
+    #expect(played.request.hasSuffix("up and out"))
+    played.fact { $0.clientEnded(output: &$1) }
+    #expect(played.log == ["open", "shutdown client", "drop", "record", "close"])
+    #expect(played.records.last?.isAborted == false)
+  }
+
+  @Test func aClientThatEndedBeforeTheAnswerIsHeardAfterIt() throws {
+    var played = exchange(asking(), nil, try snapshot())
+    played.fact { $0.clientEnded(output: &$1) }
+    played.upstream(granting() + "down")
+    #expect(played.log == ["open", "shutdown upstream"] && played.answer.hasSuffix("\r\n\r\ndown"))
+  }
+
+  /// The other side can tell a cut from an end.
+  @Test(arguments: 0..<5)
+  func whoBreaksOffBreaksBothOff(index: Int) throws {
+    let facts: [(String, (inout ClientConnection, inout Output) -> Void)] = [
+      ("close", { $0.clientGone(output: &$1) }), ("reset", { $0.upstreamEnded(isClean: false, output: &$1) }),
+      ("reset", { $0.upstreamFailed(.upstreamClosed, output: &$1) }), ("reset", { $0.revoked(output: &$1) }),
+      ("reset", { $0.deadlinePassed(output: &$1) }),
+    ]
+    for halves in 0..<3 {
+      var played = upgraded(try snapshot())
+      if halves == 1 { played.fact { $0.clientEnded(output: &$1) } }
+      if halves == 2 { played.upstreamEnded() }
+      played.fact(facts[index].1)
+      #expect(Set(played.log.suffix(3)) == ["reset upstream", "record", facts[index].0] && played.phase == .closed)
+      #expect(played.records.last?.isAborted == true && played.records.last?.status == 101)
+    }
+  }
+
+  @Test func onlySilenceIsTimedAndHalfAConnectionLikeABody() throws {
+    var played = upgraded(try snapshot())
+    #expect(played.deadline == .upgraded)
+    played.fact { $0.totalDeadlinePassed(output: &$1) }
+    #expect(played.phase == .upgraded)
+    played.upstreamEnded()
+    #expect(played.deadline == .silence)
+  }
+
+  @Test func aDrainWaitsForIt() throws {
+    var played = upgraded(try snapshot())
+    played.fact { $0.drain(output: &$1) }
+    played.client("still")
+    #expect(played.phase == .upgraded && played.request.hasSuffix("upstill"))
+  }
+
+  @Test func aReloadAsksWhetherItIsStillAllowed() throws {
+    var played = upgraded(try snapshot())
+    let new = try snapshot(upstream: "https://new.test/", generation: 2)
+    played.fact { $0.configurationChanged(new, output: &$1) }
+    #expect(played.phase == .upgraded && !played.isStillAllowed(by: new))
+    #expect(played.isStillAllowed(by: try snapshot(generation: 2)))
+    let more = try UpgradeProtocol(parsing: "tcp")
+    #expect(played.isStillAllowed(by: try snapshot { $0.upgrades.insert(more, at: 0) }))
+    #expect(!played.isStillAllowed(by: try snapshot { $0.upgrades = [more] }))
+    #expect(!played.isStillAllowed(by: try snapshot { $0.rules = [] }))
+    #expect(!played.isStillAllowed(by: try snapshot { $0.callers = Callers(uids: [1]) }))
+    #expect(!played.isStillAllowed(by: try snapshot { $0.trust.caFile = "/ca" }))
+    #expect(!played.isStillAllowed(by: try snapshot(credential: .none)))
+  }
+}
