@@ -28,7 +28,7 @@ etcdir      = /etc/bearerd
 .DEFAULT_GOAL := help
 # What stands in a row is done in that order, with -j too.
 .NOTPARALLEL:
-.PHONY: help deps test-deps build demo test test-asan test-tsan format lint mutate install uninstall clean
+.PHONY: help deps test-deps build demo test test-asan test-tsan format lint mutate install uninstall deb clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -105,6 +105,9 @@ uninstall: ## remove what install copied; /etc/bearerd stays
 	  $(bashdir)/bearerctl $(zshdir)/_bearerctl $(fishdir)/bearerctl.fish \
 	  $(mandir)/man1/bearerctl.1 $(mandir)/man5/bearerd.yaml.5 $(mandir)/man8/bearerd.8)
 	rm -rf $(DESTDIR)$(sharedir) $(DESTDIR)$(docdir)
+
+deb: build ## a Debian package of what install copies: .build/bearerd_VERSION_ARCH.deb
+	@.ci/deb/build
 
 clean: ## remove .build
 	rm -rf .build
