@@ -11,17 +11,24 @@ release = .build/release
 build_release = $(SWIFT) build -c release --static-swift-stdlib
 run_tests     = $(SWIFT) test --disable-xctest
 
-bindir      = $(DESTDIR)$(PREFIX)/bin
-unitdir     = $(DESTDIR)$(PREFIX)/lib/systemd/system
-sysusersdir = $(DESTDIR)$(PREFIX)/lib/sysusers.d
-sharedir    = $(DESTDIR)$(PREFIX)/share/bearerd
-docdir      = $(DESTDIR)$(PREFIX)/share/doc/bearerd
-etcdir      = $(DESTDIR)/etc/bearerd
+# Where things go, each below DESTDIR; a distribution with other ideas says `make install zshdir=…`.
+bindir      = $(PREFIX)/bin
+unitdir     = $(PREFIX)/lib/systemd/system
+userunitdir = $(PREFIX)/lib/systemd/user
+sysusersdir = $(PREFIX)/lib/sysusers.d
+tmpfilesdir = $(PREFIX)/lib/tmpfiles.d
+sharedir    = $(PREFIX)/share/bearerd
+docdir      = $(PREFIX)/share/doc/bearerd
+mandir      = $(PREFIX)/share/man
+bashdir     = $(PREFIX)/share/bash-completion/completions
+zshdir      = $(PREFIX)/share/zsh/site-functions
+fishdir     = $(PREFIX)/share/fish/vendor_completions.d
+etcdir      = /etc/bearerd
 
 .DEFAULT_GOAL := help
 # What stands in a row is done in that order, with -j too.
 .NOTPARALLEL:
-.PHONY: help deps test-deps build demo test test-asan test-tsan format lint mutate install uninstall clean
+.PHONY: help deps test-deps build demo test test-asan test-tsan format lint mutate install uninstall deb clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -57,24 +64,50 @@ format: ## lay out the sources as .swift-format says
 lint: ## complain where `make format` would change something, and more
 	$(SWIFT) format lint --strict -r Package.swift Sources Tests
 
+# $(call text,FILE,PLACE[,SED OPTIONS]): a text, with the paths of this installation in it.
+text = sed -E -e 's|/usr/local/|$(PREFIX)/|g' $(3) $(1) > $(DESTDIR)$(2) && chmod 0644 $(DESTDIR)$(2)
+# Links between documents lead to where the other one is installed; those to sources, which are not, become plain text.
+links = -e 's|\]\(config/bearerd.yaml\)|]($(etcdir)/bearerd.yaml)|g' \
+  -e 's|\]\(config/([a-z.]+)\)|](../../bearerd/\1)|g; s|\]\(systemd/|](../../../lib/systemd/system/|g; s|\]\(docs/|](|g' \
+  -e 's/\[([^]]*)\]\((Sources|Tests|CONTRIBUTING)[^)]*\)/\1/g'
+
 # Builds nothing: `make build` as yourself first, then this with the rights it needs.
 install: ## copy what `make build` made below DESTDIR and PREFIX (default /usr/local)
 	@test -x $(release)/bearerd && test -x $(release)/bearerctl \
 	  || { echo "make install: nothing is built yet; run 'make build' first (no need to be root for that)" >&2; exit 1; }
-	install -d $(bindir) $(unitdir) $(sysusersdir) $(sharedir)/examples $(docdir) $(etcdir)
-	install -m 0755 $(release)/bearerd $(release)/bearerctl $(bindir)
-	sed 's|/usr/local/|$(PREFIX)/|g' systemd/bearerd.service > $(unitdir)/bearerd.service
-	chmod 0644 $(unitdir)/bearerd.service
-	install -m 0644 systemd/bearerd.sysusers $(sysusersdir)/bearerd.conf
-	install -m 0644 README.md SECURITY.md LICENSE $(docdir)
-	install -m 0644 config/bearerd.schema.json $(sharedir)
-	install -m 0644 config/examples/*.yaml $(sharedir)/examples
-	@if test -e $(etcdir)/bearerd.yaml; then echo "$(etcdir)/bearerd.yaml is yours already and stays as it is"; \
-	  else set -x; install -m 0644 config/bearerd.yaml $(etcdir)/bearerd.yaml; fi
+	install -d $(addprefix $(DESTDIR),$(bindir) $(unitdir) $(userunitdir) $(sysusersdir) $(tmpfilesdir) $(bashdir) $(zshdir) \
+	  $(fishdir) $(mandir)/man1 $(mandir)/man5 $(mandir)/man8 $(sharedir)/examples $(docdir) $(etcdir))
+	install -m 0755 $(release)/bearerd $(release)/bearerctl $(DESTDIR)$(bindir)
+	$(call text,systemd/bearerd.service,$(unitdir)/bearerd.service)
+	$(call text,systemd/bearerd.socket,$(unitdir)/bearerd.socket)
+	$(call text,systemd/user/bearerd.service,$(userunitdir)/bearerd.service)
+	$(call text,systemd/user/bearerd.socket,$(userunitdir)/bearerd.socket)
+	install -m 0644 systemd/bearerd.sysusers $(DESTDIR)$(sysusersdir)/bearerd.conf
+	install -m 0644 systemd/bearerd.tmpfiles $(DESTDIR)$(tmpfilesdir)/bearerd.conf
+	$(release)/bearerctl --generate-completion-script bash > $(DESTDIR)$(bashdir)/bearerctl
+	$(release)/bearerctl --generate-completion-script zsh > $(DESTDIR)$(zshdir)/_bearerctl
+	$(release)/bearerctl --generate-completion-script fish > $(DESTDIR)$(fishdir)/bearerctl.fish
+	chmod 0644 $(addprefix $(DESTDIR),$(bashdir)/bearerctl $(zshdir)/_bearerctl $(fishdir)/bearerctl.fish)
+	$(call text,docs/man/bearerctl.1,$(mandir)/man1/bearerctl.1)
+	$(call text,docs/man/bearerd.yaml.5,$(mandir)/man5/bearerd.yaml.5)
+	$(call text,docs/man/bearerd.8,$(mandir)/man8/bearerd.8)
+	$(foreach document,README.md SECURITY.md $(wildcard docs/*.md),$(call text,$(document),$(docdir)/$(notdir $(document)),$(links)) &&) \
+	  install -m 0644 LICENSE $(DESTDIR)$(docdir)
+	install -m 0644 config/bearerd.schema.json $(DESTDIR)$(sharedir)
+	install -m 0644 config/examples/*.yaml $(DESTDIR)$(sharedir)/examples
+	@if test -e $(DESTDIR)$(etcdir)/bearerd.yaml; then echo "$(etcdir)/bearerd.yaml is yours already and stays as it is"; \
+	  else set -x; install -m 0644 config/bearerd.yaml $(DESTDIR)$(etcdir)/bearerd.yaml; fi
 
 uninstall: ## remove what install copied; /etc/bearerd stays
-	rm -f $(bindir)/bearerd $(bindir)/bearerctl $(unitdir)/bearerd.service $(sysusersdir)/bearerd.conf
-	rm -rf $(sharedir) $(docdir)
+	rm -f $(addprefix $(DESTDIR),$(bindir)/bearerd $(bindir)/bearerctl \
+	  $(unitdir)/bearerd.service $(unitdir)/bearerd.socket $(userunitdir)/bearerd.service $(userunitdir)/bearerd.socket \
+	  $(sysusersdir)/bearerd.conf $(tmpfilesdir)/bearerd.conf \
+	  $(bashdir)/bearerctl $(zshdir)/_bearerctl $(fishdir)/bearerctl.fish \
+	  $(mandir)/man1/bearerctl.1 $(mandir)/man5/bearerd.yaml.5 $(mandir)/man8/bearerd.8)
+	rm -rf $(DESTDIR)$(sharedir) $(DESTDIR)$(docdir)
+
+deb: build ## a Debian package of what install copies: .build/bearerd_VERSION_ARCH.deb
+	@.ci/deb/build
 
 clean: ## remove .build
 	rm -rf .build

@@ -2,18 +2,14 @@ internal import Policy
 
 /// Where to listen. Only this machine can reach a loopback address or a unix socket; anything wider needs client tokens.
 extension SettingsReader {
-  /// `localhost:PORT`, `127.0.0.1:PORT`, `[::1]:PORT` or `unix:/PATH`.
+  /// `localhost:PORT`, `127.0.0.1:PORT`, `[::1]:PORT`, `unix:/PATH` or `systemd:NAME`.
   func address(_ text: String, at place: Place, mode: UInt32) -> ListenerSettings.Address? {
     if text.hasPrefix("unix:") { return unix(String(text.dropFirst("unix:".utf8.count)), at: place, mode: mode) }
-    if text.hasPrefix("systemd:") {
-      report.error(
-        place, "sockets of systemd are not supported by this version", help: "write localhost:7070 or unix:/PATH")
-      return nil
-    }
+    if text.hasPrefix("systemd:") { return systemd(String(text.dropFirst("systemd:".utf8.count)), at: place) }
     guard let (host, port) = splitPort(text) else {
       let help =
         decimal(text).map { "write localhost:\($0)" }
-        ?? "write localhost:PORT, 127.0.0.1:PORT, [::1]:PORT or unix:/PATH"
+        ?? "write localhost:PORT, 127.0.0.1:PORT, [::1]:PORT, unix:/PATH or systemd:NAME"
       report.error(place, "not an address: \(quoted(text))", help: help)
       return nil
     }
@@ -48,6 +44,17 @@ extension SettingsReader {
     return .unix(path: path, mode: mode)
   }
 
+  private func systemd(_ name: String, at place: Place) -> ListenerSettings.Address? {
+    guard Self.isName(name) else {
+      report.error(
+        place,
+        "after \"systemd:\" comes the name that the socket unit gives its sockets: letters, digits, \"_\", \"-\", \".\"",
+        help: "write systemd:main, and in the unit FileDescriptorName=main")
+      return nil
+    }
+    return .systemd(name: name)
+  }
+
   /// `host:port` at the last colon; nil without a port of 0 to 65535.
   func splitPort(_ text: String) -> (host: String, port: UInt16)? {
     guard let colon = text.lastIndex(of: ":") else { return nil }
@@ -62,7 +69,9 @@ extension ListenerSettings.Address {
   func collides(with other: ListenerSettings.Address) -> Bool {
     switch (self, other) {
     case (.unix(let one, _), .unix(let other, _)): one == other
+    case (.systemd(let one), .systemd(let other)): one == other
     case (.unix, .localhost), (.unix, .tcp), (.localhost, .unix), (.tcp, .unix): false
+    case (.systemd, _), (_, .systemd): false
     case (.localhost(let one), .localhost(let other)): one == other && one != 0
     case (.tcp(let one, let port), .tcp(let other, let otherPort)): one == other && port == otherPort && port != 0
     case (.localhost(let port), .tcp(let address, let other)), (.tcp(let address, let other), .localhost(let port)):
@@ -74,7 +83,8 @@ extension ListenerSettings.Address {
   func answers(_ host: HostName, port: UInt16) -> Bool {
     guard port != 0, host.isLocal else { return false }
     switch (self, host) {
-    case (.unix, _): return false
+    // What the service manager hands over is compared when it has.
+    case (.unix, _), (.systemd, _): return false
     case (.localhost(let own), .name), (.tcp(_, let own), .name): return own == port
     case (.localhost(let own), .address(let address)):
       return own == port && Self.localhost.contains(address.description)
@@ -82,11 +92,12 @@ extension ListenerSettings.Address {
     }
   }
 
-  /// nil for unix sockets.
+  /// nil for unix sockets; 0 while it is not known.
   var port: UInt16? {
     switch self {
     case .localhost(let port), .tcp(_, let port): port
     case .unix: nil
+    case .systemd: 0
     }
   }
 

@@ -50,7 +50,10 @@ extension SettingsReader {
     let mode = fields[.mode].flatMap { self.mode($0) }
     let addresses = addresses(fields, of: named.name, mode: mode ?? 0o660)
     if fields.has(.mode), !addresses.contains(where: \.address.isUnix) {
-      report.error(fields.place(of: .mode), "\"mode\" is for a unix socket, and this listener has none")
+      let isHeld = addresses.contains { $0.address.isSystemd }
+      report.error(
+        fields.place(of: .mode), "\"mode\" is for a unix socket that bearerd makes, and this listener has none",
+        help: isHeld ? "the socket unit says it: SocketMode=0666" : nil)
     }
     let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
     if callers == nil, ownCallers == nil {
@@ -130,7 +133,14 @@ extension ListenerSettings.Address {
   var isUnix: Bool {
     switch self {
     case .unix: true
-    case .localhost, .tcp: false
+    case .localhost, .tcp, .systemd: false
+    }
+  }
+
+  fileprivate var isSystemd: Bool {
+    switch self {
+    case .systemd: true
+    case .localhost, .tcp, .unix: false
     }
   }
 }

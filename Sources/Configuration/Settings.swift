@@ -77,6 +77,8 @@ package struct ListenerSettings: Sendable, Equatable {
     case localhost(port: UInt16)
     case tcp(IPAddress, port: UInt16)
     case unix(path: String, mode: UInt32)
+    /// All sockets that the service manager hands over under this name, TCP or unix. Where they are is known only then.
+    case systemd(name: String)
   }
   package let name: String
   package let addresses: [Address]

@@ -106,6 +106,9 @@ extension ListenerSettings {
           names += ["localhost:\(port)", "127.0.0.1:\(port)", "[::1]:\(port)"]
         }
       case .unix: break
+      case .systemd:
+        hasTCP = hasTCP || !ports.isEmpty
+        for port in ports { names += ["localhost:\(port)", "127.0.0.1:\(port)", "[::1]:\(port)"] }
       }
     }
     return hasTCP ? names : nil
@@ -148,9 +151,9 @@ extension FieldValue {
 
 extension Diagnostic {
   /// About the file as a whole.
-  static func about(file: String, _ message: String) -> Diagnostic {
+  static func about(file: String, _ message: String, help: String? = nil) -> Diagnostic {
     Diagnostic(
-      severity: .error, file: file, line: 0, column: 0, length: 0, message: message, help: nil, sourceLine: nil)
+      severity: .error, file: file, line: 0, column: 0, length: 0, message: message, help: help, sourceLine: nil)
   }
 }
 

@@ -13,6 +13,9 @@ final class ListenerSlot: ListenerDelegate {
   private unowned let worker: Worker
   /// The port that was bound (for port 0 the one that the system chose); nil without TCP.
   let ports: [UInt16]
+  /// As they were bound, for the log.
+  let places: [ListenerSockets.Place]
+  let remarks: [(message: String, help: String)]
 
   init(_ sockets: ListenerSockets, index: Int, worker: Worker) {
     name = sockets.settings.name
@@ -20,21 +23,10 @@ final class ListenerSlot: ListenerDelegate {
     addresses = sockets.settings.addresses
     listeners = sockets.listeners
     ports = sockets.ports
+    places = sockets.places
+    remarks = sockets.remarks
     self.worker = worker
     for listener in listeners { listener.delegate = self }
-  }
-
-  /// The addresses as they were bound, for the log.
-  var descriptions: [String] {
-    addresses.map { address in
-      switch address {
-      case .localhost(let port): "localhost:\(port == 0 ? ports.first ?? 0 : port)"
-      case .tcp(let ip, let port):
-        ip.bytes.count == 16
-          ? "[\(ip)]:\(port == 0 ? ports.first ?? 0 : port)" : "\(ip):\(port == 0 ? ports.first ?? 0 : port)"
-      case .unix(let path, _): "unix:\(path)"
-      }
-    }
   }
 
   /// Whether its sockets are those that these addresses ask for. A socket's mode can be changed.
@@ -48,6 +40,8 @@ final class ListenerSlot: ListenerDelegate {
       switch address {
       case .localhost(let port), .tcp(_, let port): port != 0 && ports.contains(port)
       case .unix: addresses.contains { $0.place == address.place }
+      // Two may accept from duplicates of one socket for the moment that a reload takes.
+      case .systemd: false
       }
     }
   }
@@ -68,7 +62,7 @@ final class ListenerSlot: ListenerDelegate {
 
   func pause() { for listener in listeners { listener.pause() } }
   func resume() { for listener in listeners { listener.resume() } }
-  /// Nobody shall find a socket in the file system behind which nobody stands.
+  /// Nobody shall find a socket in the file system behind which nobody stands; those of the service manager are its own.
   func close() {
     for listener in listeners { listener.close() }
     for case .unix(let path, _) in addresses { UnixSocket.remove(path: path) }
@@ -83,7 +77,7 @@ extension ListenerSettings.Address {
   /// The address without the mode of its socket.
   fileprivate var place: ListenerSettings.Address {
     switch self {
-    case .localhost, .tcp: self
+    case .localhost, .tcp, .systemd: self
     case .unix(let path, _): .unix(path: path, mode: 0)
     }
   }

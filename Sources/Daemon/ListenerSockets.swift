@@ -3,77 +3,104 @@ internal import EventLoop
 internal import Policy
 internal import System
 
-/// The sockets of one listener, bound and listening, not yet accepting.
+/// The sockets of one listener, bound or taken over, listening, not yet accepting.
 struct ListenerSockets {
   let settings: ListenerSettings
-  let listeners: [Listener]
+  private(set) var listeners: [Listener] = []
+  /// What stands where: the addresses of the file as they were bound, and those of sockets that were handed over.
+  private(set) var places: [Place] = []
+  /// What is in order and will surprise.
+  private(set) var remarks: [(message: String, help: String)] = []
 
-  /// Binds every address, or none: what was bound before a failure is closed again.
-  init(_ settings: ListenerSettings, loop: Loop) throws(StartError) {
-    var opened: [Listener] = []
+  struct Place {
+    let text: String
+    /// The service manager keeps it when we end.
+    var isHeld = false
+  }
+
+  /// Opens every address, or none: what was bound before a failure is closed again. `file` is the configuration's.
+  init(_ settings: ListenerSettings, held: HeldSockets, file: String, loop: Loop) throws(StartError) {
+    self.settings = settings
     do throws(StartError) {
-      for address in settings.addresses {
-        try ListenerSockets.open(address, of: settings.name, loop: loop, into: &opened)
-      }
+      for address in settings.addresses { try open(address, held: held, file: file, loop: loop) }
     } catch {
-      for listener in opened { listener.close() }
+      for listener in listeners { listener.close() }
       throw error
     }
-    self.settings = settings
-    listeners = opened
   }
+
+  var ports: [UInt16] { listeners.map(\.port).filter { $0 != 0 } }
 
   /// As `ss -l` shows it: a short queue would drop connections of a burst.
   private static let backlog: Int32 = 1024
 
-  private static func open(
-    _ address: ListenerSettings.Address, of name: String, loop: Loop, into opened: inout [Listener]
+  private mutating func open(
+    _ address: ListenerSettings.Address, held: HeldSockets, file: String, loop: Loop
   ) throws(StartError) {
     switch address {
-    case .localhost(let port): try openLocalhost(port: port, of: name, loop: loop, into: &opened)
+    case .localhost(let port): try openLocalhost(port: port, held: held, loop: loop)
     case .tcp(let ip, let port):
-      opened.append(try bind(SocketAddress(ip: ip.bytes, port: port), of: name, loop: loop))
+      let listener = try bind(SocketAddress(ip: ip.bytes, port: port), held: held, loop: loop)
+      listeners.append(listener)
+      places.append(Place(text: SocketAddress(ip: ip.bytes, port: listener.port).description))
     case .unix(let path, let mode):
       do throws(SystemError) {
-        let descriptor = try UnixSocket.listen(path: path, mode: mode, group: nil, backlog: backlog)
-        opened.append(try adopt(descriptor, of: name, loop: loop))
+        let descriptor = try UnixSocket.listen(path: path, mode: mode, group: nil, backlog: Self.backlog)
+        listeners.append(try adopt(descriptor, isUnix: true, loop: loop))
+        places.append(Place(text: "unix:\(path)"))
       } catch {
-        throw .system("listener \(name): \(path): \(error)")
+        throw .system("listener \(settings.name): \(path): \(error)")
       }
+    case .systemd(let name): try take(held.open(name, for: settings, file: file), loop: loop)
     }
   }
 
-  private static func adopt(_ descriptor: Int32, of name: String, loop: Loop) throws(SystemError) -> Listener {
+  private mutating func take(_ sockets: [InheritedSocket], loop: Loop) throws(StartError) {
+    for (index, socket) in sockets.enumerated() {
+      do throws(SystemError) {
+        listeners.append(try adopt(socket.descriptor, isUnix: socket.port == nil, loop: loop))
+      } catch {
+        for socket in sockets[index...] { socket.close() }
+        throw .system("listener \(settings.name): \(socket.text): \(error)")
+      }
+      places.append(Place(text: socket.text, isHeld: true))
+      if let remark = socket.remark(beside: sockets, for: settings) { remarks.append(remark) }
+    }
+  }
+
+  private func adopt(_ descriptor: Int32, isUnix: Bool, loop: Loop) throws(SystemError) -> Listener {
     do throws(UVError) {
-      return try Listener(loop: loop, adopting: descriptor, isUnix: true)
+      return try Listener(loop: loop, adopting: descriptor, isUnix: isUnix)
     } catch {
       throw SystemError(operation: error.operation, errno: -error.status)
     }
   }
 
   /// Both families, or somebody else could take the other one (T5). ::1 is left out only where the machine has none.
-  private static func openLocalhost(
-    port: UInt16, of name: String, loop: Loop, into opened: inout [Listener]
-  ) throws(StartError) {
-    let v4 = try bind(SocketAddress(ip: [127, 0, 0, 1], port: port), of: name, loop: loop)
-    opened.append(v4)
+  private mutating func openLocalhost(port: UInt16, held: HeldSockets, loop: Loop) throws(StartError) {
+    let v4 = try bind(SocketAddress(ip: [127, 0, 0, 1], port: port), held: held, loop: loop)
+    listeners.append(v4)
+    places.append(Place(text: "localhost:\(v4.port)"))
     let v6 = SocketAddress(ip: [UInt8](repeating: 0, count: 15) + [1], port: v4.port)
     do throws(UVError) {
-      opened.append(try Listener(loop: loop, address: v6, backlog: backlog, reusePort: false))
+      listeners.append(try Listener(loop: loop, address: v6, backlog: Self.backlog, reusePort: false))
     } catch {
       if error.isAddressNotAvailable { return }
-      throw .system("listener \(name): \(v6): \(error). Somebody else there could answer in our place")
+      throw .system("listener \(settings.name): \(v6): \(error). Somebody else there could answer in our place")
     }
   }
 
-  private static func bind(_ address: SocketAddress, of name: String, loop: Loop) throws(StartError) -> Listener {
+  private func bind(_ address: SocketAddress, held: HeldSockets, loop: Loop) throws(StartError) -> Listener {
     do throws(UVError) {
-      return try Listener(loop: loop, address: address, backlog: backlog, reusePort: false)
+      return try Listener(loop: loop, address: address, backlog: Self.backlog, reusePort: false)
     } catch {
-      let hint = error.isAddressInUse ? ". Another bearerd, perhaps? `ss -ltnp` says who listens there" : ""
-      throw .system("listener \(name): \(address): \(error)\(hint)")
+      var hint = ""
+      if error.isAddressInUse {
+        hint =
+          held.name(ofPort: address.port).map { ". systemd holds it for bearerd: write address: systemd:\($0)" }
+          ?? ". Another bearerd, perhaps? `ss -ltnp` says who listens there"
+      }
+      throw .system("listener \(settings.name): \(address): \(error)\(hint)")
     }
   }
-
-  var ports: [UInt16] { listeners.map(\.port).filter { $0 != 0 } }
 }

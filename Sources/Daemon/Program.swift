@@ -34,11 +34,14 @@ package enum Program {
       default: fail("unknown argument \(argument)\n\n\(usage)", code: 2)
       }
     }
+    let held = HeldSockets()
     do throws(StartError) {
-      try Server(file: FileReader.absolute(file)).run()
+      try Server(file: FileReader.absolute(file), held: held).run()
     } catch {
       switch error {
-      case .configuration: fail("\(error)\n", code: 2)
+      case .configuration:
+        held.turnAwayWaiting()
+        fail("\(error)\n", code: 2)
       case .system: fail("bearerd: \(error)\n", code: 71)
       }
     }

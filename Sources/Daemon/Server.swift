@@ -13,6 +13,7 @@ package final class Server {
   private let journal: Journal
   private let trust: SystemTrust
   private let commandSecrets = CommandSecrets()
+  private let held: HeldSockets
   private var slots: [ListenerSlot]
   private var lifecycle: Lifecycle?
   private var watch: SecretWatch?
@@ -20,14 +21,18 @@ package final class Server {
   private var control: ControlSocket?
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
-  package init(file: String) throws(StartError) {
+  package init(file: String, held: HeldSockets) throws(StartError) {
     self.file = file
+    self.held = held
     journal = Journal(hasPriorities: ServiceManager.isJournalStream)
     trust = SystemTrust()
     let settings = try Server.load(file, journal: journal)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
+    try held.checkLoops(of: settings)
     var sockets: [ListenerSockets] = []
-    for listener in settings.listeners { sockets.append(try ListenerSockets(listener, loop: loop)) }
+    for listener in settings.listeners {
+      sockets.append(try ListenerSockets(listener, held: held, file: file, loop: loop))
+    }
     let generation = try Server.generation(
       settings, number: 1, ports: sockets.map(\.ports), trust: trust, commands: commandSecrets, after: nil)
     let worker = Worker(loop: loop, journal: journal, generation: generation)
@@ -53,6 +58,7 @@ package final class Server {
       throw .system(error.description)
     }
     for slot in slots { announce(slot) }
+    held.closeUnclaimed(by: worker.generation.settings, journal: journal)
     commands = try SecretCommands(worker: worker, secrets: commandSecrets)
     worker.commands = commands
     commands?.follow(worker.generation) { [unowned self] in
@@ -71,6 +77,7 @@ package final class Server {
     let number = worker.generation.snapshot.generation + 1
     do throws(StartError) {
       let settings = try Server.load(file, journal: journal)
+      try held.checkLoops(of: settings)
       trust.forget()
       let new = try slots(for: settings)
       let generation: Generation
@@ -92,6 +99,7 @@ package final class Server {
         journal.event(.error, "listen-failed", ("detail", error.description))
       }
       for slot in added { announce(slot) }
+      held.closeUnclaimed(by: settings, journal: journal)
       generation.keyring.report(to: journal, of: generation)
       watch?.follow(generation)
       commands?.follow(generation)
@@ -132,7 +140,8 @@ package final class Server {
           result.append(kept)
         } else {
           try refuseOwnAddresses(listener)
-          result.append(ListenerSlot(try ListenerSockets(listener, loop: loop), index: index, worker: worker))
+          let sockets = try ListenerSockets(listener, held: held, file: file, loop: loop)
+          result.append(ListenerSlot(sockets, index: index, worker: worker))
         }
       }
       return result
@@ -210,8 +219,17 @@ package final class Server {
   }
 
   private func announce(_ slot: ListenerSlot) {
-    for address in slot.descriptions {
-      journal.event(.notice, "listening", ("listener", slot.name), ("address", address))
+    for place in slot.places {
+      if place.isHeld {
+        journal.event(
+          .notice, "listening", ("listener", slot.name), ("held_by", "systemd"), ("address", place.text))
+      } else {
+        journal.event(.notice, "listening", ("listener", slot.name), ("address", place.text))
+      }
+    }
+    for remark in slot.remarks {
+      journal.event(
+        .warning, "listener", ("listener", slot.name), ("detail", remark.message), ("help", remark.help))
     }
   }
 }

@@ -37,23 +37,23 @@ package enum ServiceManager {
     return stream == "\(status.st_dev):\(status.st_ino)"
   }
 
-  /// The sockets that systemd has passed ($LISTEN_FDS, sd_listen_fds(3)), made CLOEXEC, with their `FileDescriptorName=`
-  /// ("unknown" without one). Empty if they are not meant for us. `first` is SD_LISTEN_FDS_START, and something else in
-  /// tests only.
-  package static func inheritedSockets(
-    first: Int32 = 3
-  ) -> [(name: String, descriptor: Int32, isUnix: Bool)] {
-    guard environment("LISTEN_PID") == "\(getpid())", let count = environment("LISTEN_FDS").flatMap({ Int32($0) }),
-      count > 0, count < 1024
-    else { return [] }
-    let names = environment("LISTEN_FDNAMES").map { $0.split(separator: ":", omittingEmptySubsequences: false) } ?? []
+  /// The descriptors that were passed to us ($LISTEN_FDS, sd_listen_fds(3)), made CLOEXEC, with their `FileDescriptorName=`
+  /// ("unknown" without one). Empty if they are not meant for us ($LISTEN_PID). To be called before anything starts another
+  /// process; the second time there are none, because the variables are gone from the environment. `first` is
+  /// SD_LISTEN_FDS_START, and something else in tests only.
+  package static func inheritedSockets(first: Int32 = 3) -> [InheritedSocket] {
+    let variables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
+    let values = variables.map(environment)
+    for name in variables { unsetenv(name) }
+    guard values[0] == "\(getpid())", let count = values[1].flatMap({ Int32($0) }), count > 0, count < 1024 else {
+      return []
+    }
+    let names = values[2]?.split(separator: ":", omittingEmptySubsequences: false) ?? []
     return (0..<count).compactMap { index in
       let descriptor = first + index
       guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
-      var (family, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
-      guard getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 else { return nil }
-      let name = Int(index) < names.count ? String(names[Int(index)]) : "unknown"
-      return (name, descriptor, family == AF_UNIX)
+      return InheritedSocket(
+        name: Int(index) < names.count ? String(names[Int(index)]) : "unknown", descriptor: descriptor)
     }
   }
 

@@ -90,6 +90,19 @@ struct UnixAddress {
 }
 
 extension UnixSocket {
+  /// A socket that somebody else has bound for us, as `lstat` sees it. It has to belong to root or us, and its directory is
+  /// held to what `listen` asks for: EPERM otherwise. ENOENT and ENOTSOCK if it is not there.
+  package static func inspect(path: String) throws(SystemError) -> FileStatus {
+    try SafeDirectory.check(parentOf: path)
+    var status = stat()
+    try check(lstat(path, &status), "lstat")
+    guard status.st_mode & S_IFMT == S_IFSOCK else { throw SystemError(operation: "lstat", errno: ENOTSOCK) }
+    guard status.st_uid == 0 || status.st_uid == geteuid() else {
+      throw SystemError(operation: "it belongs to uid \(status.st_uid)", errno: EPERM)
+    }
+    return FileStatus(status)
+  }
+
   /// Takes a socket that was ours away. Anything but a socket stays.
   package static func remove(path: String) {
     var status = stat()

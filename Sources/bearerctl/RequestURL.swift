@@ -59,6 +59,7 @@ extension ListenerSettings {
       switch address {
       case .localhost(let port), .tcp(_, let port): port
       case .unix: nil
+      case .systemd: 0
       }
     }
   }
@@ -71,7 +72,7 @@ extension ListenerSettings {
       case .tcp(let ip, let port):
         let host = ip.bytes.count == 16 ? "[\(ip)]" : "\(ip)"
         return port == 0 ? host : "\(host):\(port)"
-      case .unix: continue
+      case .unix, .systemd: continue
       }
     }
     return "localhost"
@@ -84,6 +85,7 @@ extension ListenerSettings {
       case .localhost(let port): "localhost:\(port)"
       case .tcp(let ip, let port): ip.bytes.count == 16 ? "[\(ip)]:\(port)" : "\(ip):\(port)"
       case .unix(let path, _): "unix:\(path)"
+      case .systemd(let name): "systemd:\(name)"
       }
     }.joined(separator: ", ")
   }

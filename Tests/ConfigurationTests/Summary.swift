@@ -125,6 +125,7 @@ struct Summary: CustomStringConvertible {
     case .localhost(let port): "localhost:\(port)"
     case .tcp(let address, let port): "\(address)|\(port)"
     case .unix(let path, let mode): "unix:\(path)(\(String(mode, radix: 8)))"
+    case .systemd(let name): "systemd:\(name)"
     }
   }
 

@@ -18,6 +18,46 @@ import Testing
     #expect(run.output.contains("Overall exposure level for bearerd.service"))
   }
 
+  /// As systemd reads them, with the programs of this build in the place of the installed ones.
+  @Test(
+    .enabled(if: FileManager.default.isExecutableFile(atPath: analyze), "needs systemd-analyze"),
+    arguments: ["", "user/"])
+  func `systemd has nothing to say about the units`(_ folder: String) throws {
+    let scratch = try Scratch()
+    let units = ["bearerd.service", "bearerd.socket"]
+    for unit in units {
+      let text = try String(contentsOfFile: "\(Self.root)/systemd/\(folder)\(unit)", encoding: .utf8)
+      let binaries = (RunningDaemon.binary("bearerd") as NSString).deletingLastPathComponent
+      try scratch.write(unit, text.replacing("/usr/local/bin/", with: binaries + "/"), mode: 0o644)
+    }
+    let manager = folder.isEmpty ? "--system" : "--user"
+    let result = try run(
+      [Self.analyze, "verify", manager, "--man=no", "--recursive-errors=no"] + units.map { scratch.path + "/" + $0 },
+      environment: ["XDG_RUNTIME_DIR": scratch.path])
+    #expect(result.status == 0 && !result.errors.contains("bearerd"), "\(result.errors)")
+  }
+
+  /// Whatever makes a user's systemd change the file system's view makes a user namespace first.
+  @Test func `the user's unit makes no user namespace, from which every caller would look like nobody`() throws {
+    let text = try String(contentsOfFile: "\(Self.root)/systemd/user/bearerd.service", encoding: .utf8)
+    let forbidden =
+      /^(Private|Protect(?!ed)|ReadOnly|ReadWrite|Inaccessible|Bind|Mount|RootDirectory|TemporaryFileSystem|User=|Group=)/
+    for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+      #expect(line.firstMatch(of: forbidden) == nil, "\(line)")
+    }
+  }
+
+  /// A limit that is reached makes systemd give the socket unit up, and with it the port (T5).
+  @Test(arguments: ["", "user/"]) func `failing starts do not end the socket unit`(_ folder: String) throws {
+    let text = try String(contentsOfFile: "\(Self.root)/systemd/\(folder)bearerd.service", encoding: .utf8)
+    #expect(text.split(separator: "\n").contains("StartLimitIntervalSec=0"))
+    let socket = try String(contentsOfFile: "\(Self.root)/systemd/\(folder)bearerd.socket", encoding: .utf8)
+    #expect(socket.split(separator: "\n").contains("TriggerLimitIntervalSec=0"))
+    for line in ["ListenStream=127.0.0.1:7070", "ListenStream=[::1]:7070", "FileDescriptorName=main"] {
+      #expect(socket.split(separator: "\n").contains(Substring(line)), "\(line)")
+    }
+  }
+
   /// Without them no caller would be known: every one of them is asked of the kernel.
   @Test func `the sandbox lets callers be known`() throws {
     let text = try String(contentsOfFile: "\(Self.root)/systemd/bearerd.service", encoding: .utf8)

@@ -64,27 +64,31 @@ import Testing
     }
   }
 
-  @Test func `inherited sockets are taken if they are meant for us`() async {
+  @Test func `inherited sockets are taken if they are meant for us, once`() async {
     await #expect(processExitsWith: .success) {
       let first: Int32 = 200
       let pair = try LoopbackPair()
       dup2(pair.listener, first)
       dup2(socket(AF_UNIX, streamType, 0), first + 1)
-      setenv("LISTEN_FDS", "2", 1)
-      try expect(ServiceManager.inheritedSockets(first: first).isEmpty)
-      setenv("LISTEN_PID", "1", 1)
-      try expect(ServiceManager.inheritedSockets(first: first).isEmpty)
-      setenv("LISTEN_PID", "\(getpid())", 1)
-      setenv("LISTEN_FDNAMES", "main", 1)
-      let sockets = ServiceManager.inheritedSockets(first: first)
-      try expect(sockets.map(\.name) == ["main", "unknown"])
-      try expect(sockets.map(\.descriptor) == [first, first + 1])
-      try expect(sockets.map(\.isUnix) == [false, true])
-      try expect(fcntl(first, F_GETFD) & FD_CLOEXEC != 0)
-      for count in ["-1", "x", "0", "99999999999"] {
+      func sockets(_ count: String, process: String?) -> [InheritedSocket] {
         setenv("LISTEN_FDS", count, 1)
-        try expect(ServiceManager.inheritedSockets(first: first).isEmpty)
+        setenv("LISTEN_FDNAMES", "main", 1)
+        if let process { setenv("LISTEN_PID", process, 1) } else { unsetenv("LISTEN_PID") }
+        return ServiceManager.inheritedSockets(first: first)
       }
+      let us = "\(getpid())"
+      try expect(sockets("2", process: nil).isEmpty && sockets("2", process: "1").isEmpty)
+      for count in ["-1", "x", "0", "99999999999"] { try expect(sockets(count, process: us).isEmpty) }
+      let ours = sockets("3", process: us)
+      try expect(ours.map(\.name) == ["main", "unknown"] && ours.map(\.descriptor) == [first, first + 1])
+      try expect(ours[0].place == .tcp(ip: [127, 0, 0, 1], port: pair.serverPort))
+      guard case .unusable = ours[1].place else { throw Unexpected(line: #line) }
+      for descriptor in [first, first + 1] { try expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0) }
+      // No child of ours shall take them for its own.
+      for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { try expect(getenv(name) == nil) }
+      try expect(ServiceManager.inheritedSockets(first: first).isEmpty)
+      let copy = try ours[0].duplicate()
+      try expect(copy.place == ours[0].place && fcntl(copy.descriptor, F_GETFD) & FD_CLOEXEC != 0)
     }
   }
 }

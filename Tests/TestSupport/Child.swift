@@ -6,10 +6,11 @@ package final class Child {
   package let pid: pid_t
   private var status: Int32?
 
-  /// Nothing is inherited but the three descriptors (nil: /dev/null), no signal is blocked or ignored.
+  /// Nothing is inherited but the three descriptors (nil: /dev/null), and those of `passed` from 3 on, which have to be
+  /// higher than they will be; no signal is blocked or ignored.
   package init(
     _ path: String, _ arguments: [String], environment: [String: String], input: Int32? = nil, output: Int32? = nil,
-    errors: Int32? = nil
+    errors: Int32? = nil, passed: [Int32] = []
   ) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -22,7 +23,10 @@ package final class Child {
         posix_spawn_file_actions_addopen(&actions, target, "/dev/null", target == 0 ? O_RDONLY : O_WRONLY, 0)
       }
     }
-    _ = closeFrom(&actions, 3)
+    for (index, descriptor) in passed.enumerated() {
+      posix_spawn_file_actions_adddup2(&actions, descriptor, 3 + Int32(index))
+    }
+    _ = closeFrom(&actions, 3 + Int32(passed.count))
 
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)

@@ -7,15 +7,19 @@ package final class RunningDaemon {
   package let file: String
 
   /// Starts it and waits until it serves.
-  /// - Parameter wrapper: a program, by its path, that becomes the daemon, with its arguments.
-  package init(configuration file: String, environment: [String: String] = [:], wrapper: [String] = []) throws {
+  /// - Parameters:
+  ///   - wrapper: a program, by its path, that becomes the daemon, with its arguments.
+  ///   - passed: descriptors that it gets from 3 on.
+  package init(
+    configuration file: String, environment: [String: String] = [:], wrapper: [String] = [], passed: [Int32] = []
+  ) throws {
     self.file = file
     var variables = ProcessInfo.processInfo.environment
     variables["RUNTIME_DIRECTORY"] = (file as NSString).deletingLastPathComponent
     variables.merge(environment) { $1 }
     let words = wrapper + [Self.binary("bearerd"), "--config", file]
     process = try Child(
-      words[0], Array(words.dropFirst()), environment: variables, errors: log.writing.fileDescriptor)
+      words[0], Array(words.dropFirst()), environment: variables, errors: log.writing.fileDescriptor, passed: passed)
     try log.writing.close()
     guard log.wait(for: { $0.contains("event=ready") }) else {
       throw TestFailure("bearerd did not start:\n\(log.text)")

@@ -82,10 +82,10 @@ final class Stage {
 
   @discardableResult
   func start(
-    _ configuration: String? = nil, environment: [String: String] = [:], wrapper: [String] = []
+    _ configuration: String? = nil, environment: [String: String] = [:], wrapper: [String] = [], passed: [Int32] = []
   ) throws -> RunningDaemon {
     let file = try scratch.write("bearerd.yaml", configuration ?? self.configuration(), mode: 0o644)
-    let daemon = try RunningDaemon(configuration: file, environment: environment, wrapper: wrapper)
+    let daemon = try RunningDaemon(configuration: file, environment: environment, wrapper: wrapper, passed: passed)
     self.daemon = daemon
     return daemon
   }

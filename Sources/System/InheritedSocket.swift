@@ -1,0 +1,109 @@
+internal import CLinux
+internal import Glibc
+
+/// A descriptor that the service manager has opened and passed on (sd_listen_fds(3)). The service manager keeps its own
+/// copy: closing ours frees no port, and who connects meanwhile waits in the kernel.
+package struct InheritedSocket: Sendable, Equatable {
+  /// What stands behind a descriptor, as the kernel says; nobody else's word is taken for it.
+  package enum Place: Sendable, Equatable {
+    /// 4 or 16 bytes, network order.
+    case tcp(ip: [UInt8], port: UInt16)
+    case unix(path: String)
+    /// Nothing that connections could be accepted from; why not.
+    case unusable(String)
+  }
+
+  /// Its `FileDescriptorName=`, which several may share.
+  package let name: String
+  package let descriptor: Int32
+  package let place: Place
+
+  package init(name: String, descriptor: Int32) {
+    self.name = name
+    self.descriptor = descriptor
+    place = Place(of: descriptor)
+  }
+
+  /// Another descriptor of the same socket, which may be closed while this one stays. CLOEXEC.
+  package func duplicate() throws(SystemError) -> InheritedSocket {
+    InheritedSocket(name: name, descriptor: try check(fcntl(descriptor, F_DUPFD_CLOEXEC, 3), "dup"))
+  }
+
+  package func close() { Glibc.close(descriptor) }
+
+  /// Closes every connection that waits: an end is a better answer than silence.
+  package func turnAwayWaiting() {
+    for _ in 0..<4096 {
+      var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard poll(&entry, 1, 0) == 1 else { return }
+      let connection = accept(descriptor, nil, nil)
+      guard connection >= 0 else { return }
+      Glibc.close(connection)
+    }
+  }
+}
+
+extension InheritedSocket.Place {
+  fileprivate init(of descriptor: Int32) {
+    guard let family = socketOption(descriptor, SO_DOMAIN) else {
+      self = .unusable("it is no socket")
+      return
+    }
+    guard family == AF_INET || family == AF_INET6 || family == AF_UNIX else {
+      self = .unusable("its address family is \(family), neither internet nor unix")
+      return
+    }
+    guard socketOption(descriptor, SO_TYPE) == Int32(SOCK_STREAM.rawValue) else {
+      self = .unusable("it is no stream (the unit needs ListenStream=)")
+      return
+    }
+    // Callers are known by the kernel's tables of TCP (T6).
+    guard family == AF_UNIX || socketOption(descriptor, SO_PROTOCOL) == Int32(IPPROTO_TCP) else {
+      self = .unusable("it does not speak TCP")
+      return
+    }
+    guard socketOption(descriptor, SO_ACCEPTCONN) == 1 else {
+      self = .unusable("it does not listen (the unit needs Accept=no)")
+      return
+    }
+    self = family == AF_UNIX ? Self.unix(descriptor) : Self.internet(descriptor)
+  }
+
+  private static func internet(_ descriptor: Int32) -> Self {
+    var raw = sockaddr_in6()
+    let size = withUnsafeMutablePointer(to: &raw) { boundAddress(descriptor, $0) }
+    if size == MemoryLayout<sockaddr_in6>.size, raw.sin6_family == sa_family_t(AF_INET6) {
+      return .tcp(ip: withUnsafeBytes(of: raw.sin6_addr) { Array($0) }, port: UInt16(bigEndian: raw.sin6_port))
+    }
+    guard size == MemoryLayout<sockaddr_in>.size else { return .unusable("its address cannot be read") }
+    let four = withUnsafeBytes(of: raw) { $0.loadUnaligned(as: sockaddr_in.self) }
+    return .tcp(ip: withUnsafeBytes(of: four.sin_addr) { Array($0) }, port: UInt16(bigEndian: four.sin_port))
+  }
+
+  private static func unix(_ descriptor: Int32) -> Self {
+    var raw = sockaddr_un()
+    guard let size = withUnsafeMutablePointer(to: &raw, { boundAddress(descriptor, $0) }) else {
+      return .unusable("its address cannot be read")
+    }
+    let path = withUnsafeBytes(of: raw.sun_path) { bytes in
+      bytes.prefix(max(0, size - MemoryLayout<sa_family_t>.size)).prefix { $0 != 0 }
+    }
+    // No mode and no directory keep anybody from an abstract name.
+    guard path.first == UInt8(ascii: "/") else { return .unusable("it has no path in the file system") }
+    return .unix(path: String(decoding: path, as: UTF8.self))
+  }
+}
+
+/// getsockname(2); how long the address is, if it fits.
+private func boundAddress<Address>(_ descriptor: Int32, _ address: UnsafeMutablePointer<Address>) -> Int? {
+  var size = socklen_t(MemoryLayout<Address>.size)
+  let raw = UnsafeMutableRawPointer(address).assumingMemoryBound(to: sockaddr.self)
+  guard getsockname(descriptor, raw, &size) == 0, size <= MemoryLayout<Address>.size else { return nil }
+  return Int(size)
+}
+
+private func socketOption(_ descriptor: Int32, _ name: Int32) -> Int32? {
+  var (value, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+  guard getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 else { return nil }
+  return value
+}

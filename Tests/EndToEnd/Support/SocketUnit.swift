@@ -1,0 +1,104 @@
+import Foundation
+import TestSupport
+
+/// A service manager's side of socket activation: it listens, keeps its descriptors, and passes them to every daemon that
+/// it starts (sd_listen_fds(3)).
+final class SocketUnit {
+  private(set) var names: [String] = []
+  private var descriptors: [Int32] = []
+
+  deinit { descriptors.forEach { close($0) } }
+
+  /// `FileDescriptorName=` and `ListenStream=` with a loopback address, or another; port 0 is any. The port.
+  @discardableResult
+  func listen(_ name: String, on ip: String = "127.0.0.1", port: UInt16 = 0) throws -> UInt16 {
+    let isIPv6 = ip.contains(":")
+    let descriptor = try socket(isIPv6 ? AF_INET6 : AF_INET, SOCK_STREAM)
+    var only = Int32(1)
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &only, socklen_t(MemoryLayout<Int32>.size))
+    var six = sockaddr_in6()
+    if isIPv6 {
+      setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &only, socklen_t(MemoryLayout<Int32>.size))
+      six.sin6_family = sa_family_t(AF_INET6)
+      six.sin6_port = port.bigEndian
+      inet_pton(AF_INET6, ip, &six.sin6_addr)
+    } else {
+      var four = sockaddr_in()
+      four.sin_family = sa_family_t(AF_INET)
+      four.sin_port = port.bigEndian
+      inet_pton(AF_INET, ip, &four.sin_addr)
+      withUnsafeMutableBytes(of: &six) { $0.storeBytes(of: four, as: sockaddr_in.self) }
+    }
+    var size = socklen_t(isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &six) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, size) == 0 && Glibc.listen(descriptor, 64) == 0 && getsockname(descriptor, $0, &size) == 0
+      }
+    }
+    guard result else { throw TestFailure("\(ip): \(String(cString: strerror(errno)))") }
+    add(name, descriptor)
+    return UInt16(bigEndian: six.sin6_port)
+  }
+
+  func listen(_ name: String, path: String, mode: mode_t) throws {
+    let descriptor = try socket(AF_UNIX, SOCK_STREAM)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 && Glibc.listen(descriptor, 64) == 0
+      }
+    }
+    guard result, chmod(path, mode) == 0 else { throw TestFailure("\(path): \(String(cString: strerror(errno)))") }
+    add(name, descriptor)
+  }
+
+  /// Whatever else one might pass by mistake.
+  func pass(_ name: String, _ descriptor: Int32) { add(name, descriptor) }
+
+  func socket(_ family: Int32, _ type: __socket_type) throws -> Int32 {
+    let descriptor = Glibc.socket(family, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw TestFailure("socket: \(errno)") }
+    return descriptor
+  }
+
+  /// High, so that none stands where another is passed as.
+  private func add(_ name: String, _ descriptor: Int32) {
+    descriptors.append(fcntl(descriptor, F_DUPFD_CLOEXEC, 500))
+    close(descriptor)
+    names.append(name)
+  }
+
+  var passed: [Int32] { descriptors }
+
+  var environment: [String: String] {
+    ["LISTEN_FDS": "\(names.count)", "LISTEN_FDNAMES": names.joined(separator: ":")]
+  }
+
+  /// Only the process itself knows its number before it runs.
+  static let wrapper = ["/bin/sh", "-c", "export LISTEN_PID=$$; exec \"$@\"", "sh"]
+}
+
+extension Stage {
+  @discardableResult
+  func start(_ unit: SocketUnit, _ configuration: String, environment: [String: String] = [:]) throws -> RunningDaemon {
+    try start(
+      configuration, environment: unit.environment.merging(environment) { $1 }, wrapper: SocketUnit.wrapper,
+      passed: unit.passed)
+  }
+
+  /// One that it must not start with: exit status and what it said.
+  func fail(_ unit: SocketUnit, _ configuration: String) throws -> (status: Int32, errors: String) {
+    let file = try scratch.write("refused.yaml", configuration, mode: 0o644)
+    let words = ["-c", "export LISTEN_PID=$$; exec \"$@\"", "sh", RunningDaemon.binary("bearerd"), "--config", file]
+    let errors = OutputCollector()
+    let process = try Child(
+      "/bin/sh", words, environment: ProcessInfo.processInfo.environment.merging(unit.environment) { $1 },
+      errors: errors.writing.fileDescriptor, passed: unit.passed)
+    try errors.writing.close()
+    let status = process.wait(seconds: 10)
+    errors.finish()
+    return (status, errors.text)
+  }
+}
