@@ -46,6 +46,12 @@ final class CommandRun {
     process.kill()
   }
 
+  /// The loop ends: nothing is heard of it any more.
+  func close() {
+    cancel()
+    closeAll()
+  }
+
   private func give(up sentence: String) {
     process.kill()
     finish(.failed(sentence))
@@ -73,12 +79,12 @@ final class CommandRun {
     guard let end = process.end() else { return }
     if output != nil { readOutput() }
     if errors != nil { readErrors() }
+    closeAll()
     if let failure = command.failure(end, errorCount: process.errorCount) {
       finish(.failed(failure))
     } else {
       finish(.printed(process))
     }
-    closeAll()
   }
 
   private func finish(_ result: Result) {

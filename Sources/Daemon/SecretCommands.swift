@@ -12,7 +12,12 @@ final class SecretCommands {
   private var alarm: ReadableSource?
   private var onFirstResults: (() -> Void)?
   private var waits: [Wait] = []
+  /// All that are not over, which may be more than the jobs': what was killed is still to be reaped. Weak, since what one
+  /// has printed shall go with it.
+  private var runs: [WeakRun] = []
   private var isClosed = false
+
+  private struct WeakRun { weak var run: CommandRun? }
 
   private final class Job {
     var schedule: CommandSchedule
@@ -77,13 +82,20 @@ final class SecretCommands {
   }
 
   /// Nothing runs any more, nor will.
-  func close() {
+  func stop() {
     isClosed = true
     for job in jobs.values { job.run?.cancel() }
     jobs = [:]
     alarm?.close()
     alarm = nil
     endWaits()
+  }
+
+  /// The loop ends.
+  func close() {
+    stop()
+    for entry in runs { entry.run?.close() }
+    runs = []
   }
 
   private func endWaits() {
@@ -109,11 +121,13 @@ final class SecretCommands {
   private func start(_ command: SecretCommand, _ job: Job, now: UInt64) {
     job.startedAt = now
     do throws(CommandFailure) {
-      job.run = try CommandRun(command, loop: worker.loop) { [unowned self, unowned job] result in
+      let run = try CommandRun(command, loop: worker.loop) { [unowned self, unowned job] result in
         job.run = nil
         ended(command, job, result)
         settle()
       }
+      job.run = run
+      runs.append(WeakRun(run: run))
     } catch {
       ended(command, job, .failed(error.sentence))
     }
@@ -156,6 +170,7 @@ final class SecretCommands {
   }
 
   private func settle() {
+    runs.removeAll { $0.run == nil }
     if let onFirstResults, jobs.keys.allSatisfy({ !secrets.isAwaited($0) }) {
       self.onFirstResults = nil
       onFirstResults()

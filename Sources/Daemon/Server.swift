@@ -165,7 +165,7 @@ package final class Server {
   private func stop() {
     guard !worker.isDraining else { return finish() }
     ServiceManager.notify("STOPPING=1")
-    commands?.close()
+    commands?.stop()
     journal.event(.notice, "stopping", ("connections", String(worker.sessionCount)))
     lifecycle?.startDrain(limit: worker.generation.settings.limits.drain) { [unowned self] in finish() }
     worker.onDrained = { [unowned self] in finish() }

@@ -75,7 +75,7 @@ final class LocalClient {
   func abort() {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
-    shutdown(descriptor, Int32(SHUT_RDWR))
+    abandon()
   }
 
   /// Closes without waiting for anything.
