@@ -132,8 +132,8 @@ final class ClientSession: Timed, StreamDelegate {
 
   /// The daemon ends.
   func cut() {
-    step { machine, output in machine.revoked(output: &output) }
-    close(reset: true)
+    step { machine, output in machine.stopped(output: &output) }
+    close(reset: machine.phase == .closed)
   }
 
   func drain() {
