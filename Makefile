@@ -61,12 +61,13 @@ lint: ## complain where `make format` would change something, and more
 install: ## copy what `make build` made below DESTDIR and PREFIX (default /usr/local)
 	@test -x $(release)/bearerd && test -x $(release)/bearerctl \
 	  || { echo "make install: nothing is built yet; run 'make build' first (no need to be root for that)" >&2; exit 1; }
-	install -d $(bindir) $(unitdir) $(sysusersdir) $(sharedir)/examples $(docdir) $(etcdir)
+	install -d $(bindir) $(unitdir) $(sysusersdir) $(sharedir)/examples $(docdir)/docs $(etcdir)
 	install -m 0755 $(release)/bearerd $(release)/bearerctl $(bindir)
 	sed 's|/usr/local/|$(PREFIX)/|g' systemd/bearerd.service > $(unitdir)/bearerd.service
 	chmod 0644 $(unitdir)/bearerd.service
 	install -m 0644 systemd/bearerd.sysusers $(sysusersdir)/bearerd.conf
 	install -m 0644 README.md SECURITY.md LICENSE $(docdir)
+	install -m 0644 docs/errors.md $(docdir)/docs
 	install -m 0644 config/bearerd.schema.json $(sharedir)
 	install -m 0644 config/examples/*.yaml $(sharedir)/examples
 	@if test -e $(etcdir)/bearerd.yaml; then echo "$(etcdir)/bearerd.yaml is yours already and stays as it is"; \
