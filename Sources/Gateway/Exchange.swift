@@ -246,11 +246,3 @@ package struct Exchange: ~Copyable, Sendable {
     }
   }
 }
-
-extension RuleSet {
-  /// The grant of a route that adds a credential.
-  package func grant(of route: Route) -> Grant? {
-    guard case .inject(let index) = route.credential else { return nil }
-    return grants[index]
-  }
-}

@@ -41,6 +41,14 @@ package final class Snapshot: Sendable {
   }
 }
 
+extension RuleSet {
+  /// The grant of a route that adds a credential.
+  package func grant(of route: Route) -> Grant? {
+    guard case .inject(let index) = route.credential else { return nil }
+    return grants[index]
+  }
+}
+
 /// What forwarding needs of a service, rendered once per generation.
 struct ForwardingPlan: Sendable {
   /// `Host: api.example.com` and the line end.
