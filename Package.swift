@@ -76,7 +76,7 @@ let package = Package(
     tests("SystemTests", ["System", "CLinux"]),
     tests("TLSTests", ["TLS", "Policy", "DemoUpstream", "TestSupport"]),
     tests("CredentialsTests", ["Credentials", "TLS", "Policy", "DemoUpstream", "System", "TestSupport"]),
-    tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"]),
+    tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests("EndToEnd", ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "TestSupport", "bearerd"]),
   ]

@@ -8,7 +8,7 @@ package enum TopKey: String, ConfigurationKey {
   package static let kind = "the file"
   case listeners, credentials, services, limits, timeouts
   case requireLockedMemory = "require_locked_memory"
-  case control
+  case control, metrics
 }
 
 package enum ListenerKey: String, ConfigurationKey {

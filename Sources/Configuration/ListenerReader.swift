@@ -3,7 +3,7 @@ internal import Policy
 /// A listener as it was read.
 struct ListenerDraft {
   var name: String
-  /// Who may ask is said there.
+  /// Who may ask is said there: `listeners.main`, or `metrics`.
   var admission: String
   /// Of the name; the whole file for the default one.
   var place: Place
@@ -32,6 +32,20 @@ extension SettingsReader {
     return listeners
   }
 
+  /// `metrics`: a listener like the others, as far as who may ask goes.
+  func metrics(_ top: Fields<TopKey>, beside listeners: [ListenerDraft]) -> ListenerDraft? {
+    guard let node = top[.metrics] else { return nil }
+    let name = ListenerSettings.metricsName
+    if let other = listeners.first(where: { $0.name == name }) {
+      report.error(
+        other.place, "\"metrics\" (line \(node.place.line)) makes a listener of this name",
+        help: "give this one another name")
+    }
+    var draft = listener(Named(name: name, place: top.place(of: .metrics), value: node))
+    draft?.admission = TopKey.metrics.rawValue
+    return draft
+  }
+
   private func defaultListener() -> ListenerDraft {
     if ownCallers == nil {
       report.error(
@@ -40,7 +54,7 @@ extension SettingsReader {
         help: "add:\nlisteners:\n  main: { address: localhost:7070, allow_users: [NAME] }")
     }
     return ListenerDraft(
-      name: "main", admission: "main", place: .wholeFile, addresses: [(Self.defaultAddress, .wholeFile)],
+      name: "main", admission: "listeners.main", place: .wholeFile, addresses: [(Self.defaultAddress, .wholeFile)],
       callers: ownCallers ?? Callers(uids: []),
       namesCallers: false, hosts: [])
   }
@@ -67,7 +81,7 @@ extension SettingsReader {
     }
     let hosts = fields[.hosts].flatMap { filledList($0, of: "names with a port") } ?? []
     return ListenerDraft(
-      name: named.name, admission: named.name, place: named.place, addresses: addresses,
+      name: named.name, admission: "listeners.\(named.name)", place: named.place, addresses: addresses,
       callers: callers ?? ownCallers ?? Callers(uids: []), namesCallers: callers != nil,
       hosts: hosts.compactMap { host($0) })
   }

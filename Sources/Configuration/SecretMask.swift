@@ -25,7 +25,7 @@ struct SecretMask {
         named(entry.value, guesses: false)
       case .listeners, .services:
         named(entry.value, guesses: true)
-      case .limits, .timeouts, .requireLockedMemory, .control:
+      case .limits, .timeouts, .requireLockedMemory, .control, .metrics:
         visit(entry.value, under: entry.name, guesses: true)
       case nil:
         hide(entry.value)

@@ -3,19 +3,22 @@ package import Policy
 /// A whole configuration, already valid. Immutable; names credentials, holds none.
 package struct Settings: Sendable, Equatable {
   package let file: String
-  /// Those of the file in its order, then one for each service with a port of its own, named `services/NAME`.
+  /// Those of the file in its order, then one for each service with a port of its own, named `services/NAME`, then that of
+  /// `metrics`.
   package let listeners: [ListenerSettings]
   /// Same order as `rules.grants`.
   package let credentials: [CredentialSettings]
   package let rules: RuleSet
   package let limits: Limits
   package let requireLockedMemory: Bool
+  /// Index of the listener that answers scrapes: the last one; nil: there is none.
+  package let metricsListener: Int?
   /// Absolute; nil: the daemon's choice.
   package let controlSocket: String?
 
   package init(
     file: String, listeners: [ListenerSettings], credentials: [CredentialSettings], rules: RuleSet, limits: Limits,
-    requireLockedMemory: Bool, controlSocket: String?
+    requireLockedMemory: Bool, controlSocket: String?, metricsListener: Int? = nil
   ) {
     self.file = file
     self.listeners = listeners
@@ -24,6 +27,7 @@ package struct Settings: Sendable, Equatable {
     self.limits = limits
     self.requireLockedMemory = requireLockedMemory
     self.controlSocket = controlSocket
+    self.metricsListener = metricsListener
   }
 }
 
@@ -80,10 +84,13 @@ package struct ListenerSettings: Sendable, Equatable {
     /// All sockets that the service manager hands over under this name, TCP or unix. Where they are is known only then.
     case systemd(name: String)
   }
+  /// Of the listener that `metrics` makes; no other may be called so beside it.
+  package static let metricsName = "metrics"
   package let name: String
   package let addresses: [Address]
   package let callers: Callers
-  /// The listener of the file that says who may ask here: itself, or the one that a service with a port of its own names.
+  /// Where the file says who may ask here: `listeners.main`, for a service with a port of its own the listener that it names,
+  /// or `metrics`.
   package let admission: String
   /// Extra names of `hosts:` and of host-mounted services: authorities with port, lower-case. The listener's own names are added when its port is known (port 0 in tests).
   /// Port 0 of a host-mounted service (`github.localhost:0`) stands for that port as well.

@@ -20,18 +20,20 @@ struct SettingsReader {
     let isLocked = top[.requireLockedMemory].flatMap { boolean($0) } ?? false
     let control = top[.control].flatMap { controlSocket($0) }
     let used = Set(services.map(\.service.listener))
-    let allListeners = listen(listeners, &services)
+    let metrics = metrics(top, beside: listeners)
+    let allListeners = listen(listeners, &services) + (metrics.map { [$0] } ?? [])
     check(services, listeners: allListeners, credentials: credentials)
     guard report.errorCount == 0 else { return nil }
 
     let rules = RuleSet(services: services.map(\.service), grants: credentials.map(\.grant))
     check(rules, of: services)
     if !services.isEmpty { check(listeners, used: used) }
-    advise(listeners: listeners, credentials: credentials, services: services)
+    advise(listeners: listeners + (metrics.map { [$0] } ?? []), credentials: credentials, services: services)
     return Settings(
       file: file, listeners: allListeners.map(\.settings), credentials: credentials.compactMap(\.settings),
       rules: rules,
-      limits: limits, requireLockedMemory: isLocked, controlSocket: control)
+      limits: limits, requireLockedMemory: isLocked, controlSocket: control,
+      metricsListener: metrics == nil ? nil : allListeners.count - 1)
   }
 
   /// Of a file with errors: they are reported already.

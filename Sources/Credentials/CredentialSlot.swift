@@ -1,3 +1,5 @@
+internal import System
+
 /// One credential of the keyring: its lines, ready to be written, and how fresh they are.
 final class CredentialSlot {
   let entry: Keyring.Entry
@@ -5,6 +7,8 @@ final class CredentialSlot {
   private(set) var lines: Secret?
   private(set) var generation: UInt64 = 0
   private(set) var problem: String?
+  /// When the value was read that differs from the one before; seconds since 1970.
+  private(set) var changedAt: Int64 = 0
   /// What can change it.
   private(set) var names: Set<WatchedName> = []
   var directories: Set<String> { Set(names.map(\.directory)) }
@@ -27,6 +31,7 @@ final class CredentialSlot {
       if isCurrent(fresh) { return false }
       lines = consume fresh
       generation &+= 1
+      changedAt = Clock.now.seconds
       return true
     } catch {
       guard hasLines, !error.isMissing, entry.scheme.commands.isEmpty else {
@@ -43,7 +48,10 @@ final class CredentialSlot {
   /// Goes on counting where the same credential of an earlier configuration stopped.
   func follow(_ earlier: CredentialSlot) {
     switch earlier.lines {
-    case .some(let lines): generation = earlier.generation &+ (isCurrent(lines) ? 0 : 1)
+    case .some(let lines):
+      let isSame = isCurrent(lines)
+      generation = earlier.generation &+ (isSame ? 0 : 1)
+      if isSame { changedAt = earlier.changedAt }
     case .none: generation = earlier.generation &+ (hasLines ? 1 : 0)
     }
   }
@@ -52,6 +60,13 @@ final class CredentialSlot {
     switch lines {
     case .some: true
     case .none: false
+    }
+  }
+
+  var fingerprint: String? {
+    switch lines {
+    case .some(let lines): lines.withBytes { FingerprintKey.ofProcess.fingerprint(of: $0) }
+    case .none: nil
     }
   }
 

@@ -75,6 +75,14 @@ package final class Keyring {
   /// Counts up each time the secret's bytes change; 0: never loaded.
   package func generation(ofGrant index: Int) -> UInt64 { slots.indices.contains(index) ? slots[index].generation : 0 }
 
+  /// When its value last changed, or was first read; seconds since 1970. 0: never loaded.
+  package func changedAt(ofGrant index: Int) -> Int64 { slots.indices.contains(index) ? slots[index].changedAt : 0 }
+
+  /// Eight hexadecimal digits that tell one value from another, as long as this process runs; nil: there is no value.
+  package func fingerprint(ofGrant index: Int) -> String? {
+    slots.indices.contains(index) ? slots[index].fingerprint : nil
+  }
+
   /// False when memory could not be locked.
   package var isLocked: Bool { staging.isLocked && reader.arena.isLocked && reader.commands.isLocked }
 

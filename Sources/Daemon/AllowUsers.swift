@@ -1,4 +1,3 @@
-package import Configuration
 package import Policy
 
 /// The line of a configuration that lets one user more in.
@@ -11,9 +10,6 @@ package enum AllowUsers {
     let names = (present.prefix(longestList) + [uid]).map { name($0) ?? String($0) }
     return "allow_users: [\(present.count > longestList ? "…, " : "")\(names.joined(separator: ", "))]"
   }
-
-  /// Where that line stands: a service with a port of its own takes its callers from a listener.
-  package static func place(of listener: ListenerSettings) -> String { "listeners.\(listener.admission)" }
 
   private static let longestList = 8
 }

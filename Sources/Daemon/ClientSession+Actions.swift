@@ -4,6 +4,7 @@ internal import EventLoop
 internal import Gateway
 internal import HTTP1
 internal import Policy
+internal import System
 internal import TLS
 
 extension ClientSession {
@@ -26,6 +27,7 @@ extension ClientSession {
     if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
     if actions.contains(.resetUpstream) { endUpstream(reuse: false, isCut: true) }
     if actions.contains(.record) { record() }
+    guard actions.concernConnections else { return }
     if actions.contains(.openUpstream) { open(fresh: false) }
     if actions.contains(.openFreshUpstream) { open(fresh: true) }
     if actions.contains(.shutdownClient) { stream.shutdown() }
@@ -35,13 +37,23 @@ extension ClientSession {
   func sendToClient(_ input: Span<UInt8>) {
     let staged = worker.output.toClient
     let body = worker.output.clientBody
-    if body.isEmpty {
+    if body.isEmpty, staged.isEmpty {
+      if machine.exchange.isScrape { sendMetrics() }
+    } else if body.isEmpty {
       stream.write(staged.span)
     } else if staged.isEmpty {
       stream.write(input.extracting(body))
     } else {
       stream.write(staged.span, input.extracting(body))
     }
+  }
+
+  private func sendMetrics() {
+    var answer: [UInt8] = []
+    MetricsAnswer.write(
+      MetricsReport.bytes(of: worker), isHead: machine.exchange.head.method == .head,
+      closes: machine.exchange.answerClosesClient, to: &answer)
+    stream.write(answer.span)
   }
 
   /// Returns false when the credential could not be written: the machine has been told.
@@ -60,6 +72,7 @@ extension ClientSession {
           body: staged.span, keyring: worker.generation.keyring)
         upstream.send(input.extracting(body))
       }
+      headSentAt = Clock.monotonicMicroseconds
       return true
     } catch {
       failureDetail = error.description

@@ -63,9 +63,12 @@ extension ClientSession {
     }
   }
 
-  func record() {
+  func record() { record(machine.exchange) }
+
+  private func record(_ exchange: borrowing Exchange) {
+    generation.tally.count(exchange, responseHead: responseHeadTook, at: worker.loop.now)
     worker.journal.exchange(
-      machine.exchange, listener: listener.name, generation: generation, milliseconds: worker.loop.now - startedAt,
+      exchange, listener: listener.name, generation: generation, milliseconds: worker.loop.now - startedAt,
       detail: failureDetail)
   }
 

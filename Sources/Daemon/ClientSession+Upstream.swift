@@ -4,6 +4,7 @@ internal import EventLoop
 internal import Gateway
 internal import HTTP1
 internal import Policy
+internal import System
 internal import TLS
 
 extension ClientSession: UpstreamSessionOwner {
@@ -26,6 +27,10 @@ extension ClientSession: UpstreamSessionOwner {
     var position = 0
     worker.output.reset()
     machine.receivedFromUpstream(input, position: &position, output: &worker.output)
+    if headSentAt != 0, machine.hasResponseHead {
+      responseHeadTook = Clock.monotonicMicroseconds &- headSentAt
+      headSentAt = 0
+    }
     perform(input)
     if position < input.count, upstream != nil { upstreamPending.append(input.extracting(position...)) }
   }
@@ -67,7 +72,9 @@ extension ClientSession: UpstreamSessionOwner {
         idle.taken(by: self)
         openResult = .session(idle, isReused: true)
       } else {
-        connect(to: destination, timeouts: generation.snapshot.rules.services[route.service].timeouts)
+        connect(
+          to: destination, timeouts: generation.snapshot.rules.services[route.service].timeouts,
+          tally: generation.tally.services[route.service])
       }
     } catch {
       openResult = .failed(ConnectFailure(.internalError, error.detail))
@@ -91,9 +98,11 @@ extension ClientSession: UpstreamSessionOwner {
     connector = nil
   }
 
-  func connect(to destination: Destination, timeouts: Timeouts) {
+  func connect(to destination: Destination, timeouts: Timeouts, tally: ServiceTally) {
     var isInCall = true
-    let connector = Connector(destination: destination, timeouts: timeouts, worker: worker) { [unowned self] result in
+    let connector = Connector(
+      destination: destination, timeouts: timeouts, tally: tally, worker: worker
+    ) { [unowned self] result in
       self.connector = nil
       let opened: Opened =
         switch result {

@@ -32,6 +32,10 @@ final class ClientSession: Timed, StreamDelegate {
   /// The deadline that is scheduled; nil: it has to be scheduled anew, even if it is of the same kind.
   var lastDeadline: Deadline?
   var startedAt: UInt64 = 0
+  /// Microseconds of the monotonic clock; 0: no answer's head is being waited for.
+  var headSentAt: UInt64 = 0
+  /// Microseconds until the answer's head came; nil: it has not.
+  var responseHeadTook: UInt64?
   var totalBy = UInt64.max
   var failureDetail: String?
   /// What `open` found at once, for the loop that asked.
@@ -133,8 +137,8 @@ final class ClientSession: Timed, StreamDelegate {
 
   /// The daemon ends.
   func cut() {
-    step { machine, output in machine.revoked(output: &output) }
-    close(reset: true)
+    step { machine, output in machine.stopped(output: &output) }
+    close(reset: machine.phase == .closed)
   }
 
   func drain() {
@@ -194,6 +198,7 @@ final class ClientSession: Timed, StreamDelegate {
     startedAt = worker.loop.now
     lastDeadline = nil
     failureDetail = nil
+    responseHeadTook = nil
     if let route = machine.exchange.route,
       let total = generation.snapshot.rules.services[route.service].timeouts.total
     {

@@ -86,7 +86,8 @@ package enum ConfigurationLoader {
       return Admission(callers: listener.callers, authorities: authorities)
     }
     return Snapshot(
-      generation: generation, rules: settings.rules, admissions: admissions, headLimits: limits, ownAuthorities: own)
+      generation: generation, rules: settings.rules, admissions: admissions, headLimits: limits, ownAuthorities: own,
+      metricsListener: settings.metricsListener)
   }
 }
 

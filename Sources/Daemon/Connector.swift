@@ -1,6 +1,8 @@
 internal import EventLoop
 internal import Gateway
 internal import Policy
+internal import System
+internal import TLS
 
 /// Opens a session: name, permitted address, TCP with Happy Eyeballs (RFC 8305), TLS with its verdict.
 final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
@@ -8,22 +10,26 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   private var completion: ((Result<UpstreamSession, ConnectFailure>) -> Void)?
   private let destination: Destination
   private let timeouts: Timeouts
+  private let tally: ServiceTally
   private let worker: Worker
   private var waiting: [SocketAddress] = []
   private var attempts: [EventLoop.Stream] = []
   private var session: UpstreamSession?
   private var connectBy: UInt64 = 0
+  /// When connecting, or the handshake, began; of the monotonic clock.
+  private var begunAt: UInt64 = 0
   private var lastFailure: ConnectFailure?
 
   /// RFC 8305 §5: Connection Attempt Delay.
   private static let attemptDelay: UInt64 = 250
 
   init(
-    destination: Destination, timeouts: Timeouts, worker: Worker,
+    destination: Destination, timeouts: Timeouts, tally: ServiceTally, worker: Worker,
     completion: @escaping (Result<UpstreamSession, ConnectFailure>) -> Void
   ) {
     self.destination = destination
     self.timeouts = timeouts
+    self.tally = tally
     self.worker = worker
     self.completion = completion
   }
@@ -83,6 +89,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
 
   private func race(_ addresses: [SocketAddress]) {
     waiting = addresses
+    begunAt = Clock.monotonicMicroseconds
     attempt()
   }
 
@@ -115,6 +122,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   func streamDidConnect(_ stream: EventLoop.Stream) {
     attempts.removeAll { $0 === stream }
     stop()
+    tally.connected(microseconds: lap())
     let session = UpstreamSession(stream: stream, destination: destination, worker: worker)
     self.session = session
     session.owner = self
@@ -136,11 +144,16 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
 
   func sessionIsReady(_ session: UpstreamSession) {
     self.session = nil
+    if let proof = session.proof {
+      tally.shookHands(microseconds: lap(), isResumed: proof.isResumed)
+      tally.judged(ServiceTally.Pins(proof.pins))
+    }
     finish(.success(session))
   }
 
   func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) {
     self.session = nil
+    if refusal == .pinMismatch { tally.judged(.mismatched) }
     finish(.failure(ConnectFailure(refusal, detail)))
   }
 
@@ -152,6 +165,13 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
 
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {}
   func sessionDidDrain(_ session: UpstreamSession) {}
+
+  /// Microseconds since what is under way began; what follows begins now.
+  private func lap() -> UInt64 {
+    let now = Clock.monotonicMicroseconds
+    defer { begunAt = now }
+    return now &- begunAt
+  }
 
   // MARK: the end
 
@@ -167,6 +187,16 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     let completion = completion
     self.completion = nil
     completion?(result)
+  }
+}
+
+extension ServiceTally.Pins {
+  fileprivate init(_ verdict: SessionProof.PinVerdict) {
+    switch verdict {
+    case .none: self = .none
+    case .matched: self = .matched
+    case .reported: self = .reported
+    }
   }
 }
 

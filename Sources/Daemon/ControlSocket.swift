@@ -5,7 +5,8 @@ internal import System
 /// Where `bearerctl` asks: a unix socket for root and the daemon's own user. One line in, the answer out, closed (T52).
 final class ControlSocket: ListenerDelegate, StreamDelegate {
   private var listener: Listener?
-  private let reload: () -> Result<UInt64, StartError>
+  /// What each line that one may send does, and the answer.
+  private let commands: [String: () -> Result<[UInt8], StartError>]
   private var connections: [ObjectIdentifier: (stream: EventLoop.Stream, input: [UInt8])] = [:]
   private static let maximumLine = 256
 
@@ -13,10 +14,10 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   private let journal: Journal
   private var path: String?
 
-  init(loop: Loop, journal: Journal, reload: @escaping () -> Result<UInt64, StartError>) {
+  init(loop: Loop, journal: Journal, commands: [String: () -> Result<[UInt8], StartError>]) {
     self.loop = loop
     self.journal = journal
-    self.reload = reload
+    self.commands = commands
   }
 
   /// Stands where these settings say; stays if it does already. Without a place for it, or when it cannot be had, there is
@@ -41,7 +42,10 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
     } catch {
       journal.event(
         .warning, "no-control-socket", ("path", path), ("detail", "\(error)"),
-        ("help", "bearerctl reload needs it: make its directory, or say control: PATH; SIGHUP reloads all the same"))
+        (
+          "help",
+          "bearerctl reload and status need it: make its directory, or say control: PATH; SIGHUP reloads all the same"
+        ))
     }
   }
 
@@ -91,19 +95,18 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   }
 
   private func answer(_ command: String, on stream: EventLoop.Stream) {
-    switch command {
-    case "reload":
-      switch reload() {
-      case .success(let generation): finish(stream, "ok\n\(generation)\n")
-      case .failure(let error): finish(stream, "error\n\(error)\n")
-      }
-    default: finish(stream, "error\nThis daemon does not know that request.\n")
+    guard let carryOut = commands[command] else {
+      return finish(stream, "error\nThis daemon does not know that request.\n")
+    }
+    switch carryOut() {
+    case .success(let answer): finish(stream, "ok\n", answer)
+    case .failure(let error): finish(stream, "error\n\(error)\n")
     }
   }
 
-  private func finish(_ stream: EventLoop.Stream, _ text: String) {
+  private func finish(_ stream: EventLoop.Stream, _ word: String, _ answer: [UInt8] = []) {
     connections[ObjectIdentifier(stream)] = nil
-    stream.write(Array(text.utf8).span)
+    stream.write((Array(word.utf8) + answer).span)
     stream.closeAfterFlush()
   }
 

@@ -9,6 +9,8 @@ final class Destination {
   let context: ClientContext?
   let generation: UInt64
   private(set) var idle: [UpstreamSession] = []
+  /// Sessions that are idle, in use or being made.
+  private(set) var sessionCount = 0
   /// What TLS had to say about the pins has been logged.
   var hasAdvised = false
   /// A newer generation is current: nothing is kept any more.
@@ -19,6 +21,9 @@ final class Destination {
     self.context = context
     self.generation = generation
   }
+
+  func opened() { sessionCount += 1 }
+  func closed() { sessionCount -= 1 }
 
   /// The one that was used last: the others grow old and go.
   func takeIdle() -> UpstreamSession? { idle.popLast() }

@@ -10,6 +10,7 @@ final class Generation {
   let settings: Settings
   let snapshot: Snapshot
   let keyring: Keyring
+  let tally: Tally
   private let trust: SystemTrust
   private let stores: [String: TrustStore]
   /// By service, then by credential: few per service, so a short list is the fastest map.
@@ -19,11 +20,13 @@ final class Generation {
   private var destinationsByIdentity: [SessionIdentity: Destination] = [:]
 
   init(
-    settings: Settings, snapshot: Snapshot, keyring: Keyring, stores: [String: TrustStore], trust: SystemTrust
+    settings: Settings, snapshot: Snapshot, keyring: Keyring, stores: [String: TrustStore], trust: SystemTrust,
+    after previous: Generation?
   ) {
     self.settings = settings
     self.snapshot = snapshot
     self.keyring = keyring
+    tally = Tally(snapshot.rules, after: previous?.tally)
     self.stores = stores
     self.trust = trust
     destinations = Array(repeating: [], count: snapshot.rules.services.count)
@@ -48,6 +51,32 @@ final class Generation {
 
   var allDestinations: [Destination] { Array(destinationsByIdentity.values) + plainDestinations }
   private var plainDestinations: [Destination] = []
+
+  /// How many sessions there are, by origin and credential.
+  struct Pool {
+    let upstream: String
+    /// Its name; empty: none is added.
+    let credential: String
+    var idle = 0
+    var active = 0
+  }
+
+  /// In no order that means anything, but always in the same one.
+  var pools: [Pool] {
+    var pools: [Pool] = []
+    for destination in allDestinations {
+      let (upstream, credential) = (destination.upstream.origin.description, destination.context?.identity.grant ?? "")
+      var index = pools.firstIndex { $0.upstream == upstream && $0.credential == credential }
+      if index == nil {
+        index = pools.endIndex
+        pools.append(Pool(upstream: upstream, credential: credential))
+      }
+      guard let index else { continue }
+      pools[index].idle += destination.idle.count
+      pools[index].active += destination.sessionCount - destination.idle.count
+    }
+    return pools.sorted { ($0.upstream, $0.credential) < ($1.upstream, $1.credential) }
+  }
 
   private func makeDestination(of route: Route) throws(TLSError) -> Destination {
     let service = snapshot.rules.services[route.service]

@@ -34,6 +34,8 @@ final class Journal {
 
   private var buffer: [UInt8] = []
   private var dropped = 0
+  /// Lines since the start for which there was no room.
+  private(set) var droppedCount: UInt64 = 0
   private var second: [UInt8] = []
   private var secondShown: Int64 = -1
   /// Of users in lines of help: asking NSS may take long, and strangers could make us ask for each request.
@@ -84,8 +86,9 @@ final class Journal {
         line.field("credential", generation.snapshot.rules.grants[index].name)
         line.field("credential_generation", generation.keyring.generation(ofGrant: index))
       }
-    } else if case .policy(let refusal) = record.refusal {
-      place(refusal, rules: generation.snapshot.rules, in: &line)
+    } else if let (service, rule) = record.place {
+      line.field("service", generation.snapshot.rules.services[service].name)
+      if let rule { line.field("rule", rule + 1) }
     }
     if let uid = record.caller?.uid { line.field("uid", UInt64(uid)) }
     let head = exchange.head.bytes
@@ -111,21 +114,6 @@ final class Journal {
     end(line)
   }
 
-  /// Where a refusal was decided that led to no route.
-  private func place(_ refusal: PolicyRefusal, rules: RuleSet, in line: inout LogLine) {
-    switch refusal {
-    case .noRule(let service), .callerNotAllowedHere(let service, _), .callerNotGranted(let service, _, _):
-      line.field("service", rules.services[service].name)
-    case .denied(let service, let rule):
-      line.field("service", rules.services[service].name)
-      line.field("rule", rule + 1)
-    case .callerUnknown, .callerNotAllowed, .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite,
-      .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
-      .noService:
-      break
-    }
-  }
-
   /// The keyring's door stayed shut: worth a line of its own, because policy should have said so before.
   func denied(_ denied: Denied, exchange: borrowing Exchange, generation: Generation) {
     let name = exchange.route.flatMap { generation.snapshot.rules.grant(of: $0)?.name } ?? "-"
@@ -147,7 +135,7 @@ final class Journal {
     switch refusal {
     case .callerNotAllowed(let uid):
       guard let listener = settings.listeners.first(where: { $0.name == listener }) else { return nil }
-      return "to let this user ask, \(AllowUsers.place(of: listener)) needs "
+      return "to let this user ask, \(listener.admission) needs "
         + AllowUsers.line(adding: uid, to: listener.callers, named: userName)
     case .callerNotAllowedHere(let service, let uid):
       return "to let this user ask, services.\(rules.services[service].name) needs "
@@ -175,6 +163,7 @@ final class Journal {
   private func begin(_ level: Level) -> LogLine? {
     guard buffer.count < Journal.limit else {
       dropped += 1
+      droppedCount &+= 1
       return nil
     }
     var line = LogLine(after: take())

@@ -10,6 +10,8 @@ final class ListenerSlot: ListenerDelegate {
   private(set) var index: Int
   private(set) var addresses: [ListenerSettings.Address]
   private let listeners: [Listener]
+  /// Connections since the start.
+  private(set) var accepted: UInt64 = 0
   private unowned let worker: Worker
   /// The port that was bound (for port 0 the one that the system chose); nil without TCP.
   let ports: [UInt16]
@@ -68,7 +70,10 @@ final class ListenerSlot: ListenerDelegate {
     for case .unix(let path, _) in addresses { UnixSocket.remove(path: path) }
   }
 
-  func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) { worker.accepted(stream, on: self) }
+  func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
+    accepted &+= 1
+    worker.accepted(stream, on: self)
+  }
 
   func listener(_ listener: Listener, didFail error: UVError) { worker.acceptFailed(error, on: self) }
 }

@@ -48,7 +48,13 @@ package final class Server {
     watch = SecretWatch(worker: worker)
     worker.secrets = watch
     watch?.follow(worker.generation)
-    control = ControlSocket(loop: loop, journal: journal) { [unowned self] in reload() }
+    control = ControlSocket(
+      loop: loop, journal: journal,
+      commands: [
+        "reload": { [unowned self] in reload().map { Array("\($0)\n".utf8) } },
+        "status": { [worker] in .success(StatusReport.bytes(of: worker)) },
+        "metrics": { [worker] in .success(MetricsReport.bytes(of: worker)) },
+      ])
     control?.follow(worker.generation.settings)
     lifecycle = try Lifecycle(
       loop: loop, reload: { [unowned self] in _ = reload() }, stop: { [unowned self] in stop() })
@@ -84,7 +90,7 @@ package final class Server {
       do throws(StartError) {
         generation = try Server.generation(
           settings, number: number, ports: new.map(\.ports), trust: trust, commands: commandSecrets,
-          after: worker.generation.keyring)
+          after: worker.generation)
       } catch {
         for slot in new where !slots.contains(where: { $0 === slot }) { slot.close() }
         throw error
@@ -104,11 +110,13 @@ package final class Server {
       watch?.follow(generation)
       commands?.follow(generation)
       control?.follow(settings)
+      worker.lifetime.reloaded(problem: nil)
       journal.event(.notice, "reloaded", ("generation", String(number)))
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
       return .success(number)
     } catch {
       report(error)
+      worker.lifetime.reloaded(problem: error.summary)
       journal.event(.error, "reload-failed", ("detail", error.summary), ("still", "generation \(number - 1)"))
       ServiceManager.notify("READY=1\nSTATUS=reload failed, still serving generation \(number - 1)")
       return .failure(error)
@@ -200,7 +208,7 @@ package final class Server {
 
   private static func generation(
     _ settings: Settings, number: UInt64, ports: [[UInt16]], trust: SystemTrust, commands: CommandSecrets,
-    after previous: Keyring?
+    after previous: Generation?
   ) throws(StartError) -> Generation {
     let stores: [String: TrustStore]
     let keyring: Keyring
@@ -210,12 +218,13 @@ package final class Server {
       throw .configuration(error.diagnostics)
     }
     do throws(Denied) {
-      keyring = try ConfigurationLoader.keyring(for: settings, commands: commands, after: previous)
+      keyring = try ConfigurationLoader.keyring(for: settings, commands: commands, after: previous?.keyring)
     } catch {
       throw .system(error.description)
     }
     let snapshot = ConfigurationLoader.snapshot(of: settings, generation: number, ports: ports)
-    return Generation(settings: settings, snapshot: snapshot, keyring: keyring, stores: stores, trust: trust)
+    return Generation(
+      settings: settings, snapshot: snapshot, keyring: keyring, stores: stores, trust: trust, after: previous)
   }
 
   private func announce(_ slot: ListenerSlot) {

@@ -24,6 +24,8 @@ final class UpstreamSession: Timed, StreamDelegate {
   private let worker: Worker
   private var handshake: Handshake?
   private var verified: VerifiedSession?
+  /// What the handshake came to; nil: there was none.
+  private(set) var proof: SessionProof?
   private(set) var isClosed = false
   private var isReading = false
   /// The upstream has said that it is done.
@@ -43,6 +45,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     super.init()
     stream.delegate = self
     stream.readsOnAfterFailedWrite = true
+    destination.opened()
   }
 
   // MARK: making it
@@ -85,7 +88,7 @@ final class UpstreamSession: Timed, StreamDelegate {
         destination.hasAdvised = true
         worker.journal.event(.warning, "pin", ("upstream", destination.upstream.origin.description), ("detail", remark))
       }
-      worker.countHandshake(isResumed: session.proof.isResumed)
+      proof = session.proof
       verified = consume session
       // What came with the end of the handshake: tickets, if anything. Nobody has asked for a byte yet (T26).
       worker.plaintext.removeAll(keepingCapacity: true)
@@ -174,6 +177,7 @@ final class UpstreamSession: Timed, StreamDelegate {
 
   private func leave() {
     isClosed = true
+    destination.closed()
     owner = nil
     worker.deadlines.cancel(self)
     verified = nil

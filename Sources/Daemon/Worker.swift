@@ -12,7 +12,7 @@ final class Worker {
   let journal: Journal
   let diagnostics: SocketDiagnostics?
   private(set) var generation: Generation
-  private(set) var statistics = Statistics()
+  var lifetime = Lifetime()
   /// The one output of the machines, and the one buffer for plaintext: used within a turn, never across.
   var output = Output()
   var plaintext: [UInt8] = []
@@ -21,7 +21,7 @@ final class Worker {
   /// Where a secret is waited for that a program has yet to print.
   weak var commands: SecretCommands?
   private var sessions: [ObjectIdentifier: ClientSession] = [:]
-  private var listeners: [ListenerSlot] = []
+  private(set) var listeners: [ListenerSlot] = []
   private var isPaused = false
   /// Accepting failed a moment ago; trying again at once would spin (T56).
   private var mustWait = false
@@ -36,17 +36,6 @@ final class Worker {
   /// Milliseconds until accepting is tried again, and between two lines that say why it is not.
   private static let acceptPause: UInt64 = 200
   private static let acceptSilence: UInt64 = 10_000
-
-  struct Statistics {
-    private(set) var fullHandshakes = 0
-    private(set) var resumedHandshakes = 0
-    private(set) var connections = 0
-
-    mutating func count(handshakeResumed: Bool) {
-      if handshakeResumed { resumedHandshakes += 1 } else { fullHandshakes += 1 }
-    }
-    mutating func countConnection() { connections += 1 }
-  }
 
   init(loop: Loop, journal: Journal, generation: Generation) {
     self.loop = loop
@@ -73,14 +62,11 @@ final class Worker {
   var upstreamIdleTime: UInt64 { generation.settings.limits.upstreamIdle }
   var sessionCount: Int { sessions.count }
 
-  func countHandshake(isResumed: Bool) { statistics.count(handshakeResumed: isResumed) }
-
   func listen(on slots: [ListenerSlot]) { listeners = slots }
 
   // MARK: connections
 
   func accepted(_ stream: EventLoop.Stream, on slot: ListenerSlot) {
-    statistics.countConnection()
     let session = ClientSession(
       stream: stream, listener: slot, peer: Peer(of: stream, diagnostics: diagnostics), worker: self)
     sessions[ObjectIdentifier(session)] = session

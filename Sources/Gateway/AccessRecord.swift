@@ -20,4 +20,19 @@ package struct AccessRecord: Sendable {
   package var generation: UInt64 = 0
 
   package init() {}
+
+  /// The service that the exchange came to, and the rule that decided it, also of a refusal, as far as they are known.
+  package var place: (service: Int, rule: Int?)? {
+    if let route { return (route.service, route.rule) }
+    guard case .policy(let refusal) = refusal else { return nil }
+    switch refusal {
+    case .noRule(let service), .callerNotAllowedHere(let service, _), .callerNotGranted(let service, _, _):
+      return (service, nil)
+    case .denied(let service, let rule): return (service, rule)
+    case .callerUnknown, .callerNotAllowed, .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite,
+      .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
+      .noService:
+      return nil
+    }
+  }
 }

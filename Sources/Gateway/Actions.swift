@@ -3,11 +3,21 @@ package struct Actions: OptionSet, Sendable {
   package let rawValue: UInt16
   package init(rawValue: UInt16) { self.rawValue = rawValue }
 
+  /// In place of OptionSet's own, which is not specialised for another module: the shell asks a dozen times per event.
+  package func contains(_ member: Actions) -> Bool { rawValue & member.rawValue == member.rawValue }
+
+  /// Whether there is more to do than to pass on bytes and to end an exchange: one question in the place of five.
+  package var concernConnections: Bool {
+    rawValue
+      & (Actions.openUpstream.rawValue | Actions.openFreshUpstream.rawValue | Actions.shutdownClient.rawValue
+        | Actions.reset.rawValue | Actions.close.rawValue) != 0
+  }
+
   /// `upstreamHead` is a head without its closing line: have it authorised and sent.
   package static let sendHead = Actions(rawValue: 1 << 0)
   /// Send `toUpstream`, then (with a head: in the same record, where they fit) `upstreamBody` of the input.
   package static let sendBody = Actions(rawValue: 1 << 1)
-  /// Send `toClient`, then `clientBody` of the input.
+  /// Send `toClient`, then `clientBody` of the input. With neither, the exchange is a scrape: send what that gets.
   package static let sendToClient = Actions(rawValue: 1 << 2)
   /// Say that nothing more will go up, and go on reading: a half-close.
   package static let shutdownUpstream = Actions(rawValue: 1 << 3)

@@ -84,6 +84,9 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
+  /// Whether the upstream's answer has begun, and was fit to be passed on.
+  package var hasResponseHead: Bool { exchange.record.status != 0 && exchange.record.refusal == nil }
+
   // MARK: facts about the client
 
   /// Bytes of the client: `input` from `position` on. Takes what it can use now and moves `position`; the rest comes again.
@@ -180,6 +183,8 @@ package struct ClientConnection: ~Copyable, Sendable {
       // Whoever takes us for another server shall not go on here.
       let isMisdirected = refusal == .policy(.authorityMismatch)
       refuse(refusal, closes: isMisdirected || !exchange.isRequestComplete, output: &output)
+    } else if exchange.isScrape {
+      answerScrape(output: &output)
     } else {
       phase = .awaitingUpstream
       output.actions.insert(exchange.record.isRetried ? .openFreshUpstream : .openUpstream)

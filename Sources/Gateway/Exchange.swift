@@ -40,7 +40,9 @@ package struct Exchange: ~Copyable, Sendable {
   var hasSurplus = false
   /// A head has gone, or is going, to the client.
   var hasAnswered = false
-  var answerClosesClient = false
+  package internal(set) var answerClosesClient = false
+  /// It is a scrape, and admitted: the answer is our own.
+  package private(set) var isScrape = false
 
   /// More interim answers than this are a flood (T26).
   static let maximumInformational = 32
@@ -106,6 +108,7 @@ package struct Exchange: ~Copyable, Sendable {
     hasSurplus = false
     hasAnswered = false
     answerClosesClient = false
+    isScrape = false
   }
 
   /// Admission, canonical target, rules, fields: nil when the request may go out.
@@ -132,6 +135,10 @@ package struct Exchange: ~Copyable, Sendable {
       let admitted = try admissions[listener].admit(head, caller: caller, listener: listener)
       self.admitted = admitted
       try readTarget(bytes.span.extracting(head.target))
+      if listener == snapshot.metricsListener {
+        try checkScrape()
+        return nil
+      }
       let route = try snapshot.rules.decide(
         admitted, method: head.method, methodName: bytes.span.extracting(head.methodRange), target: target,
         trace: &trace)
@@ -153,6 +160,14 @@ package struct Exchange: ~Copyable, Sendable {
       target.keep(unreadable: bytes)
       throw error
     }
+  }
+
+  /// There is one thing to ask for, and reading is all that can be done to it.
+  private mutating func checkScrape() throws(PolicyRefusal) {
+    guard head.method == .get || head.method == .head, target.path.elementsEqual("/metrics".utf8) else {
+      throw .noService
+    }
+    isScrape = true
   }
 
   func isStillAllowed(by new: Snapshot, listener: Int) -> Bool {
@@ -232,13 +247,5 @@ package struct Exchange: ~Copyable, Sendable {
     } else {
       output.upstreamBody = output.upstreamBody.isEmpty ? range : output.upstreamBody.lowerBound..<range.upperBound
     }
-  }
-}
-
-extension RuleSet {
-  /// The grant of a route that adds a credential.
-  package func grant(of route: Route) -> Grant? {
-    guard case .inject(let index) = route.credential else { return nil }
-    return grants[index]
   }
 }

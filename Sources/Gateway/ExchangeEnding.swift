@@ -33,12 +33,22 @@ extension ClientConnection {
   var breakingOff: Actions { phase == .upgraded ? .resetUpstream : .dropUpstream }
 
   mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
-    // An HTTP/1.0 client would have to be told that the connection stays; it is simpler to end it.
-    let closes =
-      closes || isDraining || clientHasEnded || !exchange.head.isKeepAlive || exchange.head.version == .http10
+    let closes = closes || mustCloseAfterOwnAnswer
     exchange.refuse(refusal, closes: closes, output: &output)
     output.actions.insert(.record)
     if closes { end(output: &output) } else { phase = .awaitingHead }
+  }
+
+  /// A scrape every few seconds would drown the log: it leaves no line.
+  mutating func answerScrape(output: inout Output) {
+    exchange.answerClosesClient = mustCloseAfterOwnAnswer || !exchange.isRequestComplete
+    output.actions.insert(.sendToClient)
+    if exchange.answerClosesClient { end(output: &output) } else { phase = .awaitingHead }
+  }
+
+  /// An HTTP/1.0 client would have to be told that the connection stays; it is simpler to end it.
+  private var mustCloseAfterOwnAnswer: Bool {
+    isDraining || clientHasEnded || !exchange.head.isKeepAlive || exchange.head.version == .http10
   }
 
   /// The last answer is on its way: what the client still sends would turn it into a reset, so it is read and discarded.

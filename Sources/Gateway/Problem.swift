@@ -1,6 +1,7 @@
 internal import HTTP1
 
-/// Writes an answer of our own: RFC 9457 problem+json with RFC 9209 Proxy-Status.
+/// Writes an answer of our own: RFC 9457 problem+json with RFC 9209 Proxy-Status. The extension member `help` is the command
+/// that explains the `type`.
 package enum Problem {
   /// - Parameters:
   ///   - isHead: the request's method was HEAD: everything but the body.
@@ -21,7 +22,9 @@ package enum Problem {
       body.append(contentsOf: reason.rawValue.utf8)
       body.append("\"")
     }
-    body.append("}\n")
+    body.append(",\"help\":\"bearerctl errors ")
+    body.append(row.code.text)
+    body.append("\"}\n")
 
     output.append("HTTP/1.1 ")
     output.append(decimal: UInt64(row.status))

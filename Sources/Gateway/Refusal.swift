@@ -44,127 +44,75 @@ package enum Refusal: Equatable, Sendable {
   case tooManyInformational
 }
 
-/// One row of the table.
-package struct RefusalRow: Equatable, Sendable {
-  package let status: Int
-  /// Last part of the problem's `type`; stable.
-  package let code: StaticStringBox
-  package let title: StaticStringBox
-  /// A registered error type of RFC 9209 §2.3.
-  package let proxyError: StaticStringBox
-
-  init(_ status: Int, _ code: StaticString, _ proxyError: StaticString, _ title: StaticString) {
-    self.status = status
-    self.code = StaticStringBox(code)
-    self.title = StaticStringBox(title)
-    self.proxyError = StaticStringBox(proxyError)
-  }
-}
-
-/// A StaticString that can be compared.
-package struct StaticStringBox: Equatable, Sendable, CustomStringConvertible {
-  package let text: StaticString
-  init(_ text: StaticString) { self.text = text }
-  package var description: String { text.description }
-  package static func == (a: Self, b: Self) -> Bool { a.description == b.description }
-}
-
 extension Refusal {
-  package var row: RefusalRow {
+  package var row: RefusalRow { code.row }
+
+  package var code: RefusalCode {
     switch self {
-    case .malformed(let reason): Refusal.row(ofMalformed: reason)
-    case .policy(let refusal): refusal.row
-    case .reservedFieldInConnection:
-      RefusalRow(
-        400, "reserved-field-in-connection", "http_request_error",
-        "The Connection field names a field that may not be removed")
-    case .clientCredentialField:
-      RefusalRow(
-        400, "client-credential-field", "http_request_denied",
-        "The request carries a credential of its own that on_client_header does not let through here")
-    case .requestTimeout:
-      RefusalRow(408, "request-timeout", "http_request_error", "The request did not arrive in time")
-    case .draining:
-      RefusalRow(503, "draining", "connection_limit_reached", "bearerd is shutting down")
-    case .credentialUnavailable:
-      RefusalRow(
-        503, "credential-unavailable", "proxy_configuration_error",
-        "The credential is not available; nothing was sent. The log of bearerd says why")
-    case .grantDenied:
-      RefusalRow(
-        503, "grant-denied", "http_request_denied", "The credential is not granted to this upstream; nothing was sent")
-    case .nameNotFound: RefusalRow(502, "name-not-found", "dns_error", "The upstream's name could not be resolved")
-    case .nameTimeout:
-      RefusalRow(504, "name-timeout", "dns_timeout", "The upstream's name could not be resolved in time")
-    case .addressForbidden:
-      RefusalRow(
-        502, "address-forbidden", "destination_ip_prohibited",
-        "The upstream's name resolves to an address that it may not have (see allow_addresses)")
-    case .connectionRefused:
-      RefusalRow(502, "connection-refused", "connection_refused", "The upstream refused the connection")
-    case .connectionFailed:
-      RefusalRow(502, "connection-failed", "destination_unavailable", "The upstream could not be reached")
-    case .connectionTimeout:
-      RefusalRow(504, "connection-timeout", "connection_timeout", "The upstream did not accept a connection in time")
-    case .handshakeTimeout:
-      RefusalRow(
-        504, "handshake-timeout", "connection_timeout", "The upstream did not finish its TLS handshake in time")
-    case .handshakeFailed:
-      RefusalRow(502, "tls-handshake-failed", "tls_protocol_error", "The TLS handshake with the upstream failed")
-    case .certificateInvalid:
-      RefusalRow(
-        502, "certificate-invalid", "tls_certificate_error",
-        "The upstream's certificate is not trusted; nothing was sent")
-    case .certificateExpired:
-      RefusalRow(
-        502, "certificate-expired", "tls_certificate_error",
-        "The upstream's certificate is expired or not valid yet; nothing was sent")
-    case .hostnameMismatch:
-      RefusalRow(
-        502, "hostname-mismatch", "tls_certificate_error",
-        "The upstream's certificate is for another name; nothing was sent")
-    case .pinMismatch:
-      RefusalRow(
-        502, "pin-mismatch", "tls_certificate_error",
-        "No key of the upstream's verified chain is pinned; nothing was sent")
-    case .pinsExpired:
-      RefusalRow(
-        502, "pins-expired", "tls_certificate_error", "The pins of this service have expired; nothing was sent")
-    case .internalError: RefusalRow(500, "internal-error", "proxy_internal_error", "bearerd could not go on")
-    case .upstreamClosed:
-      RefusalRow(
-        502, "upstream-closed", "connection_terminated", "The upstream closed the connection before it had answered")
-    case .upstreamMalformed:
-      RefusalRow(502, "upstream-malformed", "http_protocol_error", "The upstream's answer is not valid HTTP")
-    case .upstreamTimeout:
-      RefusalRow(504, "upstream-timeout", "http_response_timeout", "The upstream did not answer in time")
-    case .credentialRejected:
-      RefusalRow(
-        502, "credential-rejected", "proxy_configuration_error",
-        "The upstream rejected the credential that bearerd added")
-    case .redirectToSelf:
-      RefusalRow(
-        502, "redirect-to-self", "proxy_loop_detected", "The upstream's answer points to a listener of bearerd itself")
-    case .unrequestedUpgrade:
-      RefusalRow(
-        502, "unrequested-upgrade", "http_protocol_error", "The upstream switched protocols without being asked")
-    case .tooManyInformational:
-      RefusalRow(502, "too-many-informational", "http_protocol_error", "The upstream sent too many interim answers")
+    case .malformed(let reason): Refusal.code(ofMalformed: reason)
+    case .policy(let refusal): refusal.code
+    case .reservedFieldInConnection: .reservedFieldInConnection
+    case .clientCredentialField: .clientCredentialField
+    case .requestTimeout: .requestTimeout
+    case .draining: .draining
+    case .credentialUnavailable: .credentialUnavailable
+    case .grantDenied: .grantDenied
+    case .nameNotFound: .nameNotFound
+    case .nameTimeout: .nameTimeout
+    case .addressForbidden: .addressForbidden
+    case .connectionRefused: .connectionRefused
+    case .connectionFailed: .connectionFailed
+    case .connectionTimeout: .connectionTimeout
+    case .handshakeTimeout: .handshakeTimeout
+    case .handshakeFailed: .handshakeFailed
+    case .certificateInvalid: .certificateInvalid
+    case .certificateExpired: .certificateExpired
+    case .hostnameMismatch: .hostnameMismatch
+    case .pinMismatch: .pinMismatch
+    case .pinsExpired: .pinsExpired
+    case .internalError: .internalError
+    case .upstreamClosed: .upstreamClosed
+    case .upstreamMalformed: .upstreamMalformed
+    case .upstreamTimeout: .upstreamTimeout
+    case .credentialRejected: .credentialRejected
+    case .redirectToSelf: .redirectToSelf
+    case .unrequestedUpgrade: .unrequestedUpgrade
+    case .tooManyInformational: .tooManyInformational
     }
   }
 
-  private static func row(ofMalformed reason: MessageError.Reason) -> RefusalRow {
-    let status = MessageError(reason).status
-    return switch status {
-    case 414: RefusalRow(414, "target-too-long", "http_request_error", "The request-target is too long")
-    case 431: RefusalRow(431, "head-too-large", "http_request_error", "The request's fields are too large or too many")
-    case 505:
-      RefusalRow(505, "version-not-supported", "http_request_error", "Only HTTP/1.0 and HTTP/1.1 are spoken here")
-    case 501:
-      RefusalRow(501, "unknown-transfer-coding", "http_request_error", "Only the chunked transfer coding is known here")
-    case 417:
-      RefusalRow(417, "unknown-expectation", "http_request_error", "Only the expectation 100-continue is known here")
-    default: RefusalRow(400, "malformed-request", "http_request_error", "The request is not valid HTTP/1.1")
+  private static func code(ofMalformed reason: MessageError.Reason) -> RefusalCode {
+    switch MessageError(reason).status {
+    case 414: .targetTooLong
+    case 431: .headTooLarge
+    case 505: .versionNotSupported
+    case 501: .unknownTransferCoding
+    case 417: .unknownExpectation
+    default: .malformedRequest
+    }
+  }
+}
+
+extension PolicyRefusal {
+  /// How the table calls this "no" of policy.
+  package var code: RefusalCode {
+    switch self {
+    case .callerUnknown: .callerUnknown
+    case .callerNotAllowed, .callerNotAllowedHere, .callerNotGranted: .callerNotAllowed
+    case .hostNotAllowed: .hostNotAllowed
+    case .authorityMismatch: .authorityMismatch
+    case .originNotAllowed: .originNotAllowed
+    case .crossSite: .crossSite
+    case .methodNotSupported: .methodNotSupported
+    case .badPath: .badPath
+    case .dotSegment: .dotSegment
+    case .forbiddenCharacter: .forbiddenCharacter
+    case .badEscape: .badEscape
+    case .fragment: .fragment
+    case .ambiguousPath: .ambiguousPath
+    case .noService: .noService
+    case .noRule: .noRule
+    case .denied: .denied
     }
   }
 }

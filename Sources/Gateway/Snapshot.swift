@@ -9,6 +9,8 @@ package final class Snapshot: Sendable {
   package let admissions: [Admission]
   /// The same for those who come by a unix socket: no page can, and clients write any name (T1).
   let socketAdmissions: [Admission]
+  /// Index of the listener that answers scrapes and nothing else; nil: there is none.
+  let metricsListener: Int?
   package let headLimits: HeadLimits
   /// Authorities that lead back to us, lower-case with port.
   package let ownAuthorities: Set<String>
@@ -18,8 +20,10 @@ package final class Snapshot: Sendable {
   let plans: [ForwardingPlan]
 
   package init(
-    generation: UInt64, rules: RuleSet, admissions: [Admission], headLimits: HeadLimits, ownAuthorities: Set<String>
+    generation: UInt64, rules: RuleSet, admissions: [Admission], headLimits: HeadLimits, ownAuthorities: Set<String>,
+    metricsListener: Int? = nil
   ) {
+    self.metricsListener = metricsListener
     self.generation = generation
     self.rules = rules
     self.admissions = admissions
@@ -34,6 +38,14 @@ package final class Snapshot: Sendable {
   func headers(of route: Route) -> HeaderPolicy {
     if let rule = route.rule, let policy = rules.services[route.service].rules?[rule].headers { return policy }
     return rules.services[route.service].headers
+  }
+}
+
+extension RuleSet {
+  /// The grant of a route that adds a credential.
+  package func grant(of route: Route) -> Grant? {
+    guard case .inject(let index) = route.credential else { return nil }
+    return grants[index]
   }
 }
 

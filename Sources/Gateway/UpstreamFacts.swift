@@ -127,6 +127,16 @@ extension ClientConnection {
     phase = .closed
   }
 
+  /// The daemon ends now: whoever has nothing at an upstream yet is told so, what runs is cut.
+  package mutating func stopped(output: inout Output) {
+    switch phase {
+    case .awaitingHead: if hasBegunHead { refuseHead(.draining, output: &output) }
+    case .awaitingUpstream: abort(.draining, output: &output)
+    case .exchanging, .upgraded: revoked(output: &output)
+    case .lingering, .closed: break
+    }
+  }
+
   /// No request after this one.
   package mutating func drain(output: inout Output) {
     isDraining = true

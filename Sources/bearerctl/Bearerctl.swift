@@ -20,12 +20,16 @@ struct Bearerctl: ParsableCommand {
         bearerctl explain GET /github/user   what would happen to it, and why?
         bearerctl pin api.github.com         which keys could I pin?
         bearerctl reload                     use the changed configuration now
+        bearerctl status --watch             what is it doing right now?
+        bearerctl errors pin-mismatch        what does this error mean?
 
       Exit codes: 0 fine; 1 it ran, and the answer is no; 2 usage or configuration;
       66 and more as in sysexits.h (69: no daemon answers).
       """,
     version: "bearerctl \(Version.text)",
-    subcommands: [Check.self, Explain.self, PinCommand.self, Reload.self, Demo.self])
+    subcommands: [
+      Check.self, Explain.self, PinCommand.self, Status.self, Errors.self, Reload.self, Metrics.self, Demo.self,
+    ])
 
   static func main() {
     do {

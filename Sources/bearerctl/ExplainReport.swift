@@ -119,6 +119,9 @@ struct ExplainReport {
   // MARK: the verdict
 
   private func goesOut(_ explanation: Explanation) -> String {
+    guard explanation.route != nil else {
+      return terminal.good("bearerd would answer it itself: these are its metrics.") + "\n"
+    }
     let credential = settings.credentials.first { $0.name == explanation.grant?.name }
     let missing = credential?.sources.filter { SourceStatus($0).isMissing } ?? []
     guard let source = missing.first else { return terminal.good("It would go out.") + "\n" }

@@ -36,7 +36,7 @@ struct Remedy {
     switch refusal {
     case .callerNotAllowed(let uid):
       return line(
-        "To let \(user) ask, \(AllowUsers.place(of: listener)) needs",
+        "To let \(user) ask, \(listener.admission) needs",
         AllowUsers.line(adding: uid, to: listener.callers, named: Users.name(ofUID:)))
     case .callerNotAllowedHere(let service, let uid):
       return line(
@@ -48,7 +48,7 @@ struct Remedy {
         AllowUsers.line(adding: uid, to: settings.rules.grants[grant].callers, named: Users.name(ofUID:)))
     case .hostNotAllowed:
       guard let host = hostWithPort else { return nil }
-      return line("If this name is yours, add to \(AllowUsers.place(of: listener))", "hosts: [\"\(host)\"]")
+      return line("If this name is yours, add to \(listener.admission)", "hosts: [\"\(host)\"]")
     case .noService:
       return wrapped(services)
     case .noRule(let service):

@@ -23,6 +23,7 @@ struct Summary: CustomStringConvertible {
     if settings.limits != Limits() { lines.append("\(settings.limits)") }
     if settings.requireLockedMemory { lines.append("memory is locked") }
     if let control = settings.controlSocket { lines.append("control \(control)") }
+    if let index = settings.metricsListener { lines.append("metrics on listener \(settings.listeners[index].name)") }
     description = lines.joined(separator: "\n")
   }
 

@@ -71,15 +71,30 @@ import Testing
     goes.open()
   }
 
-  @Test func `a daemon that is opening sessions ends as well`() throws {
+  @Test func `a daemon that is opening sessions ends as well, and says to whom it had not sent anything`() throws {
     let hole = try BlackHole()
     let stage = try Stage()
     let text = stage.configuration(more: "limits: { drain: 200ms }")
     let daemon = try stage.start(text.replacingOccurrences(of: stage.origin, with: "https://127.0.0.1:\(hole.port)"))
-    let waiting = try stage.raw()
-    try waiting.send(stage.head("GET"))
-    let head = try stage.raw()
+    let process = Observed(pid: daemon.pid)
+    let before = process.descriptors
+    let (head, waiting) = (try stage.raw(), try stage.raw())
+    #expect(eventually { process.descriptors >= before + 2 }, "\(before) and now \(process.descriptors)")
+    let connected = process.descriptors
     try head.send("GET /half")
+    try waiting.send(stage.head("GET"))
+    #expect(eventually { process.descriptors > connected }, "no connection is being made")
     #expect(daemon.stop() == 0)
+    for client in [waiting, head] {
+      let (answer, ending) = client.rest()
+      let text = String(decoding: answer, as: UTF8.self)
+      #expect(text.hasPrefix("HTTP/1.1 503 "), "\(text)")
+      #expect(
+        text.contains("Proxy-Status: bearerd; error=connection_limit_reached; details=\"draining\"\r\n"), "\(text)")
+      #expect(text.contains("urn:bearerd:error:draining"), "\(text)")
+      #expect(ending == .clean)
+    }
+    #expect(daemon.logText.components(separatedBy: "refused=draining").count == 3)
+    stage.assertCanary(times: 0)
   }
 }

@@ -22,6 +22,14 @@ import Testing
     #expect(Set(written).subtracting(meant).sorted() == [], "README.md has these, and the code does not")
   }
 
+  /// `### pin-mismatch`, and `**502**, `error=tls_certificate_error`: title.` below it.
+  @Test func thePageOfErrorsIsTheCodes() throws {
+    let section = /### ([a-z0-9-]+)\n\n\*\*(\d{3})\*\*, `error=([a-z_]+)`: (.+)\.\n/
+    let written = try Self.text("docs/errors.md").matches(of: section).map { "\($0.2) \($0.1) \($0.3) \($0.4)" }
+    let meant = RefusalCode.allCases.map(\.row).map { "\($0.status) \($0.code) \($0.proxyError) \($0.title)" }
+    #expect(written.sorted() == meant.sorted())
+  }
+
   /// Folders, files and links to them.
   @Test(arguments: ["README.md", "SECURITY.md", "CONTRIBUTING.md"])
   func whatIsNamedExists(document: String) throws {

@@ -1,0 +1,31 @@
+extension CredentialSettings {
+  /// Where its secrets come from, in the order of its fields.
+  package var sources: [Source] {
+    switch scheme {
+    case .bearer(let source): [source]
+    case .basic(let user, let password): user.sources + [password]
+    case .headers(let headers): headers.flatMap(\.value.sources)
+    }
+  }
+}
+
+extension CredentialSettings.Value {
+  fileprivate var sources: [CredentialSettings.Source] {
+    switch self {
+    case .plain: []
+    case .secret(let source): [source]
+    }
+  }
+}
+
+extension CredentialSettings.Source {
+  /// Short, for a line that says more.
+  package var short: String {
+    switch self {
+    case .file(let path): "file \(path)"
+    case .systemd(let name): "systemd credential \(name)"
+    case .env(let name): "environment variable \(name)"
+    case .command(let command): "command \(command.path)"
+    }
+  }
+}

@@ -1,0 +1,24 @@
+internal import System
+internal import TLS
+
+/// What tells one secret from another without showing anything of either: HMAC-SHA-256 under a key that this process has
+/// drawn and keeps to itself. Nobody can try out guesses without it, and it ends with the process.
+final class FingerprintKey: @unchecked Sendable {
+  /// Written once, in `init`. nil: there was no memory for it, and there are no fingerprints.
+  private let memory: LockedMemory?
+
+  static let ofProcess = FingerprintKey()
+
+  private init() {
+    memory = try? LockedMemory(byteCount: 32)
+    guard let memory else { return }
+    var random = SystemRandomNumberGenerator()
+    for index in memory.bytes.indices { memory.bytes[index] = UInt8.random(in: .min ... .max, using: &random) }
+  }
+
+  /// The first eight hexadecimal digits of it.
+  func fingerprint(of bytes: UnsafeRawBufferPointer) -> String? {
+    guard let memory, let digest = keyedDigest(of: bytes, key: UnsafeRawBufferPointer(memory.bytes)) else { return nil }
+    return digest.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}

@@ -1,0 +1,170 @@
+internal import Credentials
+internal import Gateway
+internal import Policy
+internal import System
+
+/// What a scrape gets: every counter, in Prometheus' text format. Labels have their values from the configuration, or from
+/// lists that are fixed here; nothing of a request gets into one.
+struct MetricsReport {
+  private let worker: Worker
+  private var text = Exposition()
+
+  static func bytes(of worker: Worker) -> [UInt8] {
+    var report = MetricsReport(worker: worker)
+    report.requests()
+    report.upstreams()
+    report.connections()
+    report.credentials()
+    report.configuration()
+    report.process()
+    return report.text.bytes
+  }
+
+  private init(worker: Worker) { self.worker = worker }
+
+  private var generation: Generation { worker.generation }
+  private var services: [Service] { generation.snapshot.rules.services }
+  private var tallies: [ServiceTally] { generation.tally.services }
+
+  // MARK: requests
+
+  private mutating func requests() {
+    let classes = (1...ServiceCounts.statusClasses).map { "\($0)xx" }
+    text.begin(
+      "bearerd_requests_total", .counter, "Exchanges that ended, by the rule that decided and the class of the status.")
+    for (service, tally) in zip(services, tallies) {
+      for row in 0...(service.rules?.count ?? 0) {
+        for (index, name) in classes.enumerated() {
+          let rule = row == 0 ? "none" : String(row)
+          text.sample(
+            [("service", service.name), ("rule", rule), ("status", name)],
+            tally.counts.requests(row: row, statusClass: index))
+        }
+      }
+    }
+    for (index, name) in classes.enumerated() {
+      text.sample(
+        [("service", ""), ("rule", "none"), ("status", name)],
+        generation.tally.unplaced.counts.requests(row: 0, statusClass: index))
+    }
+    text.begin("bearerd_refusals_total", .counter, "Answers of our own, by the last part of their type.")
+    for tally in tallies + [generation.tally.unplaced] {
+      for code in RefusalCode.allCases {
+        let count = tally.counts.refusals(code)
+        guard count > 0 || code.isOrdinary(placed: tally !== generation.tally.unplaced) else { continue }
+        text.sample([("service", tally.name), ("code", code.row.code.description)], count)
+      }
+    }
+    perService("bearerd_request_body_bytes_total", "Bytes of bodies that went up.", \.bytesUp)
+    perService("bearerd_response_body_bytes_total", "Bytes of bodies that came down.", \.bytesDown)
+    perService(
+      "bearerd_retries_total", "Requests that went out twice, on a connection that had proved stale.", \.retries)
+  }
+
+  private mutating func perService(_ name: String, _ help: String, _ value: KeyPath<ServiceCounts, UInt64>) {
+    text.begin(name, .counter, help)
+    for tally in tallies { text.sample([("service", tally.name)], tally.counts[keyPath: value]) }
+  }
+
+  // MARK: upstreams
+
+  private mutating func upstreams() {
+    times(
+      "bearerd_upstream_connect_seconds", "Until TCP connections to upstreams stood, without the lookup of the name.",
+      \.connect)
+    times(
+      "bearerd_upstream_handshake_seconds", "Until TLS handshakes with upstreams were finished and judged.", \.handshake
+    )
+    times("bearerd_upstream_response_head_seconds", "From a request's head to that of its answer.", \.responseHead)
+    text.begin("bearerd_upstream_handshakes_total", .counter, "TLS handshakes that were finished and found good.")
+    for tally in tallies {
+      text.sample([("service", tally.name), ("type", "full")], tally.counts.fullHandshakes)
+      text.sample([("service", tally.name), ("type", "resumed")], tally.counts.resumedHandshakes)
+    }
+    text.begin("bearerd_pin_results_total", .counter, "What connections to pinned services came to.")
+    for (service, tally) in zip(services, tallies) where !service.trust.pinning.pins.isEmpty {
+      text.sample([("service", tally.name), ("result", "matched")], tally.counts.pinsMatched)
+      text.sample([("service", tally.name), ("result", "mismatched")], tally.counts.pinsMismatched)
+      text.sample([("service", tally.name), ("result", "reported")], tally.counts.pinsReported)
+    }
+    text.begin("bearerd_upstream_connections", .gauge, "Connections to upstreams now.")
+    for pool in generation.pools {
+      let labels = [("upstream", pool.upstream), ("credential", pool.credential)]
+      text.sample(labels + [("state", "idle")], UInt64(pool.idle))
+      text.sample(labels + [("state", "active")], UInt64(pool.active))
+    }
+  }
+
+  private mutating func times(_ name: String, _ help: String, _ histogram: KeyPath<ServiceCounts, Histogram>) {
+    text.begin(name, .histogram, help)
+    for tally in tallies { text.sample([("service", tally.name)], tally.counts[keyPath: histogram]) }
+  }
+
+  // MARK: the rest
+
+  private mutating func connections() {
+    text.begin("bearerd_client_connections", .gauge, "Connections of programs now.")
+    text.sample(UInt64(worker.sessionCount))
+    text.begin("bearerd_client_connections_total", .counter, "Connections of programs that were accepted.")
+    for slot in worker.listeners { text.sample([("listener", slot.name)], slot.accepted) }
+  }
+
+  private mutating func credentials() {
+    let keyring = generation.keyring
+    let names = generation.snapshot.rules.grants.map(\.name)
+    func each(_ write: (Exposition.Labels, Int) -> Void) {
+      for (index, name) in names.enumerated() { write([("credential", name)], index) }
+    }
+    text.begin("bearerd_credential_available", .gauge, "Whether there is a secret to send.")
+    each { text.sample($0, keyring.isAvailable(grant: $1) ? 1 : 0) }
+    text.begin("bearerd_credential_generation", .gauge, "How many-th value since the start.")
+    each { text.sample($0, keyring.generation(ofGrant: $1)) }
+    text.begin(
+      "bearerd_credential_changed_timestamp_seconds", .gauge, "When the value last changed, or was first read.")
+    each { text.sample($0, UInt64(max(0, keyring.changedAt(ofGrant: $1)))) }
+    text.begin(
+      "bearerd_credential_accepted_total", .counter, "Answers to requests with the credential, but for 401 and 407.")
+    each { text.sample($0, generation.tally.credentials[$1].accepted.count) }
+    text.begin("bearerd_credential_rejected_total", .counter, "Answers 401 and 407 to requests with the credential.")
+    each { text.sample($0, generation.tally.credentials[$1].rejected.count) }
+  }
+
+  private mutating func configuration() {
+    let lifetime = worker.lifetime
+    text.begin("bearerd_build_info", .gauge, "The version that runs.")
+    text.sample([("version", Version.text)], 1)
+    text.begin("bearerd_configuration_generation", .gauge, "How many-th configuration since the start.")
+    text.sample(generation.snapshot.generation)
+    text.begin("bearerd_configuration_loaded_timestamp_seconds", .gauge, "Since when it is in use.")
+    text.sample(UInt64(max(0, lifetime.loadedAt)))
+    text.begin("bearerd_configuration_last_reload_successful", .gauge, "Whether the last attempt to reload went well.")
+    text.sample(lifetime.lastReload?.problem == nil ? 1 : 0)
+    text.begin("bearerd_log_lines_dropped_total", .counter, "Lines for which the log had no room.")
+    text.sample(worker.journal.droppedCount)
+  }
+
+  private mutating func process() {
+    let vitals = ProcessVitals()
+    text.begin("process_resident_memory_bytes", .gauge, "Resident memory.")
+    text.sample(vitals.residentBytes)
+    text.begin("process_open_fds", .gauge, "Open file descriptors.")
+    text.sample(vitals.openDescriptors)
+    text.begin("process_max_fds", .gauge, "The most file descriptors that may be open.")
+    text.sample(vitals.descriptorLimit)
+    text.begin("process_cpu_seconds_total", .counter, "User and system time.")
+    text.sample(microseconds: vitals.processorMicroseconds)
+    text.begin("process_start_time_seconds", .gauge, "When the process began, since 1970.")
+    text.sample(UInt64(max(0, worker.lifetime.startedAt)))
+  }
+}
+
+extension RefusalCode {
+  /// Whether it shows before it has happened, too, so that the first one can be seen as a change: with a service, or without.
+  fileprivate func isOrdinary(placed: Bool) -> Bool {
+    switch refuser {
+    case .parser, .admission: !placed
+    case .rules, .bearerd: true
+    case .keyring, .way, .answer: placed
+    }
+  }
+}

@@ -1,0 +1,167 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import Policy
+internal import System
+
+/// What `bearerctl status` gets: one JSON document. Times are seconds since 1970, and null where there is none yet; of
+/// secrets it has names, times and fingerprints.
+struct StatusReport {
+  private let worker: Worker
+  private let now = Clock.now
+
+  static func bytes(of worker: Worker) -> [UInt8] { StatusReport(worker: worker).document }
+
+  private init(worker: Worker) { self.worker = worker }
+
+  private var generation: Generation { worker.generation }
+
+  private var document: [UInt8] {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("version", Version.text)
+      json.member("now", UInt64(max(0, now.seconds)))
+      json.member("milliseconds", worker.loop.now)
+      json.member("started", worker.lifetime.startedAt)
+      configuration(&json)
+      process(&json)
+      listeners(&json)
+      json.array("bounds") { json in for bound in Histogram.bounds { json.member(nil, bound) } }
+      json.array("services") { json in
+        for (index, service) in generation.snapshot.rules.services.enumerated() {
+          json.object { self.service(service, generation.tally.services[index].counts, &$0) }
+        }
+      }
+      json.array("credentials") { json in
+        for index in generation.settings.credentials.indices { json.object { credential(index, &$0) } }
+      }
+      pools(&json)
+      refusals(&json)
+    }
+    return json.bytes
+  }
+
+  private func configuration(_ json: inout JSONWriter) {
+    json.object("configuration") { json in
+      json.member("file", generation.settings.file)
+      json.member("generation", generation.snapshot.generation)
+      json.member("loaded", worker.lifetime.loadedAt)
+      guard let reload = worker.lifetime.lastReload else { return }
+      json.object("last_reload") { json in
+        json.member("at", reload.time)
+        json.member("problem", reload.problem)
+      }
+    }
+  }
+
+  private func process(_ json: inout JSONWriter) {
+    let vitals = ProcessVitals()
+    json.object("process") { json in
+      json.member("resident_bytes", vitals.residentBytes)
+      json.member("open_files", vitals.openDescriptors)
+      json.member("most_files", vitals.descriptorLimit)
+      json.member("log_lines_dropped", worker.journal.droppedCount)
+    }
+  }
+
+  private func listeners(_ json: inout JSONWriter) {
+    json.member("connections", UInt64(worker.sessionCount))
+    json.array("listeners") { json in
+      for slot in worker.listeners {
+        json.object { json in
+          json.member("name", slot.name)
+          json.array("addresses") { json in for place in slot.places { json.member(nil, place.text) } }
+          json.member("accepted", slot.accepted)
+        }
+      }
+    }
+  }
+
+  private func service(_ service: Service, _ counts: ServiceCounts, _ json: inout JSONWriter) {
+    json.member("name", service.name)
+    json.member("at", service.place)
+    json.member("listener", generation.settings.listeners[service.listener].name)
+    json.member("upstream", service.upstream.origin.description)
+    json.member("pins", UInt64(service.trust.pinning.pins.count))
+    json.member("pin_mode", "\(service.trust.pinning.mode)")
+    json.member("requests", counts.requests)
+    json.member("refusals", counts.refusals)
+    json.member("retries", counts.retries)
+    json.member("last_status", counts.lastStatus == 0 ? nil : UInt64(counts.lastStatus))
+    json.member("last_success", time(counts.lastSuccess))
+    json.member("last_failure", time(counts.lastFailure))
+    json.array("response_head") { json in for count in counts.responseHead.counts { json.member(nil, count) } }
+  }
+
+  private func credential(_ index: Int, _ json: inout JSONWriter) {
+    let tally = generation.tally.credentials[index]
+    let status = generation.keyring.status(ofGrant: index)
+    json.member("name", tally.name)
+    json.member("available", generation.keyring.isAvailable(grant: index))
+    json.member("problem", status.problem)
+    json.member("generation", status.generation)
+    json.member("changed", status.generation == 0 ? nil : generation.keyring.changedAt(ofGrant: index))
+    json.member("fingerprint", generation.keyring.fingerprint(ofGrant: index))
+    json.array("sources") { json in
+      for source in generation.settings.credentials[index].sources { json.object { self.source(source, &$0) } }
+    }
+    json.member("accepted", tally.accepted.count)
+    json.member("rejected", tally.rejected.count)
+    json.member("last_accepted", time(tally.accepted.last))
+    json.member("last_rejected", time(tally.rejected.last))
+  }
+
+  private func source(_ source: CredentialSettings.Source, _ json: inout JSONWriter) {
+    json.member("source", source.short)
+    if case .file(let path) = source {
+      json.member("modified", FileStatus(path: path).map { $0.modified / 1_000_000_000 })
+    }
+  }
+
+  private func pools(_ json: inout JSONWriter) {
+    json.array("pools") { json in
+      for pool in generation.pools {
+        json.object { json in
+          json.member("upstream", pool.upstream)
+          json.member("credential", pool.credential)
+          json.member("idle", UInt64(pool.idle))
+          json.member("active", UInt64(pool.active))
+        }
+      }
+    }
+  }
+
+  private func refusals(_ json: inout JSONWriter) {
+    json.member("unplaced", generation.tally.unplaced.counts.requests)
+    json.array("recent_refusals") { json in
+      for entry in generation.tally.recent.entries {
+        json.object { json in
+          json.member("at", time(entry.time))
+          json.member("code", entry.code.row.code.description)
+          json.member("service", entry.service.isEmpty ? nil : entry.service)
+        }
+      }
+    }
+  }
+
+  /// Of the loop's clock to the calendar's.
+  private func time(_ milliseconds: UInt64?) -> Int64? {
+    milliseconds.map { now.seconds - Int64((worker.loop.now &- $0) / 1_000) }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func member(_ name: String, _ time: Int64?) { member(name, time.map { UInt64(max(0, $0)) }) }
+}
+
+extension Service {
+  /// Where it stands, as `at` says it.
+  fileprivate var place: String {
+    switch mount {
+    case .path(let path): String(decoding: path, as: UTF8.self)
+    case .host(let host): host
+    case .whole: "/"
+    }
+  }
+}

@@ -1,0 +1,90 @@
+internal import HTTP1
+
+/// Writes Prometheus' text format, version 0.0.4: families with their help and type, samples with their labels.
+package struct Exposition {
+  package enum Kind { case counter, gauge, histogram }
+  package typealias Labels = [(name: String, value: String)]
+
+  package private(set) var bytes: [UInt8] = []
+  private var family: String = ""
+
+  package init() {}
+
+  /// Begins a family; its samples follow.
+  /// - Parameter help: without backslashes and line breaks.
+  package mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
+    family = name
+    bytes.append("# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n")
+  }
+
+  package mutating func sample(_ value: UInt64) { sample([], value) }
+
+  package mutating func sample(_ labels: Labels, _ value: UInt64) {
+    name("", labels)
+    bytes.append(decimal: value)
+    bytes.append("\n")
+  }
+
+  /// A value in seconds.
+  package mutating func sample(microseconds: UInt64) {
+    name("", [])
+    append(seconds: microseconds)
+    bytes.append("\n")
+  }
+
+  package mutating func sample(_ labels: Labels, _ histogram: Histogram) {
+    var total: UInt64 = 0
+    for (index, count) in histogram.counts.enumerated() {
+      total &+= count
+      let bound =
+        Histogram.bounds.indices.contains(index) ? Exposition.seconds(Histogram.bounds[index]) : "+Inf"
+      name("_bucket", labels + [("le", bound)])
+      bytes.append(decimal: total)
+      bytes.append("\n")
+    }
+    name("_sum", labels)
+    append(seconds: histogram.sum)
+    bytes.append("\n")
+    name("_count", labels)
+    bytes.append(decimal: total)
+    bytes.append("\n")
+  }
+
+  private mutating func name(_ suffix: String, _ labels: Labels) {
+    bytes.append(family)
+    bytes.append(suffix)
+    if !labels.isEmpty {
+      for (index, label) in labels.enumerated() {
+        bytes.append(index == 0 ? "{" : ",")
+        bytes.append(label.name)
+        bytes.append("=\"")
+        append(escaped: label.value)
+        bytes.append("\"")
+      }
+      bytes.append("}")
+    }
+    bytes.append(" ")
+  }
+
+  /// Three characters have an escape, and nothing else needs one.
+  private mutating func append(escaped text: String) {
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\\"): bytes.append("\\\\")
+      case UInt8(ascii: "\""): bytes.append("\\\"")
+      case UInt8(ascii: "\n"): bytes.append("\\n")
+      default: bytes.append(byte)
+      }
+    }
+  }
+
+  private mutating func append(seconds microseconds: UInt64) { bytes.append(Exposition.seconds(microseconds)) }
+
+  /// `0.0005`, `1`, `12.5`.
+  static func seconds(_ microseconds: UInt64) -> String {
+    var fraction = String(microseconds % 1_000_000)
+    fraction = String(repeating: "0", count: 6 - fraction.utf8.count) + fraction
+    while fraction.last == "0" { fraction.removeLast() }
+    return "\(microseconds / 1_000_000)" + (fraction.isEmpty ? "" : ".\(fraction)")
+  }
+}

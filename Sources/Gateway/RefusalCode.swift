@@ -1,0 +1,105 @@
+/// What a client is told when bearerd, and not the upstream, says no: one for each `type`, grouped by who refused.
+///
+/// The raw values are places in arrays of counters, not stable from build to build; the names in `row` are.
+package enum RefusalCode: UInt8, CaseIterable, Sendable {
+  // the HTTP parser
+  case malformedRequest
+  case reservedFieldInConnection
+  case requestTimeout
+  case targetTooLong
+  case unknownExpectation
+  case headTooLarge
+  case unknownTransferCoding
+  case versionNotSupported
+
+  // admission
+  case callerNotAllowed
+  case callerUnknown
+  case originNotAllowed
+  case crossSite
+  case methodNotSupported
+  case hostNotAllowed
+  case authorityMismatch
+
+  // the rules
+  case badPath
+  case badEscape
+  case dotSegment
+  case forbiddenCharacter
+  case fragment
+  case ambiguousPath
+  case clientCredentialField
+  case noRule
+  case denied
+  case noService
+
+  // the keyring
+  case credentialUnavailable
+  case grantDenied
+
+  // the way to the upstream
+  case nameNotFound
+  case nameTimeout
+  case addressForbidden
+  case connectionRefused
+  case connectionFailed
+  case connectionTimeout
+  case handshakeFailed
+  case handshakeTimeout
+  case certificateInvalid
+  case certificateExpired
+  case hostnameMismatch
+  case pinMismatch
+  case pinsExpired
+
+  // the upstream's answer
+  case upstreamClosed
+  case upstreamMalformed
+  case upstreamTimeout
+  case credentialRejected
+  case redirectToSelf
+  case unrequestedUpgrade
+  case tooManyInformational
+
+  // bearerd itself
+  case draining
+  case internalError
+}
+
+extension RefusalCode {
+  /// The code that ends a `type`; nil: there is no such one.
+  package init?(named name: String) {
+    guard let found = RefusalCode.allCases.first(where: { $0.row.code.description == name }) else { return nil }
+    self = found
+  }
+}
+
+/// Who said no.
+package enum Refuser: CaseIterable, Sendable {
+  case parser, admission, rules, keyring, way, answer, bearerd
+}
+
+extension RefusalCode {
+  package var refuser: Refuser {
+    switch self {
+    case .malformedRequest, .reservedFieldInConnection, .requestTimeout, .targetTooLong, .unknownExpectation,
+      .headTooLarge, .unknownTransferCoding, .versionNotSupported:
+      .parser
+    case .callerNotAllowed, .callerUnknown, .originNotAllowed, .crossSite, .methodNotSupported, .hostNotAllowed,
+      .authorityMismatch:
+      .admission
+    case .badPath, .badEscape, .dotSegment, .forbiddenCharacter, .fragment, .ambiguousPath, .clientCredentialField,
+      .noRule, .denied, .noService:
+      .rules
+    case .credentialUnavailable, .grantDenied: .keyring
+    case .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
+      .handshakeFailed, .handshakeTimeout, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
+      .pinsExpired:
+      .way
+    case .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .redirectToSelf,
+      .unrequestedUpgrade, .tooManyInformational:
+      .answer
+    case .draining, .internalError: .bearerd
+    }
+  }
+}

@@ -1,0 +1,117 @@
+/// What was counted for one service. It outlives reloads: the same service goes on counting.
+package final class ServiceTally {
+  /// Of the service; empty: of requests that came to none.
+  package let name: String
+  package private(set) var counts = ServiceCounts()
+
+  init(name: String) { self.name = name }
+
+  // Here and not where things happen: another module would copy the counts to change them.
+
+  func makeRoom(rules: Int) { counts.makeRoom(rules: rules) }
+  func count(_ record: borrowing AccessRecord, rule: Int?, responseHead: UInt64?, at time: UInt64) {
+    counts.count(record, rule: rule, responseHead: responseHead, at: time)
+  }
+  package func connected(microseconds: UInt64) { counts.connect.observe(microseconds: microseconds) }
+
+  package func shookHands(microseconds: UInt64, isResumed: Bool) {
+    counts.handshake.observe(microseconds: microseconds)
+    if isResumed { counts.resumedHandshakes &+= 1 } else { counts.fullHandshakes &+= 1 }
+  }
+
+  /// What the pins of a connection came to.
+  package enum Pins { case none, matched, mismatched, reported }
+
+  package func judged(_ pins: Pins) {
+    switch pins {
+    case .none: break
+    case .matched: counts.pinsMatched &+= 1
+    case .mismatched: counts.pinsMismatched &+= 1
+    case .reported: counts.pinsReported &+= 1
+    }
+  }
+}
+
+/// The counters of a service. All places are known once the configuration is; counting looks nothing up and allocates nothing.
+package struct ServiceCounts {
+  /// By rule (the first row: without rules), then by class of status (`1xx` first).
+  private var byRule: [UInt64] = []
+  private var byCode = [UInt64](repeating: 0, count: RefusalCode.allCases.count)
+
+  /// Exchanges that ended.
+  package private(set) var requests: UInt64 = 0
+  /// Those among them that were refused.
+  package private(set) var refusals: UInt64 = 0
+  /// Body bytes.
+  package private(set) var bytesUp: UInt64 = 0
+  package private(set) var bytesDown: UInt64 = 0
+  package private(set) var retries: UInt64 = 0
+
+  package fileprivate(set) var connect = Histogram()
+  package fileprivate(set) var handshake = Histogram()
+  package private(set) var responseHead = Histogram()
+  package fileprivate(set) var fullHandshakes: UInt64 = 0
+  package fileprivate(set) var resumedHandshakes: UInt64 = 0
+  package fileprivate(set) var pinsMatched: UInt64 = 0
+  package fileprivate(set) var pinsMismatched: UInt64 = 0
+  package fileprivate(set) var pinsReported: UInt64 = 0
+
+  /// Of the last exchange that ended; 0: none has.
+  package private(set) var lastStatus = 0
+  /// When the upstream last gave an answer that was passed on and no failure of its own; when it last did not. Milliseconds
+  /// of the loop's clock; nil: never.
+  package private(set) var lastSuccess: UInt64?
+  package private(set) var lastFailure: UInt64?
+
+  /// 1xx to 5xx.
+  package static let statusClasses = 5
+
+  package func requests(row: Int, statusClass: Int) -> UInt64 {
+    let index = row * ServiceCounts.statusClasses + statusClass
+    return byRule.indices.contains(index) ? byRule[index] : 0
+  }
+
+  package func refusals(_ code: RefusalCode) -> UInt64 { byCode[Int(code.rawValue)] }
+
+  /// Rows that no rule has any more stay: exchanges may be under way that count there.
+  fileprivate mutating func makeRoom(rules: Int) {
+    let wanted = (rules + 1) * ServiceCounts.statusClasses
+    if byRule.count < wanted { byRule += [UInt64](repeating: 0, count: wanted - byRule.count) }
+  }
+
+  fileprivate mutating func count(
+    _ record: borrowing AccessRecord, rule: Int?, responseHead time: UInt64?, at now: UInt64
+  ) {
+    let row = rule.map { $0 &+ 1 } ?? 0
+    let statusClass = min(max(record.status / 100, 1), ServiceCounts.statusClasses) - 1
+    let index = row &* ServiceCounts.statusClasses &+ statusClass
+    if index < byRule.count { byRule[index] &+= 1 }
+    requests &+= 1
+    bytesUp &+= record.bytesUp
+    bytesDown &+= record.bytesDown
+    if let time { responseHead.observe(microseconds: time) }
+    if record.isRetried { retries &+= 1 }
+    lastStatus = record.status
+    if let refusal = record.refusal {
+      byCode[Int(refusal.code.rawValue)] &+= 1
+      refusals &+= 1
+      if refusal.code.concernsUpstream { lastFailure = now }
+    } else if record.isRejected {
+      lastFailure = now
+    } else if lastStatus >= 500 {
+      lastFailure = now
+    } else if !record.isAborted {
+      lastSuccess = now
+    }
+  }
+}
+
+extension RefusalCode {
+  /// Whether it says something of the service, and not of the request alone.
+  fileprivate var concernsUpstream: Bool {
+    switch refuser {
+    case .parser, .admission, .rules: false
+    case .keyring, .way, .answer, .bearerd: true
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package import Policy
+
+/// What a worker has counted, as one generation of the configuration names it.
+package final class Tally {
+  /// In the order of the rule set.
+  package let services: [ServiceTally]
+  /// In the order of the grants.
+  package let credentials: [CredentialTally]
+  /// Of requests that came to no service.
+  package let unplaced: ServiceTally
+  package let recent: RecentRefusals
+
+  /// - Parameter earlier: of the generation before: services and credentials of the same name go on.
+  package init(_ rules: RuleSet, after earlier: Tally?) {
+    services = rules.services.map { service in
+      let tally = earlier?.services.first { $0.name == service.name } ?? ServiceTally(name: service.name)
+      tally.makeRoom(rules: service.rules?.count ?? 0)
+      return tally
+    }
+    credentials = rules.grants.map { grant in
+      earlier?.credentials.first { $0.name == grant.name } ?? CredentialTally(name: grant.name)
+    }
+    unplaced = earlier?.unplaced ?? ServiceTally(name: "")
+    unplaced.makeRoom(rules: 0)
+    recent = earlier?.recent ?? RecentRefusals()
+  }
+
+  /// An exchange has ended.
+  /// - Parameters:
+  ///   - responseHead: microseconds from the request's head to that of the answer; nil: none came.
+  ///   - time: milliseconds of the loop's clock.
+  package func count(_ exchange: borrowing Exchange, responseHead: UInt64?, at time: UInt64) {
+    count(exchange.record, grant: exchange.grant, responseHead: responseHead, at: time)
+  }
+
+  /// - Parameter grant: whose credential it had, or was to have.
+  package func count(_ record: borrowing AccessRecord, grant: Int?, responseHead: UInt64? = nil, at time: UInt64) {
+    let place = record.place
+    let tally: ServiceTally
+    if let service = place?.service, service < services.count { tally = services[service] } else { tally = unplaced }
+    tally.count(record, rule: place?.rule, responseHead: responseHead, at: time)
+    if let grant, grant < credentials.count { credentials[grant].count(record, at: time) }
+    if let refusal = record.refusal { recent.note(refusal.code, service: tally, at: time) }
+  }
+}
+
+/// What was counted for one credential.
+package final class CredentialTally {
+  package struct Use {
+    package fileprivate(set) var count: UInt64 = 0
+    /// Milliseconds of the loop's clock.
+    package fileprivate(set) var last: UInt64?
+
+    fileprivate mutating func note(_ time: UInt64) {
+      count &+= 1
+      last = time
+    }
+  }
+
+  package let name: String
+  /// Answers of upstreams to requests with it, those aside that reject it.
+  package private(set) var accepted = Use()
+  /// 401 and 407.
+  package private(set) var rejected = Use()
+
+  init(name: String) { self.name = name }
+
+  func count(_ record: borrowing AccessRecord, at time: UInt64) {
+    if record.isRejected {
+      rejected.note(time)
+    } else if record.refusal == nil, !record.isAborted {
+      accepted.note(time)
+    }
+  }
+}
+
+/// The last few refusals, the newest first.
+package final class RecentRefusals {
+  package struct Entry {
+    package let code: RefusalCode
+    package let service: String
+    /// Milliseconds of the loop's clock.
+    package let time: UInt64
+  }
+
+  private var ring: [(code: RefusalCode, service: ServiceTally, time: UInt64)] = []
+  private var next = 0
+  private static let limit = 8
+
+  init() { ring.reserveCapacity(RecentRefusals.limit) }
+
+  package var entries: [Entry] {
+    let ordered = Array(ring[next...] + ring[..<next])
+    return ordered.reversed().map { Entry(code: $0.code, service: $0.service.name, time: $0.time) }
+  }
+
+  func note(_ code: RefusalCode, service: ServiceTally, at time: UInt64) {
+    if ring.count < RecentRefusals.limit {
+      ring.append((code, service, time))
+    } else {
+      ring[next] = (code, service, time)
+      next = (next &+ 1) % RecentRefusals.limit
+    }
+  }
+}

@@ -1,0 +1,45 @@
+internal import CLinux
+internal import Glibc
+
+/// What this process uses of the machine, now.
+package struct ProcessVitals: Sendable {
+  package let residentBytes: UInt64
+  package let openDescriptors: UInt64
+  /// The soft limit.
+  package let descriptorLimit: UInt64
+  /// User and system time.
+  package let processorMicroseconds: UInt64
+
+  /// What cannot be asked is 0.
+  package init() {
+    residentBytes = ProcessVitals.pages &* UInt64(sysconf(Int32(_SC_PAGESIZE)))
+    openDescriptors = ProcessVitals.descriptors
+    var limit = rlimit()
+    descriptorLimit = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? UInt64(limit.rlim_cur) : 0
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    processorMicroseconds = UInt64(time.tv_sec) &* 1_000_000 &+ UInt64(time.tv_nsec / 1000)
+  }
+
+  /// proc(5), `/proc/self/statm`: total and resident pages.
+  private static var pages: UInt64 {
+    let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return 0 }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 128)
+    let count = read(descriptor, &bytes, bytes.count)
+    let words = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
+    return words.count > 1 ? UInt64(words[1]) ?? 0 : 0
+  }
+
+  private static var descriptors: UInt64 {
+    guard let directory = opendir("/proc/self/fd") else { return 0 }
+    defer { closedir(directory) }
+    var count: UInt64 = 0
+    while let entry = readdir(directory) {
+      if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
+    }
+    // One of them is this directory.
+    return count > 0 ? count - 1 : 0
+  }
+}

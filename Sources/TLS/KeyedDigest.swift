@@ -1,0 +1,13 @@
+internal import COpenSSL
+
+/// HMAC-SHA-256 (RFC 2104): 32 bytes; nil when OpenSSL cannot.
+package func keyedDigest(of bytes: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> [UInt8]? {
+  OpenSSLLibrary.start()
+  ERR_clear_error()
+  var digest = [UInt8](repeating: 0, count: 32)
+  var count: UInt32 = 0
+  let result = HMAC(
+    EVP_sha256(), key.baseAddress, Int32(clamping: key.count), bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+    bytes.count, &digest, &count)
+  return result != nil && count == 32 ? digest : nil
+}

@@ -1,0 +1,83 @@
+internal import ArgumentParser
+internal import Configuration
+internal import Daemon
+
+/// Where the running daemon is asked.
+struct ControlOptions: ParsableArguments {
+  @Option(help: "The control socket.", completion: .file())
+  var control: String?
+
+  @Option(
+    name: .shortAndLong, help: "The daemon's configuration, for its \"control:\" line.",
+    completion: .file(extensions: ["yaml"]))
+  var config: String?
+
+  /// Where to ask, and why `--config` could not say so. The daemon is asked all the same: it is for the daemon to judge its
+  /// file.
+  func client() throws -> ControlClient {
+    if let control { return ControlClient(path: absolute(control), broken: nil) }
+    var broken: String?
+    let file = absolute(config ?? ConfigurationLoader.defaultFile)
+    do throws(LoadError) {
+      if let path = try ConfigurationLoader.load(file).settings.controlSocket {
+        return ControlClient(path: path, broken: nil)
+      }
+    } catch {
+      let errors = error.diagnostics.filter { $0.severity == .error }.map { "\($0)" }
+      if config != nil { broken = "\(file) cannot be used:\n\(errors.joined(separator: "\n\n"))" }
+      if let path = error.controlSocket { return ControlClient(path: path, broken: broken) }
+    }
+    guard let path = ControlPath.standard else {
+      throw Failure(
+        Failure.unavailable,
+        "\(broken.map { $0 + "\n" } ?? "")where is the control socket? XDG_RUNTIME_DIR is not set; --control PATH says it"
+      )
+    }
+    return ControlClient(path: path, broken: broken)
+  }
+}
+
+/// Asks the daemon: one line there, the answer back.
+struct ControlClient {
+  enum Answer {
+    case ok(String)
+    /// The daemon's reason, fit for a terminal.
+    case error(String)
+  }
+
+  let path: String
+  /// Why the configuration did not say where to ask.
+  let broken: String?
+
+  func ask(_ request: String, seconds: UInt64 = 60) throws -> Answer {
+    let bytes: [UInt8]
+    do throws(SocketError) {
+      let socket = try BlockingSocket(unixPath: path, seconds: seconds)
+      try socket.send(Array("\(request)\n".utf8))
+      bytes = try socket.receiveAll(maximum: 16 << 20)
+    } catch {
+      throw Failure(
+        Failure.unavailable,
+        """
+        \(broken.map { $0 + "\n" } ?? "")no daemon answers at \(path): \(error.message)
+        (is it running, and as whom? root or the daemon's own user may ask; --control PATH or --config FILE says where)
+        """)
+    }
+    let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
+    let rest = String(decoding: bytes[end...].dropFirst(), as: UTF8.self)
+    switch String(decoding: bytes[..<end], as: UTF8.self) {
+    case "ok": return .ok(rest)
+    case "error":
+      return .error(rest.split(separator: "\n").map { String($0).harmless }.joined(separator: "\n"))
+    default: throw Failure(Failure.unavailable, "what answers at \(path) is not bearerd")
+    }
+  }
+
+  /// The same, for what cannot fail unless the daemon is another version.
+  func demand(_ request: String, seconds: UInt64 = 60) throws -> String {
+    switch try ask(request, seconds: seconds) {
+    case .ok(let text): return text
+    case .error(let reason): throw Failure(Failure.no, "the daemon at \(path) says: \(reason)")
+    }
+  }
+}

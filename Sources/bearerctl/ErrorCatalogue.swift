@@ -1,0 +1,76 @@
+internal import Gateway
+internal import HTTP1
+
+/// Every code with its row and its text, for the terminal and for `docs/errors.md`.
+enum ErrorCatalogue {
+  /// One code, for people.
+  static func described(_ code: RefusalCode, _ terminal: Terminal) -> String {
+    let row = code.row
+    let sections = [
+      ("refused by", code.refuser.title), ("what happened", code.text.what), ("what to do", code.text.todo),
+    ]
+    let paragraphs = sections.map { terminal.dim($0) + "\n" + wrapped($1, width: 78, indentation: "  ") + "\n" }
+    return """
+      \(terminal.bold(row.code.description))  status \(row.status), error=\(row.proxyError)
+
+      \(wrapped(row.title.description + ".", width: 78, indentation: "  "))
+
+      \(paragraphs.joined(separator: "\n"))
+      """ + reasons(of: code).map { "\n" + $0 }.joined()
+  }
+
+  /// All of them, one line each.
+  static func list(_ terminal: Terminal) -> String {
+    let width = RefusalCode.allCases.map(\.row.code.description.count).max() ?? 0
+    return Refuser.allCases.map { refuser in
+      let lines = codes(of: refuser).map { code in
+        "  \(code.row.status)  \(terminal.bold(code.row.code.description.padded(to: width)))\n"
+      }
+      return terminal.dim("refused by \(refuser.title)") + "\n" + lines.joined()
+    }.joined(separator: "\n")
+  }
+
+  /// `docs/errors.md`.
+  static var markdown: String {
+    """
+    # Errors
+
+    Every answer that bearerd gives in the upstream's stead, by who refused. The `type` of its body is
+    `urn:bearerd:error:` and the code; `help` in the body names the command that prints the same paragraph,
+    `bearerctl errors CODE`. The log has the code as `refused`, and often a `detail` that the program is not told.
+
+    This page is printed by `bearerctl errors --markdown`.
+
+    """
+      + Refuser.allCases.map { refuser in
+        "\n## Refused by \(refuser.title)\n" + codes(of: refuser).map(section).joined()
+      }.joined()
+  }
+
+  private static func section(_ code: RefusalCode) -> String {
+    let row = code.row
+    let reasons = reasons(of: code)
+    return """
+
+      ### \(row.code)
+
+      **\(row.status)**, `error=\(row.proxyError)`: \(row.title).
+
+      \(wrapped(code.text.what, width: 110))
+
+      \(wrapped("*What to do.* " + code.text.todo, width: 110))
+
+      """ + (reasons.isEmpty ? "" : "\n" + reasons.map { "- " + $0.drop { $0 == " " } }.joined())
+  }
+
+  private static func codes(of refuser: Refuser) -> [RefusalCode] {
+    RefusalCode.allCases.filter { $0.refuser == refuser }
+  }
+
+  /// One line for each `reason` that the code can have.
+  private static func reasons(of code: RefusalCode) -> [String] {
+    let reasons = MessageError.Reason.allCases.filter { Refusal.malformed($0).code == code }
+    // Of one reason the paragraph has said all.
+    return reasons.count < 2 ? [] : reasons.map { "  `\($0.rawValue)`: \($0.sentence)\n" }
+  }
+}

@@ -1,0 +1,87 @@
+// Refusals by the rules, by the keyring and by bearerd itself.
+extension ErrorText {
+  static let badPath = ErrorText(
+    "The request line has no path that begins with a slash.", todo: "Correct the program's URL.")
+
+  static let badEscape = ErrorText(
+    "The path has a `%` without two hexadecimal digits behind it, or an escaped NUL.",
+    todo: "Escape the path once and whole; a literal percent sign is `%25`.")
+
+  static let dotSegment = ErrorText(
+    """
+    The path has a segment `.` or `..`, or has one as soon as it is read as some upstreams would (`%2e`, `..;x`, \
+    `%2F..`). It could lead out of what the rules have allowed (T12).
+    """, todo: "Have the program resolve its paths before it asks. There is no setting that lets these through.")
+
+  static let forbiddenCharacter = ErrorText(
+    "The path or query has a backslash, a control character or a byte outside ASCII.",
+    todo: "Percent-escape it. A backslash, which some servers take for a slash, passes in no form within the path.")
+
+  static let fragment = ErrorText(
+    "The URL in the request line has a `#`. Fragments are for browsers and never sent.",
+    todo: "Escape it as `%23` if it belongs to the path or the query, else leave it out.")
+
+  static let ambiguousPath = ErrorText(
+    """
+    The path has `%2F`, `//` or `;`, which servers read differently, and your rules would decide one reading otherwise \
+    than another (T12).
+    """,
+    todo: """
+      `bearerctl explain METHOD URL` shows the decision. Ask without these characters, or write the rules so that all \
+      readings fall under the same one.
+      """)
+
+  static let clientCredentialField = ErrorText(
+    """
+    The program sends a credential field of its own, and the service or the rule says `on_client_header: reject`. Its \
+    value was not looked at.
+    """,
+    todo: """
+      Take the key out of the program; that is what bearerd is for. Or choose `replace`, by which it is removed and \
+      ours put in its place.
+      """)
+
+  static let noRule = ErrorText(
+    "The service has rules, and none of them matches this method and path. Where rules stand, they are everything.",
+    todo: """
+      `bearerctl explain METHOD URL` says of each rule why it does not match. If the request should pass, add a rule \
+      for it and `bearerctl reload`.
+      """)
+
+  static let denied = ErrorText(
+    "The first rule of the service that matches has `deny: true`.",
+    todo: "`bearerctl explain METHOD URL` says which one, with its line. Somebody meant it.")
+
+  static let noService = ErrorText(
+    "No service of this listener stands at this path, host or port.",
+    todo: """
+      Compare the URL with the `at` of your services (`/NAME/` by default), and with their `listener`: on another one \
+      they are not to be found. `bearerctl status` lists them.
+      """)
+
+  static let credentialUnavailable = ErrorText(
+    """
+    The credential that the rule asks for has no usable secret: the file is missing, empty, open to others or no clean \
+    text; the systemd credential was not passed; the variable is not set. Nothing was sent in its place.
+    """,
+    todo: """
+      `bearerctl status` and the log (`event=credential-unavailable`) say which source it is and what is wrong with it. \
+      Once the file is right, the next request uses it, without a reload.
+      """)
+
+  static let grantDenied = ErrorText(
+    """
+    The keyring did not open its door: the credential's `origins` do not name this upstream, or the session is not one \
+    of this credential. The configuration's own checks should have found that before.
+    """,
+    todo: "Compare `origins` of the credential with `upstream` of the service. If they agree, this is a bug: report it."
+  )
+
+  static let draining = ErrorText(
+    "bearerd has been told to stop, finishes what it has begun, and takes nothing new.",
+    todo: "Ask again in a moment. If nothing starts it again, `systemctl status bearerd` says why.")
+
+  static let internalError = ErrorText(
+    "Something that should always work did not: memory, OpenSSL, the system's certificates. Nothing was sent.",
+    todo: "`detail` in the log says what it was. If it is not the machine, it is a bug: report it.")
+}

@@ -1,0 +1,23 @@
+internal import ArgumentParser
+internal import System
+
+/// `bearerctl metrics`
+struct Metrics: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print the running daemon's counters, in Prometheus' text format.",
+    usage: "bearerctl metrics [--control PATH | --config FILE]",
+    discussion: """
+      The same text as "metrics:" in the configuration serves to Prometheus, for machines where a file is easier:
+
+        bearerctl metrics > /var/lib/node_exporter/bearerd.prom.new &&
+          mv /var/lib/node_exporter/bearerd.prom.new /var/lib/node_exporter/bearerd.prom
+
+      Exits with 69 if no daemon answers.
+      """)
+
+  @OptionGroup var daemon: ControlOptions
+
+  func run() throws {
+    StandardOutput.print(try daemon.client().demand("metrics"))
+  }
+}

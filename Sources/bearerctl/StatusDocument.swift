@@ -1,0 +1,104 @@
+internal import Foundation
+
+/// What the daemon says of itself. Times are seconds since 1970.
+struct StatusDocument: Decodable {
+  struct Configuration: Decodable {
+    struct Reload: Decodable {
+      let at: Int
+      let problem: String?
+    }
+    let file: String
+    let generation: UInt64
+    let loaded: Int
+    let lastReload: Reload?
+  }
+
+  struct ProcessUse: Decodable {
+    let residentBytes: UInt64
+    let openFiles: UInt64
+    let mostFiles: UInt64
+    let logLinesDropped: UInt64
+  }
+
+  struct Listener: Decodable {
+    let name: String
+    let addresses: [String]
+    let accepted: UInt64
+  }
+
+  struct Service: Decodable {
+    let name: String
+    let at: String
+    let listener: String
+    let upstream: String
+    let pins: Int
+    let pinMode: String
+    let requests: UInt64
+    let refusals: UInt64
+    let retries: UInt64
+    let lastStatus: Int?
+    let lastSuccess: Int?
+    let lastFailure: Int?
+    let responseHead: [UInt64]
+  }
+
+  struct Credential: Decodable {
+    struct Source: Decodable {
+      let source: String
+      let modified: Int?
+    }
+    let name: String
+    let available: Bool
+    let problem: String?
+    let generation: UInt64
+    let changed: Int?
+    let fingerprint: String?
+    let sources: [Source]
+    let accepted: UInt64
+    let rejected: UInt64
+    let lastAccepted: Int?
+    let lastRejected: Int?
+  }
+
+  struct Pool: Decodable {
+    let upstream: String
+    let credential: String
+    let idle: Int
+    let active: Int
+  }
+
+  struct Refused: Decodable {
+    let at: Int
+    let code: String
+    let service: String?
+  }
+
+  let version: String
+  let now: Int
+  /// Of a clock that only goes on.
+  let milliseconds: UInt64
+  let started: Int
+  let configuration: Configuration
+  let process: ProcessUse
+  let connections: Int
+  let listeners: [Listener]
+  /// Upper bounds of the buckets of `responseHead`, in microseconds.
+  let bounds: [UInt64]
+  let services: [Service]
+  let credentials: [Credential]
+  let pools: [Pool]
+  /// Requests that came to no service.
+  let unplaced: UInt64
+  let recentRefusals: [Refused]
+
+  init(asking client: ControlClient, seconds: UInt64 = 60) throws {
+    let text = try client.demand("status", seconds: seconds)
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    do {
+      self = try decoder.decode(StatusDocument.self, from: Data(text.utf8))
+    } catch {
+      throw Failure(Failure.unavailable, "the daemon at \(client.path) speaks another version of this than bearerctl")
+    }
+  }
+}

@@ -1,0 +1,157 @@
+/// `bearerctl status`, for people.
+struct StatusText: CustomStringConvertible {
+  private let status: StatusDocument
+  private let terminal: Terminal
+
+  init(_ status: StatusDocument, _ terminal: Terminal) {
+    self.status = status
+    self.terminal = terminal
+  }
+
+  var description: String {
+    [head, listeners, services, credentials, pools, refusals].filter { !$0.isEmpty }.joined(separator: "\n")
+  }
+
+  private var head: String {
+    let configuration = status.configuration
+    var text = """
+      bearerd \(status.version.harmless), up \(Age(status.now - status.started)); \
+      \(counted(status.connections, "connection")); \(Size(status.process.residentBytes)) of memory
+      configuration \(configuration.file.harmless), generation \(configuration.generation), \
+      in use for \(Age(status.now - configuration.loaded))
+
+      """
+    if let reload = configuration.lastReload, let problem = reload.problem {
+      text += terminal.bad("the last reload failed") + " \(ago(reload.at)): \(problem.harmless)\n"
+    }
+    if status.process.logLinesDropped > 0 {
+      text += terminal.warning("the log lost \(counted(Int(clamping: status.process.logLinesDropped), "line"))") + "\n"
+    }
+    return text
+  }
+
+  private var listeners: String {
+    table(
+      "listener",
+      status.listeners.map { listener in
+        [
+          listener.name, listener.addresses.joined(separator: " "),
+          counted(Int(clamping: listener.accepted), "connection") + " so far",
+        ]
+      })
+  }
+
+  private var services: String {
+    table(
+      "service",
+      status.services.map { service in
+        [
+          service.name, service.at, service.upstream, pins(service),
+          counted(Int(clamping: service.requests), "request"), "\(service.refusals) refused", last(service),
+        ]
+      })
+  }
+
+  private func pins(_ service: StatusDocument.Service) -> String {
+    if service.pins == 0 { return "no pins" }
+    return counted(service.pins, "pin") + (service.pinMode == "enforce" ? "" : ", \(service.pinMode) only")
+  }
+
+  private func last(_ service: StatusDocument.Service) -> String {
+    guard let code = service.lastStatus else { return "" }
+    let failed = service.lastFailure.map { "failed \(ago($0))" }
+    let worked = service.lastSuccess.map { "worked \(ago($0))" }
+    return (["last \(code)"] + [worked, failed].compactMap(\.self)).joined(separator: ", ")
+  }
+
+  private var credentials: String {
+    let rows = status.credentials.map { credential in
+      [
+        credential.name, credential.available ? "in use" : "missing", credential.fingerprint ?? "-",
+        "generation \(credential.generation)", credential.changed.map { "for \(Age(status.now - $0))" } ?? "",
+        credential.sources.map { source($0) }.joined(separator: ", "), use(credential),
+      ]
+    }
+    let problems = status.credentials.compactMap { credential in
+      credential.problem.map { "  \(terminal.bad(credential.name)): \($0.harmless)\n" }
+    }
+    return table("credential", rows) + problems.joined()
+  }
+
+  private func source(_ source: StatusDocument.Credential.Source) -> String {
+    source.source + (source.modified.map { " (written \(ago($0)))" } ?? "")
+  }
+
+  private func use(_ credential: StatusDocument.Credential) -> String {
+    let accepted = credential.lastAccepted.map { "accepted \(ago($0))" }
+    let rejected = credential.lastRejected.map { "rejected \(ago($0)) (\(credential.rejected) in all)" }
+    let uses = [accepted, rejected].compactMap(\.self)
+    return uses.isEmpty ? "not used yet" : uses.joined(separator: ", ")
+  }
+
+  private var pools: String {
+    table(
+      "upstream",
+      status.pools.map { pool in
+        [
+          pool.upstream, pool.credential.isEmpty ? "no credential" : pool.credential, "\(pool.idle) idle",
+          "\(pool.active) active",
+        ]
+      })
+  }
+
+  private var refusals: String {
+    table(
+      "refused",
+      status.recentRefusals.map { refusal in
+        [ago(refusal.at), refusal.service ?? "no service", refusal.code, "bearerctl errors \(refusal.code)"]
+      })
+  }
+
+  private func ago(_ time: Int) -> String { "\(Age(status.now - time)) ago" }
+
+  /// Columns below a heading, each as wide as its widest cell.
+  private func table(_ heading: String, _ rows: [[String]]) -> String {
+    guard let first = rows.first else { return "" }
+    let rows = rows.map { $0.map(\.harmless) }
+    let widths = first.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    let lines = rows.map { row in
+      let cells = zip(row, widths).map { $0.padded(to: $1) }.joined(separator: "  ")
+      return "  " + cells.trimmedAtEnd + "\n"
+    }
+    return terminal.dim(heading) + "\n" + lines.joined()
+  }
+}
+
+/// Seconds, as a person says them: `12 s`, `4 min`, `2 h 13 min`, `5 d`.
+struct Age: CustomStringConvertible {
+  let description: String
+
+  init(_ seconds: Int) {
+    let seconds = max(0, seconds)
+    description =
+      switch seconds {
+      case ..<60: "\(seconds) s"
+      case ..<3_600: "\(seconds / 60) min"
+      case ..<86_400: "\(seconds / 3_600) h" + (seconds % 3_600 < 60 ? "" : " \(seconds % 3_600 / 60) min")
+      default: "\(seconds / 86_400) d"
+      }
+  }
+}
+
+/// Bytes: `812 KiB`, `17 MiB`.
+struct Size: CustomStringConvertible {
+  let description: String
+
+  init(_ bytes: UInt64) {
+    description = bytes < 10 << 20 ? "\(bytes >> 10) KiB" : "\(bytes >> 20) MiB"
+  }
+}
+
+extension String {
+  fileprivate var trimmedAtEnd: String {
+    var text = self[...]
+    while text.last == " " { text.removeLast() }
+    return String(text)
+  }
+}

@@ -1,0 +1,37 @@
+/// Answers of a daemon to `status`, as `StatusReport` writes them.
+enum StatusDocuments {
+  /// - Parameters:
+  ///   - second: how many seconds after the first one.
+  ///   - requests: of the service `github` since the start.
+  static func answer(second: Int = 0, requests: Int = 1_234, services: Int = 2, problem: String? = nil) -> String {
+    let now = 1_800_000_000 + second
+    let more = (1..<max(1, services)).map { number in
+      """
+      ,{"name":"service-\(number)","at":"/service-\(number)/","listener":"main","upstream":"http://127.0.0.1:90\(number)",
+      "pins":0,"pin_mode":"enforce","requests":0,"refusals":0,"retries":0,"last_status":null,"last_success":null,
+      "last_failure":null,"response_head":[0,0,0,0]}
+      """
+    }.joined()
+    let reload = problem.map { ",\"last_reload\":{\"at\":\(now - 180),\"problem\":\"\($0)\"}" } ?? ""
+    return """
+      ok
+      {"version":"0.1.0","now":\(now),"milliseconds":\(5_000_000 + second * 1_000),"started":\(1_800_000_000 - 8_000),
+      "configuration":{"file":"/etc/bearerd/bearerd.yaml","generation":3,"loaded":\(1_800_000_000 - 720)\(reload)},
+      "process":{"resident_bytes":17825792,"open_files":31,"most_files":1024,"log_lines_dropped":0},
+      "connections":3,"listeners":[{"name":"main","addresses":["localhost:7070"],"accepted":57}],
+      "bounds":[1000,10000,100000],
+      "services":[{"name":"github","at":"/github/","listener":"main","upstream":"https://api.github.com","pins":2,
+      "pin_mode":"enforce","requests":\(requests),"refusals":3,"retries":1,"last_status":200,"last_success":\(now - 2),
+      "last_failure":\(now - 90),"response_head":[\(requests / 2),\(requests - requests / 2),0,0]}\(more)],
+      "credentials":[{"name":"github","available":true,"problem":null,"generation":2,"changed":\(now - 240),
+      "fingerprint":"9f3a01c2","sources":[{"source":"file /etc/bearerd/github.token","modified":\(now - 241)}],
+      "accepted":1200,"rejected":1,"last_accepted":\(now - 2),"last_rejected":\(now - 300)},
+      {"name":"spare","available":false,"problem":"/etc/bearerd/spare.token does not exist","generation":0,"changed":null,
+      "fingerprint":null,"sources":[{"source":"systemd credential spare"}],"accepted":0,"rejected":0,
+      "last_accepted":null,"last_rejected":null}],
+      "pools":[{"upstream":"https://api.github.com","credential":"github","idle":2,"active":1}],
+      "unplaced":4,"recent_refusals":[{"at":\(now - 12),"code":"pin-mismatch","service":"github"},
+      {"at":\(now - 4000),"code":"no-service","service":null}]}
+      """
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `status --watch` on a terminal, which it gives back as it was.
+@Suite struct WatchTests {
+  private static let enters = "\u{1B}[?1049h\u{1B}[?25l"
+  private static let leaves = "\u{1B}[?25h\u{1B}[?1049l"
+
+  private func watch(
+    columns: Int = 80, lines: Int = 24, services: Int = 2, environment: [String: String] = [:],
+    _ body: (PseudoTerminal, ControlServer) throws -> Void
+  ) throws {
+    let scratch = try Scratch()
+    let path = "\(scratch.path)/c.sock"
+    let answers = (0..<60).map { StatusDocuments.answer(second: $0, requests: 1_000 + 20 * $0, services: services) }
+    let server = try ControlServer(path: path, answers: answers)
+    let terminal = try PseudoTerminal(
+      Run.binary, ["status", "--watch", "--control", path], columns: columns, lines: lines, environment: environment)
+    try body(terminal, server)
+    server.stop()
+  }
+
+  @Test("rates, percentiles, secrets and refusals, in a picture that fits", arguments: [(80, 24), (120, 40), (40, 10)])
+  func picture(columns: Int, lines: Int) throws {
+    try watch(columns: columns, lines: lines) { terminal, _ in
+      #expect(terminal.wait { $0.contains { $0.contains("20") && $0.hasPrefix("github") } }, "\(terminal.output)")
+      let picture = terminal.picture
+      #expect(picture.count == lines && picture.allSatisfy { $0.count <= columns }, "\(picture)")
+      let github = try #require(picture.first { $0.hasPrefix("github") })
+      if columns >= 80 {
+        // Half below 1 ms, half below 10 ms.
+        #expect(github.contains(/[▁▂▃▄▅▆▇█]+ +20 +1\.0 ms +9\.8 ms +3$/), "\(github)")
+        #expect(picture.contains { $0.contains("9f3a01c2  generation 2  for 4 min  accepted 2 s ago") }, "\(picture)")
+        #expect(picture.contains { $0.contains("spare       missing: /etc/bearerd/spare.token does not") })
+        #expect(picture.contains { $0.contains("12 s ago         github        bearerctl errors pin-mismatch") })
+      }
+      #expect(picture.last == "q: quit")
+      terminal.type("q")
+      #expect(terminal.waitForExit() == 0)
+    }
+  }
+
+  @Test("more services than lines are counted")
+  func manyServices() throws {
+    try watch(services: 30) { terminal, _ in
+      #expect(terminal.wait { $0.contains { $0.hasPrefix("… ") && $0.hasSuffix(" more") } }, "\(terminal.picture)")
+      #expect(terminal.picture.count == 24 && terminal.picture.contains { $0.contains("pin-mismatch") })
+      terminal.type("q")
+      #expect(terminal.waitForExit() == 0)
+    }
+  }
+
+  @Test("every way out gives the terminal back", arguments: ["q", "\u{04}", "\u{03}", "TERM", "HUP", "INT"])
+  func waysOut(_ way: String) throws {
+    try watch { terminal, _ in
+      #expect(terminal.wait { !$0.isEmpty })
+      #expect(!terminal.isOrdinary)
+      let signals = ["TERM": SIGTERM, "HUP": SIGHUP, "INT": SIGINT]
+      if let signal = signals[way] { kill(terminal.pid, signal) } else { terminal.type(way) }
+      let status = terminal.waitForExit()
+      #expect(status == (way == "q" || way == "\u{04}" ? 0 : -(signals[way] ?? SIGINT)))
+      #expect(eventually { terminal.output.hasSuffix(Self.leaves) }, "\(terminal.output.suffix(60).debugDescription)")
+      #expect(terminal.isOrdinary)
+      #expect(terminal.output.components(separatedBy: Self.enters).count == 2)
+    }
+  }
+
+  @Test("Ctrl-Z gives it back as well, and going on takes it again")
+  func suspended() throws {
+    try watch { terminal, _ in
+      #expect(terminal.wait { !$0.isEmpty })
+      let pid = terminal.pid
+      // An orphaned group is not stopped from the terminal (POSIX): so by a signal, which the handler sees all the same.
+      kill(pid, SIGTSTP)
+      #expect(eventually { terminal.output.hasSuffix(Self.leaves) || terminal.output.contains(Self.leaves) })
+      kill(pid, SIGCONT)
+      #expect(eventually { terminal.output.components(separatedBy: Self.enters).count >= 3 })
+      #expect(eventually { !terminal.isOrdinary })
+      terminal.type("q")
+      #expect(terminal.waitForExit() == 0)
+      #expect(eventually { terminal.output.hasSuffix(Self.leaves) })
+    }
+  }
+
+  @Test("another size is another picture")
+  func resized() throws {
+    try watch { terminal, _ in
+      #expect(terminal.wait { $0.count == 24 })
+      terminal.resize(columns: 60, lines: 15)
+      #expect(terminal.wait { $0.count == 15 && $0.allSatisfy { $0.count <= 60 } }, "\(terminal.picture)")
+      terminal.type("q")
+      #expect(terminal.waitForExit() == 0)
+    }
+  }
+
+  @Test("a daemon that goes away is missed, and the last picture stays")
+  func away() throws {
+    try watch { terminal, server in
+      #expect(terminal.wait { !$0.isEmpty })
+      server.stop()
+      #expect(terminal.wait { $0.dropFirst().first?.hasPrefix("no daemon answers at ") == true }, "\(terminal.picture)")
+      #expect(terminal.picture.contains { $0.hasPrefix("github") })
+      terminal.type("q")
+      #expect(terminal.waitForExit() == 0)
+    }
+  }
+
+  @Test("colours only where they are wanted")
+  func colours() throws {
+    try watch { terminal, _ in
+      #expect(terminal.wait { !$0.isEmpty })
+      #expect(terminal.output.contains("\u{1B}[32m"))
+      terminal.type("q")
+      #expect(terminal.waitForExit() == 0)
+    }
+    try watch(environment: ["NO_COLOR": "1"]) { terminal, _ in
+      #expect(terminal.wait { !$0.isEmpty })
+      #expect(!terminal.output.contains(/\u{1B}\[[0-9;]*[1-9][0-9;]*m/))
+      terminal.type("q")
+      #expect(terminal.waitForExit() == 0)
+    }
+  }
+
+  @Test("without a terminal one plain status follows the other")
+  func plain() throws {
+    let scratch = try Scratch()
+    let path = "\(scratch.path)/c.sock"
+    let server = try ControlServer(
+      path: path, answers: [StatusDocuments.answer(), StatusDocuments.answer(second: 1), "error\nenough\n"])
+    let run = try Run("status", "--watch", "--control", path)
+    server.stop()
+    #expect(run.status == 1)
+    #expect(run.output.components(separatedBy: "bearerd 0.1.0, up ").count == 3)
+    #expect(!run.output.contains("\u{1B}"))
+  }
+}

@@ -1,0 +1,114 @@
+import Gateway
+import HTTP1
+@testable import Policy
+import Testing
+
+/// Counters: each exchange at its place, through every reload.
+@Suite struct TallyTests {
+  private func rules(_ counts: KeyValuePairs<String, Int?>, grants: [String] = ["token"]) throws -> RuleSet {
+    let rule = Rule(
+      pattern: try URLPattern(parsing: "/**"), methods: try MethodSet([]), action: .deny, headers: HeaderPolicy(),
+      description: nil, line: 1)
+    let services = try counts.map { name, count in
+      var service = try GatewayTests.service(name, at: "/\(name)/", upstream: "https://up.test/")
+      service.rules = count.map { Array(repeating: rule, count: $0) }
+      return service
+    }
+    return RuleSet(
+      services: services,
+      grants: try grants.map {
+        Grant(name: $0, origins: [try Origin(parsing: "https://up.test")], callers: nil, fieldNames: ["authorization"])
+      })
+  }
+
+  private func record(
+    _ status: Int, service: Int? = nil, rule: Int? = nil, refusal: Refusal? = nil,
+    edit: (inout AccessRecord) -> Void = { _ in }
+  ) -> AccessRecord {
+    var record = AccessRecord()
+    record.status = status
+    record.route = service.map { Route(service: $0, rule: rule, credential: .none, pathStart: 0) }
+    record.refusal = refusal
+    edit(&record)
+    return record
+  }
+
+  @Test func anExchangeIsCountedOnceAtItsPlace() throws {
+    let tally = Tally(try rules(["a": nil, "b": 2]), after: nil)
+    tally.count(record(200, service: 0), grant: nil, at: 5)
+    tally.count(
+      record(404, service: 1, rule: 1) {
+        $0.bytesUp = 3; $0.bytesDown = 4
+      }, grant: nil, at: 6)
+    tally.count(record(499, service: 1, rule: 0) { $0.isAborted = true }, grant: nil, at: 7)
+    tally.count(record(502, service: 1, rule: 1, refusal: .pinMismatch) { $0.isRetried = true }, grant: nil, at: 8)
+    let (a, b) = (tally.services[0].counts, tally.services[1].counts)
+    #expect(
+      a.requests == 1 && a.requests(row: 0, statusClass: 1) == 1 && a.lastSuccess == 5 && a.lastFailure == nil)
+    #expect(b.requests == 3 && b.refusals == 1 && b.refusals(.pinMismatch) == 1 && b.retries == 1)
+    #expect(b.requests(row: 2, statusClass: 3) == 1 && b.requests(row: 1, statusClass: 3) == 1)
+    #expect(b.requests(row: 2, statusClass: 4) == 1 && b.requests(row: 0, statusClass: 4) == 0)
+    #expect(b.bytesUp == 3 && b.bytesDown == 4 && b.lastSuccess == 6 && b.lastFailure == 8 && b.lastStatus == 502)
+    #expect(tally.unplaced.counts.requests == 0)
+  }
+
+  @Test func aRefusalIsCountedWithItsServiceWhereOneIsKnown() throws {
+    let tally = Tally(try rules(["a": 2]), after: nil)
+    tally.count(record(403, refusal: .policy(.denied(service: 0, rule: 1))), grant: nil, at: 1)
+    tally.count(record(403, refusal: .policy(.noRule(service: 0))), grant: nil, at: 2)
+    tally.count(record(404, refusal: .policy(.noService)), grant: nil, at: 3)
+    tally.count(record(400, refusal: .malformed(.badHost)), grant: nil, at: 4)
+    // What no configuration can bring about must not trap either.
+    tally.count(record(403, refusal: .policy(.denied(service: 7, rule: 70))), grant: 9, at: 5)
+    tally.count(record(0, service: 0, rule: 99), grant: nil, at: 6)
+    #expect(tally.services[0].counts.refusals(.denied) == 1 && tally.services[0].counts.refusals(.noRule) == 1)
+    #expect(tally.services[0].counts.requests(row: 2, statusClass: 3) == 1)
+    #expect(tally.unplaced.counts.refusals(.noService) == 1 && tally.unplaced.counts.refusals(.malformedRequest) == 1)
+    // The program's mistake says nothing of the service.
+    #expect(tally.services[0].counts.lastFailure == nil)
+  }
+
+  @Test func theSameServiceGoesOnAfterAReload() throws {
+    let first = Tally(try rules(["a": 1, "b": nil], grants: ["x", "y"]), after: nil)
+    first.count(record(200, service: 0, rule: 0), grant: 1, at: 1)
+    let second = Tally(try rules(["c": nil, "a": 3], grants: ["y"]), after: first)
+    #expect(second.services.map(\.name) == ["c", "a"])
+    #expect(second.services[1].counts.requests(row: 1, statusClass: 1) == 1)
+    #expect(second.credentials[0].accepted.count == 1)
+    second.count(record(200, service: 1, rule: 2), grant: nil, at: 2)
+    #expect(second.services[1].counts.requests(row: 3, statusClass: 1) == 1)
+    // One that began before the reload ends after it.
+    first.count(record(200, service: 0, rule: 0), grant: 0, at: 3)
+    #expect(second.services[1].counts.requests == 3)
+    #expect(Tally(try rules(["b": nil]), after: second).services[0].counts.requests == 0)
+  }
+
+  @Test func whatAnUpstreamThinksOfACredential() throws {
+    let tally = Tally(try rules(["a": nil]), after: nil)
+    tally.count(record(200, service: 0), grant: 0, at: 1)
+    tally.count(record(401, service: 0) { $0.isRejected = true }, grant: 0, at: 2)
+    tally.count(record(502, service: 0, refusal: .pinMismatch), grant: 0, at: 3)
+    let credential = tally.credentials[0]
+    #expect(credential.accepted.count == 1 && credential.rejected.count == 1)
+    #expect(credential.accepted.last == 1 && credential.rejected.last == 2)
+    #expect(tally.services[0].counts.lastFailure == 3)
+  }
+
+  @Test func theLastRefusalsAreRememberedNewestFirst() throws {
+    let tally = Tally(try rules(["a": nil]), after: nil)
+    for time in 1...11 { tally.count(record(404, refusal: .policy(.noService)), grant: nil, at: UInt64(time)) }
+    tally.count(record(502, service: 0, refusal: .pinMismatch), grant: nil, at: 12)
+    #expect(tally.recent.entries.map(\.time) == [12, 11, 10, 9, 8, 7, 6, 5])
+    #expect(tally.recent.entries[0].service == "a" && tally.recent.entries[0].code == .pinMismatch)
+    #expect(tally.recent.entries[1].service == "")
+  }
+
+  @Test func timesFallIntoTheirBuckets() {
+    var histogram = Histogram()
+    for time: UInt64 in [0, 100, 101, 100_000_000, 100_000_001, .max >> 1] { histogram.observe(microseconds: time) }
+    #expect(histogram.counts.first == 2 && histogram.counts[1] == 1)
+    #expect(histogram.counts[Histogram.bounds.count - 1] == 1 && histogram.counts[Histogram.bounds.count] == 2)
+    #expect(histogram.count == 6)
+    #expect(Histogram.bounds == Histogram.bounds.sorted())
+  }
+}
