@@ -28,11 +28,11 @@ etcdir      = /etc/bearerd
 .DEFAULT_GOAL := help
 # What stands in a row is done in that order, with -j too.
 .NOTPARALLEL:
-.PHONY: help deps test-deps build demo test test-asan test-tsan format lint mutate install uninstall deb clean
+.PHONY: help deps test-deps build demo test test-asan test-tsan format lint mutate fuzz differential install uninstall deb clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 
 deps: ## install the C libraries that are missing (apt-get, with sudo if needed)
 	@SWIFT='$(SWIFT)' .ci/dependencies
@@ -57,6 +57,14 @@ test-tsan: test-deps ## all tests under the thread sanitizer
 
 mutate: test-deps ## take out one protection after the other; each time a named test must fail
 	@Tests/Mutations/run $(MUTATE_ARGS)
+
+# FUZZ_SECONDS=60 for each target, FUZZ_TARGETS="path body" for some.
+fuzz: deps ## libFuzzer on all that reads strangers' bytes (FUZZ_SECONDS=60 each, FUZZ_TARGETS=...)
+	@SWIFT='$(SWIFT)' Tests/Fuzz/run $(FUZZ_TARGETS)
+
+differential: test-deps ## compare what we read with what h11, Python and Node read
+	@SWIFT='$(SWIFT)' .ci/dependencies differential
+	@SWIFT='$(SWIFT)' Tests/Differential/run
 
 format: ## lay out the sources as .swift-format says
 	$(SWIFT) format -i -r Package.swift Sources Tests

@@ -78,6 +78,15 @@ let package = Package(
     tests("CredentialsTests", ["Credentials", "TLS", "Policy", "DemoUpstream", "System", "TestSupport"]),
     tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
+    tests("Differential", ["Policy", "HTTP1", "TestSupport"], exclude: ["run", "heads.py", "paths.py", "paths.mjs"]),
     tests("EndToEnd", ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "TestSupport", "bearerd"]),
   ]
 )
+
+// For `make fuzz` alone: the fuzzer's library brings the `main`, without which this cannot be linked.
+if Context.environment["BEARERD_FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "fuzz", dependencies: ["Gateway", "Configuration", "TLS", "Policy", "HTTP1"], path: "Tests/Fuzz",
+      exclude: ["Corpus", "Dictionaries", "run"], swiftSettings: common))
+}

@@ -49,7 +49,7 @@ final class Report {
   }
 
   private func diagnostic(_ finding: Finding) -> Diagnostic {
-    let place = finding.place
+    let place = source.within(finding.place)
     return Diagnostic(
       severity: finding.severity, file: file, line: place.line, column: place.column, length: place.length,
       message: finding.message, help: finding.help,

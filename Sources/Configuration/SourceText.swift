@@ -59,6 +59,12 @@ struct SourceText: Sendable {
   /// For a file that could not be parsed: nobody knows what is a secret there, so only its shape and its keys are shown.
   mutating func hideValues() { hidesValues = true }
 
+  /// The place, or the end of the file if it lies behind that: libyaml ends every last line, where the file need not.
+  func within(_ place: Place) -> Place {
+    guard place.line > lines.count else { return place }
+    return Place(line: lines.count, column: (scalars(ofLine: lines.count)?.count ?? 0) + 1)
+  }
+
   /// nil if there is no such line, or if the place lies beyond what is shown.
   func shown(at place: Place) -> String? {
     guard place.column <= Self.shownColumns, let scalars = scalars(ofLine: place.line) else { return nil }

@@ -93,9 +93,13 @@ enum Reference {
     return bytes[prefix.utf8.count...]
   }
 
+  /// RFC 3986 §3.1. What only looks like one (`1:x/../../y`) is a path to browsers.
   private static func hasScheme(_ bytes: [UInt8]) -> Bool {
-    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return false }
-    let stop = bytes.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
-    return stop.map { colon < $0 } ?? true
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), let first = bytes.first, isLetter(first) else {
+      return false
+    }
+    return bytes[..<colon].allSatisfy { isLetter($0) || $0 >= 0x30 && $0 <= 0x39 || "+-.".utf8.contains($0) }
   }
+
+  private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
 }

@@ -16,7 +16,8 @@ package struct CanonicalTarget: Sendable {
   /// an empty path means `/`. Keeps its storage; after an error the value means nothing.
   ///
   /// Refuses dot segments in any reading (escaped twice as well: cheap, and no honest path has them), backslash, NUL and
-  /// control bytes (plain or escaped), bad escapes, fragments, and every byte that RFC 3986 does not let stand in a path.
+  /// control bytes (plain or escaped), bad escapes, fragments, every byte that RFC 3986 does not let stand in a path, and
+  /// paths with more readings than anybody needs.
   /// In a query only control bytes, blanks, non-ASCII and `#` are refused: upstreams know what they asked for.
   package mutating func read(_ target: Span<UInt8>) throws(PolicyRefusal) {
     path.removeAll(keepingCapacity: true)

@@ -1,20 +1,44 @@
 /// The ways in which an upstream might read a canonical path. Servers differ in what they decode, in whether they cut
-/// `;params` before or after that, and in whether `//` is `/`; every combination is a reading. Of those who decode twice
-/// only the first step is one (`%252F` as `%2F`, `%2561` as `a`), and a `?` out of `%3F` ends no path.
+/// `;params`, of all segments or of the last, in whether `//` is `/`, and in the order of all that; every combination is a
+/// reading. Of those who decode twice only the first step is one (`%252F` as `%2F`, `%2561` as `a`), and a `?` out of `%3F`
+/// ends no path.
 enum PathReading {
-  /// All readings of a canonical path that differ from it and from each other: at most 27, for most paths none.
+  /// All readings of a canonical path that differ from it and from each other: for most paths none.
   static func others(of path: [UInt8]) throws(PolicyRefusal) -> [[UInt8]] {
     var readings = [path]
-    if path.contains(UInt8(ascii: ";")) { extend(&readings, by: cutParameters) }
+    try close(&readings)
     if path.contains(UInt8(ascii: "%")) {
-      extend(&readings, by: decodeSlashes, decodeOnce, decodeToEscapes)
-      extend(&readings, by: cutParameters)
+      for reading in readings {
+        for step in [decodeSlashes, decodeOnce, decodeToEscapes] { note(step(reading), in: &readings) }
+      }
+      try close(&readings)
     }
-    extend(&readings, by: collapseSlashes)
     readings.removeFirst()
     for reading in readings where hasDotSegment(reading) { throw .dotSegment }
     return readings
   }
+
+  /// Adds what becomes of the readings by steps that may be taken at any time.
+  private static func close(_ readings: inout [[UInt8]]) throws(PolicyRefusal) {
+    var next = 0
+    while next < readings.count {
+      let reading = readings[next]
+      next += 1
+      if reading.contains(UInt8(ascii: ";")) {
+        note(cutParameters(reading), in: &readings)
+        note(cutLastParameters(reading), in: &readings)
+      }
+      note(collapseSlashes(reading), in: &readings)
+      if readings.count > mostReadings { throw .ambiguousPath }
+    }
+  }
+
+  private static func note(_ reading: [UInt8], in readings: inout [[UInt8]]) {
+    if !readings.contains(reading) { readings.append(reading) }
+  }
+
+  /// No honest path comes near; each of them is compared with all rules.
+  private static var mostReadings: Int { 64 }
 
   /// Whether a segment is `.` or `..` in any way to find segments: `%2F` and `%5C` count as separators and `;` or `%3B` as an end.
   static func hasDotSegment(_ path: [UInt8]) -> Bool {
@@ -37,15 +61,6 @@ enum PathReading {
       index += escaped == nil ? 1 : 3
     }
     return dots == 1 || dots == 2
-  }
-
-  private static func extend(_ readings: inout [[UInt8]], by steps: (([UInt8]) -> [UInt8])...) {
-    for reading in readings {
-      for step in steps {
-        let other = step(reading)
-        if !readings.contains(other) { readings.append(other) }
-      }
-    }
   }
 
   /// `%2F` is a separator.
@@ -116,6 +131,13 @@ enum PathReading {
       if byte == UInt8(ascii: ";") { isParameter = true }
       return !isParameter
     }
+  }
+
+  /// `/a;x=1/b;y` → `/a;x=1/b` (RFC 2396, and Python's `urlparse`).
+  private static func cutLastParameters(_ path: [UInt8]) -> [UInt8] {
+    let start = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+    let end = path[start...].firstIndex(of: UInt8(ascii: ";")) ?? path.endIndex
+    return Array(path[..<end])
   }
 
   private static func collapseSlashes(_ path: [UInt8]) -> [UInt8] {

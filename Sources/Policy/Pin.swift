@@ -17,11 +17,11 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
     guard let digest = spellings.lazy.compactMap(Base64.decode).first(where: { $0.count == 32 }) else {
       throw OriginError(Self.complaint(spellings.first ?? [], given: text))
     }
-    guard digest.contains(where: { $0 != 0 }) else {
-      throw OriginError("a pin of zeros is a placeholder that no key has, got \(quoted(text))")
-    }
     self.digest = digest
+    if isPlaceholder { throw OriginError("a pin of zeros is a placeholder that no key has, got \(quoted(text))") }
   }
+
+  private var isPlaceholder: Bool { digest.allSatisfy { $0 == 0 } }
 
   /// `sha256/BASE64`
   package var description: String { "sha256/" + Base64.encode(digest) }
@@ -29,10 +29,10 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
   package static func < (one: Pin, other: Pin) -> Bool { one.digest.lexicographicallyPrecedes(other.digest) }
 
   private static func complaint(_ encoded: [UInt8], given text: String) -> String {
-    if let corrected = Pin(digest: hex(encoded)) {
+    if let corrected = Pin(digest: hex(encoded)), !corrected.isPlaceholder {
       return "a pin is written in base64, not hexadecimal: wanted \(corrected), got \(quoted(text))"
     }
-    if let corrected = Pin(digest: lenient(encoded)) {
+    if let corrected = Pin(digest: lenient(encoded)), !corrected.isPlaceholder {
       return "a pin is written in base64 with padding (RFC 4648 §4): wanted \(corrected), got \(quoted(text))"
     }
     if let count = Base64.decode(encoded)?.count, count > 0 {

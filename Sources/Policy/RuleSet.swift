@@ -99,11 +99,14 @@ package struct RuleSet: Sendable, Equatable {
       let strict = below.dropFirst(2).drop { $0 != slash }
       let lenient = below.drop { $0 == slash }.drop { $0 != slash }
       for rest in [strict, lenient] {
-        let read = Array(path[..<start]) + (rest.isEmpty ? [slash] : Array(rest))
-        var untraced: [RuleVerdict]?
-        let other = table.verdict(
-          of: service, rules: services[service].rules, path: read.span, method: method, name: name, trace: &untraced)
-        if !haveSameEffect(verdict, other, service: service, method: method, name: name) { throw .ambiguousPath }
+        let rest = rest.isEmpty ? [slash] : Array(rest)
+        for read in try [rest] + PathReading.others(of: rest) {
+          let read = Array(path[..<start]) + read
+          var untraced: [RuleVerdict]?
+          let other = table.verdict(
+            of: service, rules: services[service].rules, path: read.span, method: method, name: name, trace: &untraced)
+          if !haveSameEffect(verdict, other, service: service, method: method, name: name) { throw .ambiguousPath }
+        }
       }
     }
   }

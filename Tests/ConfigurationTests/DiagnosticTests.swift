@@ -51,6 +51,16 @@ import Testing
     #expect(diagnostic("a", place).description.hasPrefix("f.yaml:"))
   }
 
+  /// libyaml's end of the stream is a line further on.
+  @Test func aFileThatBreaksOffIsShownWhereItDoes() {
+    guard case .failure(let errors) = Machine().read("services:\n  a: { at: /a") else {
+      Issue.record("no error")
+      return
+    }
+    let shown = errors.diagnostics.map { "\($0.line):\($0.column) \($0.sourceLine ?? "-")" }
+    #expect(shown == ["2:14   •: { at: ••"])
+  }
+
   @Test func hundredErrorsAreEnough() {
     let text = (0..<250).map { "key\($0): 1\n" }.joined()
     guard case .failure(let errors) = Machine().read(text) else {

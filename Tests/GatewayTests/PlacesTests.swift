@@ -17,6 +17,8 @@ import Testing
     ("//up.test/y", "https://up.test/y"), ("/based/y", "https://up.test/based/y"), ("/base", "https://up.test/base"),
     ("../y", "https://up.test/y"), ("../../../y", "https://up.test/y"), ("/base/../y", "https://up.test/y"),
     ("%2e%2e/y", "https://up.test/base/%2e%2e/y"),
+    // no scheme begins like this, so browsers read a path
+    ("1:x/../../y", "https://up.test/y"), ("a_b:/../../y", "https://up.test/y"), ("1:x", "1:x"),
     // other hosts, subdomains, ports, schemes
     ("https://evil.test/base/x", "https://evil.test/base/x"), ("https://a.up.test/base/x", "https://a.up.test/base/x"),
     ("https://up.test:8443/base/x", "https://up.test:8443/base/x"), ("http://up.test/base/x", "http://up.test/base/x"),

@@ -40,6 +40,8 @@ let testFloors: [String: Set<String>] = [
   "TestSupport": [],
   "LayeringTests": ["TestSupport"],
   "BearerctlTests": ["DemoUpstream", "TestSupport"],
+  "Differential": ["Policy", "HTTP1", "TestSupport"],
+  "Fuzz": ["Gateway", "Configuration", "TLS", "Policy", "HTTP1"],
   "EndToEnd": ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "TestSupport"],
 ]
 

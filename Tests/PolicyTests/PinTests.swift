@@ -45,6 +45,11 @@ import Testing
     #expect(throws: OriginError.self) { try Pin(parsing: text) }
   }
 
+  @Test(arguments: [String(repeating: "A", count: 43), String(repeating: "00", count: 32)])
+  func advisesNoPlaceholder(_ text: String) {
+    #expect { try Pin(parsing: text) } throws: { ($0 as? OriginError)?.message.contains("AAAA=") == false }
+  }
+
   @Test func sortsAndCountsOnce() throws {
     let one = try Pin(parsing: Self.value)
     let other = try #require(Pin(digest: [UInt8](repeating: 9, count: 32)))

@@ -114,7 +114,11 @@ import Testing
       try rule("/public/*"), try rule("/a/*/c", credential: .none), try rule("/a/**", credential: .inject(1)),
     ]
     let twice = [try rule("/a/*"), try rule("/a/**")]
+    let last = [try rule("/a;x/b", deny: true), try rule("/**")]
+    let order = [try rule("/;a/b"), try rule("/*/b", deny: true), try rule("/**")]
     let rows: [([Rule], String, Outcome)] = [
+      (last, "/s/a;x/b;y", .refused(.ambiguousPath)), (last, "/s/a;x/c;y", .route(0, 1, .inject(0))),
+      (order, "/s//;a/b", .refused(.ambiguousPath)), (order, "/s//;a/c", .route(0, 2, .inject(0))),
       (deny, "/s/admin/x", .refused(.denied(service: 0, rule: 0))), (deny, "/s/x%2Fy", .route(0, 1, .inject(0))),
       (deny, "/s//x", .route(0, 1, .inject(0))), (deny, "/s/a;b/c", .route(0, 1, .inject(0))),
       (deny, "/s/%61dmin/x", .refused(.denied(service: 0, rule: 0))), (deny, "/s//admin/x", .refused(.ambiguousPath)),
@@ -147,6 +151,7 @@ import Testing
       ("https://up.example.com/", "/s//any/repos/y", .refused(.ambiguousPath)),
       ("https://up.example.com/", "/s///any/repos/y", .refused(.ambiguousPath)),
       ("https://up.example.com/", "/s/%2Fany/repos/y", .refused(.ambiguousPath)),
+      ("https://up.example.com/", "/s//any//repos//y", .refused(.ambiguousPath)),
       ("https://up.example.com/", "/s//any/x", .route(0, 1, .inject(0))),
       ("https://up.example.com/", "/s/any/repos/y", .route(0, 1, .inject(0))),
       ("https://up.example.com/v1/", "/s//any/repos/y", .route(0, 1, .inject(0))),

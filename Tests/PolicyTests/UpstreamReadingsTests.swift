@@ -4,7 +4,7 @@ import Testing
 /// How programs behind us read the path that we send: written here anew, from their documentation, not from our code.
 enum UpstreamReader: CaseIterable {
   case verbatim, rfc3986, whatwg, decodedSlashes, decoded, decodedThenRemoved, nginx, tomcat, spring, cutAfterDecoding,
-    cutTwice, cgi
+    cutTwice, cgi, cutLast, mergedThenCut
 
   func read(_ path: String) -> String {
     switch self {
@@ -20,6 +20,8 @@ enum UpstreamReader: CaseIterable {
     case .cutAfterDecoding: removeDots(cut(decode(path)))
     case .cutTwice: removeDots(cut(decode(cut(path))))
     case .cgi: merge(cut(decode(path)))
+    case .cutLast: cutLast(path)
+    case .mergedThenCut: cut(merge(path))
     }
   }
 
@@ -51,6 +53,9 @@ enum UpstreamReader: CaseIterable {
     path.split(separator: "/", omittingEmptySubsequences: false).map { String($0.prefix { $0 != ";" }) }.joined(
       separator: "/")
   }
+
+  /// Python's `urlparse`.
+  private func cutLast(_ path: String) -> String { path.replacing(/;[^\/]*$/, with: "") }
 
   /// RFC 3986 §5.2.4.
   private func removeDots(_ path: String) -> String {

@@ -1,0 +1,43 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The programs that read what we read. `make differential` says where they are.
+enum OtherPrograms {
+  static let python = ProcessInfo.processInfo.environment["DIFFERENTIAL_PYTHON"]
+  static let node = ProcessInfo.processInfo.environment["DIFFERENTIAL_NODE"]
+
+  /// What a script of this folder says of each line.
+  static func answers<Answer: Decodable>(_ program: String?, _ script: String, _ lines: [String]) throws -> [Answer] {
+    let scratch = try Scratch()
+    let input = try scratch.write("lines", lines.map { $0 + "\n" }.joined())
+    let folder = #filePath.split(separator: "/").dropLast().map { "/" + $0 }.joined()
+    let result = try run([try #require(program), "\(folder)/\(script)", input])
+    #expect(result.status == 0, "\(result.errors)")
+    let answers = result.output.split(separator: "\n")
+    try #require(answers.count == lines.count)
+    return try answers.map { try JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }
+  }
+}
+
+/// The same numbers in every run (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+  var state: UInt64
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}
+
+func randomText(_ random: inout SeededGenerator, _ pieces: [String], upTo count: Int) -> String {
+  (0..<Int.random(in: 0...count, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
+}
+
+func latin1(_ text: String) -> [UInt8] { text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
+
+func text(_ bytes: some Sequence<UInt8>) -> String {
+  String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+}

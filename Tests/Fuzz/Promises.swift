@@ -1,0 +1,52 @@
+import Glibc
+
+/// Ends the process, which the fuzzer takes for a finding, unless the promise is kept.
+func promise(_ isKept: Bool, _ words: @autoclosure () -> String) {
+  if isKept { return }
+  complain("BROKEN PROMISE: " + words())
+  abort()
+}
+
+func complain(_ words: String) {
+  var line = words + "\n"
+  line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
+
+/// Bytes as a person reads them.
+func shown(_ bytes: some Sequence<UInt8>) -> String {
+  String(decoding: Array(bytes), as: UTF8.self).debugDescription
+}
+
+/// Ways to hand over `count` bytes in pieces, each the ends of them: byte by byte, and at a few places that depend on the
+/// input alone, so that a finding is found again.
+func waysToCut(_ bytes: [UInt8]) -> [[Int]] {
+  var random = SplitMix(bytes)
+  let cuts = (0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 0...bytes.count, using: &random) }
+  return [Array(0...bytes.count), cuts.sorted() + [bytes.count]]
+}
+
+/// The pieces that `ends` make of the input.
+func pieces(_ bytes: [UInt8], _ ends: [Int]) -> [[UInt8]] {
+  var start = 0
+  return ends.map { end in
+    defer { start = end }
+    return Array(bytes[start..<end])
+  }
+}
+
+/// Numbers that are the same for the same input.
+private struct SplitMix: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(_ bytes: [UInt8]) {
+    state = bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

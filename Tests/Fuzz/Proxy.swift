@@ -1,0 +1,128 @@
+import Gateway
+import HTTP1
+import Policy
+
+/// Services as a fuzzed message meets them.
+enum World {
+  /// At `/api/`, for `https://up.test/base/`, with a credential.
+  static let usual = snapshot(at: .path(bytesOf("/api/")), upstream: "https://up.test/base/") { _ in }
+  /// The same, and cookies go through; a second service stands below it.
+  static let nested = snapshot(
+    at: .path(bytesOf("/api/")), upstream: "https://up.test/base/",
+    more: [service("in", "/api/in/", "https://in.test/")]
+  ) { $0.headers.cookies = .pass }
+  /// The whole listener, for the whole upstream, and the client's own credentials are left alone.
+  static let whole = snapshot(at: .whole, upstream: "https://up.test/") { $0.credential = .pass }
+
+  private static func snapshot(
+    at mount: Mount, upstream: String, more: [Service] = [], _ edit: (inout Service) -> Void
+  ) -> Snapshot {
+    var main = service("api", "/", upstream)
+    main.mount = mount
+    main.credential = .inject(0)
+    edit(&main)
+    let grant = Grant(name: "token", origins: [main.upstream.origin], callers: nil, fieldNames: ["authorization"])
+    let names = ["localhost:7070", "127.0.0.1:7070", "[::1]:7070"]
+    var limits = HeadLimits()
+    limits.headBytes = 4096
+    return Snapshot(
+      generation: 1, rules: RuleSet(services: [main] + more, grants: [grant]),
+      admissions: [Admission(callers: Callers(uids: [1000]), authorities: names)], headLimits: limits,
+      ownAuthorities: Set(names))
+  }
+
+  private static func service(_ name: String, _ path: String, _ upstream: String) -> Service {
+    do throws(OriginError) {
+      return Service(
+        name: name, listener: 0, mount: .path(bytesOf(path)), upstream: try Upstream(parsing: upstream),
+        credential: .none)
+    } catch {
+      preconditionFailure(error.message)
+    }
+  }
+}
+
+/// One client connection, and the shell that carries out what it says: sessions are there at once.
+struct Proxy: ~Copyable {
+  /// What stands for the credential that the keyring writes.
+  static let credential = "Authorization: Bearer canary"
+
+  /// All bytes of each session.
+  private(set) var sessions: [[UInt8]] = []
+  private(set) var toClient: [UInt8] = []
+  /// The client must not take what it has for the whole.
+  private(set) var isReset = false
+  private var machine: ClientConnection
+  private let snapshot: Snapshot
+  private var output = Output()
+  /// Bytes that the machine has not taken yet.
+  private var held: [UInt8] = []
+  private var heldAnswer: [UInt8] = []
+
+  /// Comes by a unix socket, so that any `Host` is admitted.
+  init(_ snapshot: Snapshot) {
+    self.snapshot = snapshot
+    machine = ClientConnection(
+      listener: 0, caller: Caller(uid: 1000), limits: snapshot.headLimits, isLocalSocket: true)
+  }
+
+  var isClosed: Bool { machine.phase == .closed || machine.phase == .lingering }
+  /// A whole request went out, and its answer has not come to an end.
+  var awaitsAnswer: Bool { machine.phase == .exchanging && machine.holdsClientBytes }
+  var isExchanging: Bool { machine.phase == .exchanging }
+
+  mutating func client(_ bytes: [UInt8]) {
+    held += bytes
+    offer()
+  }
+
+  mutating func upstream(_ bytes: [UInt8]) {
+    guard isExchanging else { return }
+    let input = heldAnswer + bytes
+    var position = 0
+    output.reset()
+    machine.receivedFromUpstream(input.span, position: &position, output: &output)
+    carryOut(input)
+    heldAnswer = isExchanging ? Array(input[position...]) : []
+    offer()
+  }
+
+  mutating func upstreamEnded() {
+    output.reset()
+    machine.upstreamEnded(isClean: true, output: &output)
+    carryOut([])
+  }
+
+  private mutating func offer() {
+    while !held.isEmpty || machine.phase == .awaitingUpstream, machine.phase != .closed {
+      let input = held
+      var position = 0
+      output.reset()
+      if machine.phase == .awaitingUpstream {
+        sessions.append([])
+        machine.upstreamReady(isReused: false, input.span, position: &position, output: &output)
+        carryOut(input)
+      } else {
+        machine.receivedFromClient(input.span, position: &position, snapshot: snapshot, output: &output)
+        carryOut(input)
+        if position == 0, machine.phase != .awaitingUpstream { return }
+      }
+      held.removeFirst(position)
+    }
+  }
+
+  private mutating func carryOut(_ input: [UInt8]) {
+    if output.actions.contains(.sendHead) {
+      let credential = machine.exchange.grant == nil ? "" : Proxy.credential + "\r\n"
+      send(output.upstreamHead + bytesOf(credential + "\r\n"))
+    }
+    if output.actions.contains(.sendBody) { send(output.toUpstream + input[output.upstreamBody]) }
+    if output.actions.contains(.reset) { isReset = true }
+    if output.actions.contains(.sendToClient) { toClient += output.toClient + input[output.clientBody] }
+  }
+
+  private mutating func send(_ bytes: [UInt8]) {
+    guard let last = sessions.indices.last else { return promise(false, "bytes without a session: \(shown(bytes))") }
+    sessions[last] += bytes
+  }
+}

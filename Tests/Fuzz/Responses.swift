@@ -1,0 +1,133 @@
+import Gateway
+import HTTP1
+
+/// An upstream's bytes.
+func fuzzResponse(_ bytes: [UInt8]) {
+  checkHead(bytes)
+  for request in requests {
+    let whole = forward(request, bytes, [bytes.count])
+    for ends in waysToCut(bytes) {
+      promise(forward(request, bytes, ends) == whole, "what comes back depends on the cuts at \(ends)")
+    }
+  }
+}
+
+private let requests: [(method: Method, head: [UInt8])] = [
+  (.get, bytesOf("GET /api/dir/x HTTP/1.1\r\nHost: localhost:7070\r\n\r\n")),
+  (.head, bytesOf("HEAD /api/dir/x HTTP/1.1\r\nHost: localhost:7070\r\n\r\n")),
+  (.get, bytesOf("GET /api/dir/x HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")),
+]
+
+// MARK: the head
+
+private func checkHead(_ bytes: [UInt8]) {
+  var limits = HeadLimits()
+  limits.headBytes = 700
+  limits.fields = 12
+  var head = ResponseHead()
+  let whole = read(bytes, [bytes.count], limits, &head)
+  for ends in waysToCut(bytes) {
+    var other = ResponseHead()
+    promise(read(bytes, ends, limits, &other) == whole, "the outcome depends on the cuts at \(ends)")
+    if whole.taken != nil { promise(Read(other) == Read(head), "the head depends on the cuts at \(ends)") }
+  }
+  guard let taken = whole.taken else { return }
+  var other = ResponseHead()
+  promise(read(Array(bytes[..<taken]), [taken], limits, &other) == whole, "the head depends on what follows it")
+  promise(read(Array(bytes[..<(taken - 1)]), [taken - 1], limits, &other) == Outcome(), "a head ends before its end")
+
+  var rewritten: [UInt8] = []
+  MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &rewritten)
+  for field in head.fields { MessageWriter.field(field, of: head.bytes, to: &rewritten) }
+  MessageWriter.endOfHead(to: &rewritten)
+  _ = Wire(rewritten, "the rewritten head")
+  promise(
+    read(rewritten, [rewritten.count], HeadLimits(), &other).taken == rewritten.count,
+    "cannot be read: \(shown(rewritten))")
+  var (one, again) = (Read(head), Read(other))
+  if head.version == .http10 { one.isKeepAlive = again.isKeepAlive }
+  again.reason = one.reason.isEmpty ? [] : again.reason
+  promise(one == again, "the rewritten head is another: \(shown(rewritten))")
+}
+
+private func read(_ bytes: [UInt8], _ ends: [Int], _ limits: HeadLimits, _ head: inout ResponseHead) -> Outcome {
+  var reader = HeadReader(limits: limits)
+  do throws(MessageError) {
+    for end in ends {
+      if let taken = try reader.readResponse(bytes.span.extracting(first: end), into: &head) {
+        return Outcome(taken: taken)
+      }
+    }
+    return Outcome()
+  } catch {
+    return Outcome(error: error)
+  }
+}
+
+private struct Read: Equatable {
+  var status: Int
+  var reason: [UInt8]
+  var fields: [[UInt8]]
+  var known: [KnownField]
+  var length: BodyLength
+  var isKeepAlive: Bool
+
+  init(_ head: ResponseHead) {
+    status = head.status
+    reason = Array(head.bytes[head.reason])
+    fields = head.fields.flatMap { [Array(head.bytes[$0.name]), Array(head.bytes[$0.value])] }
+    known = head.fields.map(\.known)
+    length = head.declaredLength
+    isKeepAlive = head.isKeepAlive
+  }
+}
+
+// MARK: what comes back
+
+/// What a client made of the bytes that it got.
+private struct Received: Equatable {
+  var heads: [[UInt8]] = []
+  var body: ReadBody?
+}
+
+/// - Returns: the answers, nil if the last of them is not the upstream's, or is cut short.
+private func forward(_ request: (method: Method, head: [UInt8]), _ bytes: [UInt8], _ ends: [Int]) -> Received? {
+  var proxy = Proxy(World.usual)
+  proxy.client(request.head)
+  for piece in pieces(bytes, ends) { proxy.upstream(piece) }
+  proxy.upstreamEnded()
+
+  var received = Received()
+  var rest = proxy.toClient
+  var head = ResponseHead()
+  var isOurs = false
+  repeat {
+    if rest.isEmpty {
+      promise(proxy.isReset, "a request without an answer")
+      return nil
+    }
+    let wire = checkedHead(rest, &head)
+    isOurs = wire.values("content-type") == [bytesOf("application/problem+json")] && head.status >= 500
+    received.heads.append(Array(rest[..<wire.count]))
+    rest = Array(rest[wire.count...])
+  } while head.status < 200
+
+  let length = head.bodyLength(answering: request.method)
+  var body = ReadBody(length, rest, [rest.count])
+  promise(
+    body.error == nil && (body.taken == rest.count || !body.isComplete), "more than an answer came: \(shown(rest))")
+  promise(body.isComplete || proxy.isReset || length == .untilClose, "an answer without its end")
+  body.taken = 0
+  received.body = body
+  return isOurs || proxy.isReset ? nil : received
+}
+
+private func checkedHead(_ bytes: [UInt8], _ head: inout ResponseHead) -> Wire {
+  let wire = Wire(bytes, "an answer")
+  promise(
+    read(bytes, [bytes.count], HeadLimits(), &head).taken == wire.count, "an answer cannot be read: \(shown(bytes))")
+  for name in ["set-cookie", "strict-transport-security", "access-control-allow-origin", "alt-svc"] {
+    promise(wire.values(name).isEmpty, "\(name) came through")
+  }
+  return wire
+}
