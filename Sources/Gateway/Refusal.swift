@@ -4,13 +4,15 @@ package import Policy
 /// Every answer of our own, in one table: what a client is told when bearerd, and not the upstream, says no.
 ///
 /// Texts are fixed: nothing that a request, an upstream or a file contains ever gets into one.
-package enum Refusal: Equatable, Sendable {
+package enum Refusal: Error, Equatable, Sendable {
   case malformed(MessageError.Reason)
   case policy(PolicyRefusal)
 
   // the request, seen as a whole
   case reservedFieldInConnection
   case clientCredentialField
+  case badDestination
+  case destinationDenied
   case requestTimeout
   case draining
 
@@ -82,6 +84,15 @@ extension Refusal {
       RefusalRow(
         400, "client-credential-field", "http_request_denied",
         "The request carries a credential of its own that on_client_header does not let through here")
+    case .badDestination:
+      RefusalRow(
+        400, "bad-destination", "http_request_error",
+        "The Destination field, or a tag of the If field, cannot be read as a place of this service")
+    case .destinationDenied:
+      RefusalRow(
+        403, "destination-denied", "http_request_denied",
+        "The Destination field, or a tag of the If field, leads out of this service, or to where its rules do not let this request go"
+      )
     case .requestTimeout:
       RefusalRow(408, "request-timeout", "http_request_error", "The request did not arrive in time")
     case .draining:
