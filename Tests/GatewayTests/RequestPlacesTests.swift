@@ -146,7 +146,9 @@ import Testing
       try rule("/readonly/**", .deny), try rule("/public/**", .forward(.none)),
       try rule("/marked/**", .forward(.inject(0)), headers: marked), try rule("/**", .forward(.inject(0))),
     ]
-    let nested = try service("nested", at: "/api/nested/", upstream: "https://up.test/")
+    // The same credential, so that nothing but the service differs.
+    var nested = try service("nested", at: "/api/nested/", upstream: "https://up.test/base/")
+    nested.credential = .inject(0)
     return try snapshot(more: [nested]) { $0.rules = rules }
   }
 
