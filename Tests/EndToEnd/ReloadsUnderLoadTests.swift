@@ -21,13 +21,16 @@ import Testing
 
     deinit { other.stop() }
 
-    /// Answers with what it got: `host token path length`.
+    /// Answers with what it got: `host token path length`. Ends each connection soon, so that at any time some requests wait
+    /// for another.
     private static func host(_ number: Int) -> @Sendable (UpstreamConnection) -> Void {
       { connection in
-        while let request = try? connection.readRequest() {
+        for isLast in [false, true] {
+          guard let request = try? connection.readRequest() else { return }
           let words = request.text.split(whereSeparator: { $0 == " " || $0 == "\r\n" })
           let token = words.firstIndex(of: "Authorization:").map { words[$0 + 2] } ?? "none"
-          connection.answer("\(number) \(token) \(words[1]) \(request.body.count)")
+          connection.answer(
+            "\(number) \(token) \(words[1]) \(request.body.count)", fields: isLast ? "Connection: close\r\n" : "")
         }
       }
     }
@@ -108,10 +111,10 @@ import Testing
     }
     let client = try stage.raw()
     for generation in 1...20 {
-      #expect(load.goesOn(by: 20))
+      try load.goOn(by: 20)
       try stage.reload(places.configuration(generation))
       for host in 0...1 {
-        #expect(load.goesOn(by: 5))
+        try load.goOn(by: 5)
         try places.rotate(host, to: generation)
         // What is asked from now on gets the new one, soon: the directory is watched.
         let path = ["a", "b"][(host + generation) % 2]
@@ -178,13 +181,13 @@ import Testing
       #expect(arrived.pass())
       return client
     }
-    #expect(load.goesOn(by: 20))
+    try load.goOn(by: 20)
     try stage.reload(Self.revoking(stage, true))
     for (name, client) in zip(names, held).dropFirst() {
       _ = try client.head()
       #expect(client.rest() == (Array("ha".utf8), .reset), "\(name)")
     }
-    #expect(load.goesOn(by: 20))
+    try load.goOn(by: 20)
     goes.open(times: names.count)
     #expect(try held[0].answer().body == "half")
     #expect(load.stop() == [])

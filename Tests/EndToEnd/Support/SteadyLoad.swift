@@ -37,11 +37,12 @@ final class SteadyLoad: Sendable {
     }
   }
 
-  /// Waits until so many more requests have been answered, or one has failed.
-  func goesOn(by count: Int) -> Bool {
+  /// Waits until so many more requests have been answered. Throws as soon as one has failed.
+  func goOn(by count: Int) throws {
     let before = answered.count
-    return eventually(seconds: 30) { answered.count >= before + count || !problems.withLock(\.isEmpty) }
-      && problems.withLock(\.isEmpty)
+    let wentOn = eventually(seconds: 30) { answered.count >= before + count || !problems.withLock(\.isEmpty) }
+    let found = problems.withLock { $0 }
+    guard wentOn, found.isEmpty else { throw TestFailure("the load does not go on: \(found)") }
   }
 
   /// All problems. Nobody asks any more.
