@@ -1,4 +1,5 @@
 """websockets against a server that says everything back, through nginx, with a bearer token."""
+import contextlib
 import os
 
 from checks import BASE, check
@@ -27,9 +28,8 @@ def _():
 
 @check("twenty at a time, each with its own messages")
 def _():
-    sockets = [connect(url) for _ in range(20)]
-    for number, socket in enumerate(sockets):
-        socket.send(str(number))
-    assert [socket.recv(timeout=20) for socket in sockets] == [str(number) for number in range(20)]
-    for socket in sockets:
-        socket.close()
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(connect(url)) for _ in range(20)]
+        for number, socket in enumerate(sockets):
+            socket.send(str(number))
+        assert [socket.recv(timeout=20) for socket in sockets] == [str(number) for number in range(20)]
