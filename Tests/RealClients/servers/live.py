@@ -50,6 +50,11 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+class Server(ThreadingHTTPServer):
+    # Fifty and a hundred connect at a time; with the usual 5 some would wait for half a minute.
+    request_queue_size = 256
+
+
 def echo(connection):
     for message in connection:
         connection.send(message)
@@ -59,7 +64,7 @@ def main():
     plain, sockets = (int(argument) for argument in sys.argv[1:])
     server = serve(echo, "127.0.0.1", sockets, max_size=None)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    ThreadingHTTPServer(("127.0.0.1", plain), Handler).serve_forever()
+    Server(("127.0.0.1", plain), Handler).serve_forever()
 
 
 main()
