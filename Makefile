@@ -5,6 +5,8 @@ PREFIX    ?= /usr/local
 DESTDIR   ?=
 DEMO_ARGS ?=
 TEST_ARGS ?=
+E2E_ARGS  ?=
+RELOADS   ?= 10000
 
 release = .build/release
 # Swift's runtime goes into the two programs; OpenSSL, libuv and libyaml stay the system's, for their security updates.
@@ -28,17 +30,21 @@ etcdir      = /etc/bearerd
 .DEFAULT_GOAL := help
 # What stands in a row is done in that order, with -j too.
 .NOTPARALLEL:
-.PHONY: help deps test-deps build demo test test-asan test-tsan format lint mutate fuzz differential install uninstall deb clean
+.PHONY: help deps test-deps clients-deps build demo test test-asan test-tsan e2e soak format lint mutate fuzz differential install
+.PHONY: uninstall deb clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 
 deps: ## install the C libraries that are missing (apt-get, with sudo if needed)
 	@SWIFT='$(SWIFT)' .ci/dependencies
 
 test-deps:
 	@SWIFT='$(SWIFT)' .ci/dependencies test
+
+clients-deps:
+	@SWIFT='$(SWIFT)' .ci/dependencies clients
 
 build: ## release binaries: .build/release/bearerd and .build/release/bearerctl
 	$(build_release)
@@ -54,6 +60,12 @@ test-asan: test-deps ## all tests under the address sanitizer
 
 test-tsan: test-deps ## all tests under the thread sanitizer
 	TSAN_OPTIONS=report_thread_leaks=0 $(run_tests) --sanitize=thread --scratch-path .build/tsan $(TEST_ARGS)
+
+e2e: clients-deps build ## real clients (curl, git, pip, ...) against real servers, through the release build (E2E_ARGS='curl git')
+	@Tests/RealClients/run $(E2E_ARGS)
+
+soak: test-deps build ## the release build, reloaded under load and 10,000 times (RELOADS=...), and what its memory does
+	BEARERD_BIN=$(CURDIR)/$(release) BEARERD_RELOADS=$(RELOADS) $(run_tests) --filter EndToEnd.ReloadsUnderLoad
 
 mutate: test-deps ## take out one protection after the other; each time a named test must fail
 	@Tests/Mutations/run $(MUTATE_ARGS)

@@ -49,6 +49,7 @@ final class ServerContext: @unchecked Sendable {
         SSL_CTX_set_session_id_context(context, name, UInt32(name.count)) == 1,
         bearerd_SSL_CTX_set_ticket_keys(context, &keys, keys.count) == 1
       else { throw DemoUpstreamError.openSSL("ticket keys") }
+      Tickets.mark(context)
     } else {
       SSL_CTX_set_options(context, bearerd_SSL_OP_NO_TICKET())
       SSL_CTX_set_num_tickets(context, 0)

@@ -6,6 +6,7 @@ package final class UpstreamConnection {
   package let number: Int
   private let descriptor: Int32
   private let ssl: OpaquePointer?  // SSL; nil: plain
+  private let ticket: Tickets.Owner
   private let record: ((inout UpstreamServer.Record) -> Void) -> Void
   private var isClosed = false
   private var isReset = false
@@ -20,7 +21,11 @@ package final class UpstreamConnection {
     self.descriptor = descriptor
     self.record = record
     ssl = context.flatMap { SSL_new($0.pointer) }
-    if let ssl { SSL_set_fd(ssl, descriptor) }
+    ticket = Tickets.Owner(number: number)
+    if let ssl {
+      SSL_set_fd(ssl, descriptor)
+      ticket.attach(to: ssl)
+    }
   }
 
   deinit {
@@ -37,6 +42,7 @@ package final class UpstreamConnection {
       record.handshakeCompleted = isDone
       guard isDone else { return }
       record.isResumed = SSL_session_reused(ssl) == 1
+      record.resumedFrom = record.isResumed ? ticket.source : nil
       record.version = String(cString: SSL_get_version(ssl))
     }
     return isDone

@@ -25,6 +25,8 @@ package final class UpstreamServer: @unchecked Sendable {
     package internal(set) var serverName: String?
     package internal(set) var handshakeCompleted: Bool
     package internal(set) var isResumed: Bool
+    /// The connection that was given the ticket with which this one was resumed.
+    package internal(set) var resumedFrom: Int?
     /// `TLSv1.3`; empty before a handshake completed.
     package internal(set) var version: String
     /// Every application byte received, also those that the handler did not read.
@@ -46,7 +48,8 @@ package final class UpstreamServer: @unchecked Sendable {
   private struct State {
     var context: ServerContext?
     var records: [UpstreamServer.Record] = []
-    var threads: [Thread] = []
+    /// By connection.
+    var threads: [Int: Thread] = [:]
     /// Descriptors of open connections.
     var open: Set<Int32> = []
     var isStopping = false
@@ -121,10 +124,10 @@ package final class UpstreamServer: @unchecked Sendable {
         for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }
       }
     }
-    for thread in state.withLock({ $0.threads }) { thread.join() }
+    for thread in state.withLock({ Array($0.threads.values) }) { thread.join() }
     for descriptor in [listener, wakeUp.reading, wakeUp.writing] { close(descriptor) }
     state.withLock { state in
-      state.threads = []
+      state.threads = [:]
       state.isStopped = true
     }
   }
@@ -146,17 +149,28 @@ package final class UpstreamServer: @unchecked Sendable {
       let number = state.records.count
       state.records.append(
         Record(
-          connection: number, serverName: nil, handshakeCompleted: false, isResumed: false, version: "", bytes: [],
-          isFinished: false))
+          connection: number, serverName: nil, handshakeCompleted: false, isResumed: false, resumedFrom: nil,
+          version: "",
+          bytes: [], isFinished: false))
       state.open.insert(descriptor)
       return (number, state.context)
     }
     do {
       let thread = try Thread { [self] in serve(descriptor, number: number, context: context) }
-      state.withLock { $0.threads.append(thread) }
+      state.withLock { $0.threads[number] = thread }
+      joinFinished()
     } catch {
       finish(descriptor, number: number)
     }
+  }
+
+  /// A thread that nobody joins keeps its stack.
+  private func joinFinished() {
+    let finished = state.withLock { state in
+      let numbers = state.threads.keys.filter { state.records[$0].isFinished }
+      return numbers.compactMap { state.threads.removeValue(forKey: $0) }
+    }
+    for thread in finished { thread.join() }
   }
 
   private func serve(_ descriptor: Int32, number: Int, context: ServerContext?) {

@@ -144,7 +144,8 @@ package struct Exchange: ~Copyable, Sendable {
         trace: &trace)
       self.route = route
       record.route = route
-      return forwarding.judge(head, options: options, route: route, snapshot: snapshot)
+      return forwarding.judge(
+        head, admitted: admitted, target: target, options: options, route: route, snapshot: snapshot)
     } catch {
       // Of a request that was not admitted no path was read: the last one's must not stand in the log for it.
       if admitted == nil { target = CanonicalTarget() }

@@ -4,13 +4,15 @@ package import Policy
 /// Every answer of our own, in one table: what a client is told when bearerd, and not the upstream, says no.
 ///
 /// Texts are fixed: nothing that a request, an upstream or a file contains ever gets into one.
-package enum Refusal: Equatable, Sendable {
+package enum Refusal: Error, Equatable, Sendable {
   case malformed(MessageError.Reason)
   case policy(PolicyRefusal)
 
   // the request, seen as a whole
   case reservedFieldInConnection
   case clientCredentialField
+  case badDestination
+  case destinationDenied
   case requestTimeout
   case draining
 
@@ -53,6 +55,8 @@ extension Refusal {
     case .policy(let refusal): refusal.code
     case .reservedFieldInConnection: .reservedFieldInConnection
     case .clientCredentialField: .clientCredentialField
+    case .badDestination: .badDestination
+    case .destinationDenied: .destinationDenied
     case .requestTimeout: .requestTimeout
     case .draining: .draining
     case .credentialUnavailable: .credentialUnavailable

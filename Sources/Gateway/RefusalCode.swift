@@ -29,6 +29,8 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
   case fragment
   case ambiguousPath
   case clientCredentialField
+  case badDestination
+  case destinationDenied
   case noRule
   case denied
   case noService
@@ -89,7 +91,7 @@ extension RefusalCode {
       .authorityMismatch:
       .admission
     case .badPath, .badEscape, .dotSegment, .forbiddenCharacter, .fragment, .ambiguousPath, .clientCredentialField,
-      .noRule, .denied, .noService:
+      .badDestination, .destinationDenied, .noRule, .denied, .noService:
       .rules
     case .credentialUnavailable, .grantDenied: .keyring
     case .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,

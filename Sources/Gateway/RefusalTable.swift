@@ -94,6 +94,15 @@ extension RefusalCode {
       RefusalRow(
         400, "client-credential-field", "http_request_denied",
         "The request carries a credential of its own that on_client_header does not let through here")
+    case .badDestination:
+      RefusalRow(
+        400, "bad-destination", "http_request_error",
+        "The Destination field, or a tag of the If field, cannot be read as a place of this service")
+    case .destinationDenied:
+      RefusalRow(
+        403, "destination-denied", "http_request_denied",
+        "The Destination field, or a tag of the If field, leads out of this service, or to where its rules do not let this request go"
+      )
     case .noRule:
       RefusalRow(
         403, "no-rule", "http_request_denied",

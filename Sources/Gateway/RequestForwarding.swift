@@ -15,14 +15,21 @@ struct RequestForwarding {
   private(set) var injects = false
   /// To what the upstream is asked to switch.
   private(set) var upgrade: UpgradeProtocol?
+  private var places = RequestPlaces()
 
-  /// What `on_client_header` says of this request, before a connection is opened for it.
+  /// What the places that it names and `on_client_header` say of this request, before a connection is opened for it.
   mutating func judge(
-    _ head: RequestHead, options: ConnectionOptions, route: Route, snapshot: Snapshot
+    _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, options: ConnectionOptions, route: Route,
+    snapshot: Snapshot
   ) -> Refusal? {
     injects = false
     upgrade = Upgrading.request(head, options: options, service: snapshot.rules.services[route.service])
     if options.nominatesReservedField { return .reservedFieldInConnection }
+    do throws(Refusal) {
+      try places.read(head, admitted: admitted, target: target, route: route, snapshot: snapshot)
+    } catch {
+      return error
+    }
     guard case .inject(let index) = route.credential else { return nil }
     injects = true
     let headers = snapshot.headers(of: route)
@@ -68,7 +75,7 @@ struct RequestForwarding {
 
     output.append(contentsOf: head.bytes[head.methodRange])
     output.append(UInt8(ascii: " "))
-    writeTarget(target, plan: plan, route: route, to: &output, notes: &notes)
+    RequestForwarding.writeTarget(target, plan: plan, route: route, to: &output, notes: &notes)
     output.append(" HTTP/1.1\r\n")
     output.append(contentsOf: plan.hostLine)
 
@@ -77,7 +84,7 @@ struct RequestForwarding {
     for field in head.fields {
       if field.known == .te, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
       switch fate(of: field, of: head.bytes, head, options, route, headers, credentialFields) {
-      case .goesOn: MessageWriter.field(field, of: head.bytes, to: &output)
+      case .goesOn: write(field, of: head.bytes, to: &output)
       case .endsHere:
         if field.known == .upgrade, upgrade == nil { notes?.removed.append("Upgrade") }
       case .removed: notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
@@ -99,6 +106,14 @@ struct RequestForwarding {
     }
     MessageWriter.framing(head.bodyLength, to: &output)
     if injects { notes?.added.append(contentsOf: credentialFields) }
+  }
+
+  private func write(_ field: Field, of bytes: [UInt8], to output: inout [UInt8]) {
+    if let value = places.value(of: field) {
+      MessageWriter.field(name: bytes.span.extracting(field.name), value: value.span, to: &output)
+    } else {
+      MessageWriter.field(field, of: bytes, to: &output)
+    }
   }
 
   /// The fields that the route's credential sets.
@@ -171,7 +186,8 @@ struct RequestForwarding {
     return false
   }
 
-  private func writeTarget(
+  /// A target, or another place of the same service, as the upstream calls it.
+  static func writeTarget(
     _ target: CanonicalTarget, plan: ForwardingPlan, route: Route, to output: inout [UInt8],
     notes: inout ForwardingNotes?
   ) {
@@ -182,6 +198,12 @@ struct RequestForwarding {
     // The base ends with a slash and so does the mount: the path goes on after it.
     output.append(contentsOf: plan.basePath)
     output.append(contentsOf: target.path[(route.pathStart + 1)...])
+    writeQuery(of: target, route: route, to: &output, notes: &notes)
+  }
+
+  static func writeQuery(
+    of target: CanonicalTarget, route: Route, to output: inout [UInt8], notes: inout ForwardingNotes?
+  ) {
     guard !target.query.isEmpty else { return }
     if route.credential == .pass {
       output.append(contentsOf: target.query)

@@ -31,7 +31,7 @@ struct Framing: Sendable {
     case .other, .te, .trailer, .upgrade, .keepAlive, .proxyConnection, .via, .maxForwards, .authorization,
       .proxyAuthorization, .wwwAuthenticate, .proxyAuthenticate, .authenticationInfo, .proxyAuthenticationInfo, .cookie,
       .setCookie, .origin, .referer, .secFetchSite, .secFetchMode, .location, .contentLocation, .link, .refresh,
-      .accept, .acceptEncoding, .contentType, .userAgent, .date, .server:
+      .destination, .if, .accept, .acceptEncoding, .contentType, .userAgent, .date, .server:
       break
     }
   }
@@ -45,7 +45,8 @@ struct Framing: Sendable {
     case .other, .host, .te, .trailer, .upgrade, .keepAlive, .proxyConnection, .expect, .via, .maxForwards,
       .authorization, .proxyAuthorization, .wwwAuthenticate, .proxyAuthenticate, .authenticationInfo,
       .proxyAuthenticationInfo, .cookie, .setCookie, .origin, .referer, .secFetchSite, .secFetchMode, .location,
-      .contentLocation, .link, .refresh, .accept, .acceptEncoding, .contentType, .userAgent, .date, .server:
+      .contentLocation, .link, .refresh, .destination, .if, .accept, .acceptEncoding, .contentType, .userAgent, .date,
+      .server:
       break
     }
   }

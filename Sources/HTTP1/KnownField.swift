@@ -11,6 +11,8 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   case origin, referer, secFetchSite, secFetchMode
   // answers that name places
   case location, contentLocation, link, refresh
+  // requests that name places (RFC 4918)
+  case destination, `if`
   // other
   case accept, acceptEncoding, contentType, userAgent, date, server
 
@@ -46,6 +48,8 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case .contentLocation: "Content-Location"
     case .link: "Link"
     case .refresh: "Refresh"
+    case .destination: "Destination"
+    case .if: "If"
     case .accept: "Accept"
     case .acceptEncoding: "Accept-Encoding"
     case .contentType: "Content-Type"

@@ -39,6 +39,8 @@ extension RefusalCode {
     case .fragment: .fragment
     case .ambiguousPath: .ambiguousPath
     case .clientCredentialField: .clientCredentialField
+    case .badDestination: .badDestination
+    case .destinationDenied: .destinationDenied
     case .noRule: .noRule
     case .denied: .denied
     case .noService: .noService

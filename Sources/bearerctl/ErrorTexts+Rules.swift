@@ -41,6 +41,24 @@ extension ErrorText {
       ours put in its place.
       """)
 
+  static let badDestination = ErrorText(
+    """
+    A WebDAV request names a second place, in `Destination` or in a tag of `If`, and bearerd cannot read it: it is no URL \
+    or path, or has what a path may not have.
+    """,
+    todo: "Name the place as the program names the target: a path, or a URL of the same listener.")
+
+  static let destinationDenied = ErrorText(
+    """
+    A WebDAV request names a second place, in `Destination` or in a tag of `If`, which is of another service, or to which \
+    the rules do not let this request go. It is decided like the target itself, so that a MOVE leads nowhere that a PUT \
+    would not (T12).
+    """,
+    todo: """
+      `bearerctl explain METHOD URL -H 'Destination: …'` shows the decision. If the request should pass, write a rule \
+      that lets this method go to that place.
+      """)
+
   static let noRule = ErrorText(
     "The service has rules, and none of them matches this method and path. Where rules stand, they are everything.",
     todo: """

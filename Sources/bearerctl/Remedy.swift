@@ -22,8 +22,12 @@ struct Remedy {
     case .clientCredentialField:
       wrapped("Let the program send no such field, or say on_client_header: replace in the rule or its service.")
     case .reservedFieldInConnection: "Take the field's name out of the request's Connection field."
+    case .destinationDenied:
+      wrapped(
+        "Let the rules decide \(method) there as they do here, or let the program name a place below the service's own."
+      )
     case .grantDenied: "To let \(user) use the credential, add \(user) to its allow_users."
-    case .malformed, .requestTimeout, .draining, .credentialUnavailable, .nameNotFound, .nameTimeout,
+    case .malformed, .badDestination, .requestTimeout, .draining, .credentialUnavailable, .nameNotFound, .nameTimeout,
       .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout, .handshakeTimeout,
       .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch, .pinsExpired,
       .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .redirectToSelf,

@@ -81,7 +81,7 @@ private struct Random: RandomNumberGenerator {
   private mutating func pick(_ choices: [String]) -> String { choices.randomElement(using: &self) ?? "" }
 
   mutating func request(port: UInt16) -> [UInt8] {
-    let method = pick(["GET", "GET", "GET", "HEAD", "POST", "DELETE", "OPTIONS", "PROPFIND", "TRACE"])
+    let method = pick(["GET", "GET", "GET", "HEAD", "POST", "DELETE", "OPTIONS", "PROPFIND", "MOVE", "TRACE"])
     var path = "/" + pick(["api", "api", "api", "bare", "bare", "own", "none"])
     for _ in 0..<Int.random(in: 0..<4, using: &self) {
       path += pick(["/", "/", "/", "/", "/", "/", "/", "//", "%2F", "%2f"])
@@ -98,6 +98,8 @@ private struct Random: RandomNumberGenerator {
       "TE: trailers",
       "Connection: X-Hop", "X-Hop: 1", "Connection: Authorization", "Origin: https://evil.test", "Sec-Fetch-Site: none",
       "Sec-Fetch-Mode: cors", "Sudo: root", "X-Forwarded-For: 1.2.3.4", "Upgrade: h2c", "Keep-Alive: 5", "X-Plain: yes",
+      "Destination: /api/b/%61?access_token=evil", "Destination: http://localhost:\(port)/api/a/b/c", "Destination: c",
+      "Destination: /bare/x", "If: </api/b/x> (<urn:x>)",
     ]
     for _ in 0..<Int.random(in: 0..<3, using: &self) { text += pick(fields) + "\r\n" }
     return Array((text + "\r\n").utf8)

@@ -140,33 +140,6 @@ import Testing
         """)
   }
 
-  @Test func `T25: two credentials on one host, 200 requests, never both on one connection`() throws {
-    let stage = try Stage()
-    try stage.scratch.write("second.token", "SECOND-secret")
-    try stage.start(Self.configuration(stage))
-    let clients = try (0..<4).map { _ in try stage.client() }
-    let port = try stage.daemon!.port()
-    for index in 0..<200 {
-      // Both services over every client connection, in no fixed order.
-      let path = (index * 7 / 3) % 2 == 0 ? "api" : "second"
-      try clients[index % 4].send("GET /\(path)/\(index) HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
-      if index % 4 == 3 { for client in clients { #expect(try client.response().status == 200) } }
-    }
-    var (first, second) = (0, 0)
-    for record in stage.upstream.records {
-      let text = String(decoding: record.bytes, as: UTF8.self)
-      let hasFirst = text.contains(stage.canary)
-      let hasSecond = text.contains("SECOND-secret")
-      #expect(hasFirst != hasSecond, "one identity to a connection")
-      if hasFirst { first += 1 } else { second += 1 }
-      #expect(!record.isResumed || hasFirst != hasSecond)
-    }
-    #expect(first <= 4 && second <= 4, "and pooled: \(first), \(second)")
-    let total = stage.recorded.components(separatedBy: "Bearer \(stage.canary)\r\n").count - 1
-    #expect(total + stage.recorded.components(separatedBy: "Bearer SECOND-secret\r\n").count - 1 == 200)
-    stage.assertCanary(times: total)
-  }
-
   @Test func `T25: two credentials on one host resume nothing of each other`() throws {
     for version in [0x0303, 0x0304] as [Int32] {
       let stage = try ResumedSessionsAreJudged.stage(version: version)

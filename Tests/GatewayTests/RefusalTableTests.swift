@@ -123,8 +123,8 @@ let refusals: [Refusal] =
     .callerNotGranted(service: 77, grant: 77, uid: 77),
   ].map { .policy($0) }
   + [
-    .reservedFieldInConnection, .clientCredentialField, .requestTimeout, .draining, .credentialUnavailable,
-    .grantDenied,
+    .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied, .requestTimeout,
+    .draining, .credentialUnavailable, .grantDenied,
     .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
     .handshakeTimeout, .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
     .pinsExpired, .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected,
@@ -134,8 +134,9 @@ let refusals: [Refusal] =
 /// Does nothing but fail to compile when a case is added that the table above does not have.
 private func isListed(_ refusal: Refusal) -> Bool {
   switch refusal {
-  case .malformed, .policy, .reservedFieldInConnection, .clientCredentialField, .requestTimeout, .draining,
-    .credentialUnavailable, .grantDenied, .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused,
+  case .malformed, .policy, .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied,
+    .requestTimeout, .draining, .credentialUnavailable, .grantDenied, .nameNotFound, .nameTimeout, .addressForbidden,
+    .connectionRefused,
     .connectionFailed, .connectionTimeout, .handshakeTimeout, .handshakeFailed, .certificateInvalid,
     .certificateExpired,
     .hostnameMismatch, .pinMismatch, .pinsExpired, .internalError, .upstreamClosed, .upstreamMalformed,

@@ -14,6 +14,14 @@ extension Stage {
     try daemon!.reload()
   }
 
+  /// One line to the control socket, and its answer.
+  func control(_ command: String) throws -> String {
+    let client = try LocalClient(unix: scratch.path + "/control.sock")
+    try client.send(command + "\n")
+    while try !client.isAtEnd() { try client.drain() }
+    return String(decoding: client.received, as: UTF8.self)
+  }
+
   /// A request of a program that runs as somebody else, and all that it got. `wrapper` makes it somebody else.
   func ask(as wrapper: [String], unix path: String? = nil, target: String = "/api/x") throws -> CommandResult {
     let authority = path == nil ? "localhost:\(try daemon!.port())" : "localhost"

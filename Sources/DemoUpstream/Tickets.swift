@@ -1,0 +1,51 @@
+internal import COpenSSL
+
+/// Which connection a session ticket was given to: written into the ticket, and read when somebody brings it back.
+enum Tickets {
+  /// What the callbacks know of one connection. A class, because C holds its address.
+  final class Owner {
+    let number: Int
+    /// Number of the connection whose ticket was brought; nil: none was, or it was not readable.
+    fileprivate(set) var source: Int?
+
+    init(number: Int) { self.number = number }
+
+    /// Has to outlive `ssl`.
+    func attach(to ssl: OpaquePointer) {
+      SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
+    }
+  }
+
+  static func mark(_ context: OpaquePointer) {
+    SSL_CTX_set_session_ticket_cb(
+      context,
+      { ssl, _ in
+        guard let ssl, let owner = Tickets.owner(of: ssl), let session = SSL_get_session(ssl) else { return 0 }
+        var number = owner.number
+        return SSL_SESSION_set1_ticket_appdata(session, &number, MemoryLayout<Int>.size)
+      },
+      { ssl, session, _, _, status, _ in
+        if let ssl, let session, let owner = Tickets.owner(of: ssl) { owner.source = Tickets.number(in: session) }
+        // As without this function.
+        return switch status {
+        case SSL_TICKET_SUCCESS: SSL_TICKET_RETURN_USE
+        case SSL_TICKET_SUCCESS_RENEW: SSL_TICKET_RETURN_USE_RENEW
+        case SSL_TICKET_EMPTY, SSL_TICKET_NO_DECRYPT: SSL_TICKET_RETURN_IGNORE_RENEW
+        default: SSL_TICKET_RETURN_ABORT
+        }
+      }, nil)
+  }
+
+  private static func owner(of ssl: OpaquePointer) -> Owner? {
+    SSL_get_ex_data(ssl, 0).map { Unmanaged<Owner>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private static func number(in session: OpaquePointer) -> Int? {
+    var data: UnsafeMutableRawPointer?
+    var count = 0
+    guard SSL_SESSION_get0_ticket_appdata(session, &data, &count) == 1, count == MemoryLayout<Int>.size else {
+      return nil
+    }
+    return data?.loadUnaligned(as: Int.self)
+  }
+}
