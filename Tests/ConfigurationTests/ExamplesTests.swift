@@ -55,7 +55,7 @@ import Testing
     let socket = (" address: localhost:7070 ", " address: [localhost:7070, unix:/run/b.sock] ")
     let text = uncommented.joined(separator: "\n").replacingOccurrences(of: socket.0, with: socket.1)
     var machine = Machine()
-    machine.files["/usr/local/bin/vault-token"] = (0, 0o755, true)
+    machine.files["/usr/bin/vault-token"] = (0, 0o755, true)
     machine.contents["/etc/bearerd/company-ca.pem"] = Array("-----BEGIN CERTIFICATE-----\n".utf8)
     let (settings, _) = try machine.read(text).get()
     #expect(settings.credentials.map(\.name) == ["github", "registry", "search", "vault"])
