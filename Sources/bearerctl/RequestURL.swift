@@ -8,12 +8,15 @@ struct RequestURL {
   /// As it came, but for the fragment, which no client sends. `http://host` has the path `/`.
   let target: String
 
-  /// `http://localhost:7070/github/user` or `/github/user`; anything else is a sentence about what is wrong.
+  /// `http://localhost:7070/github/user`, `localhost:7070/github/user` or `/github/user`; anything else is a sentence about
+  /// what is wrong.
   init(_ text: String) throws(InvalidURL) {
     guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
       throw InvalidURL("a URL has no spaces and only ASCII characters; clients send others as %20 or %C3%A9")
     }
-    let whole = text.prefix { $0 != "#" }
+    var whole = text.prefix { $0 != "#" }
+    // As curl(1) takes it.
+    if whole.firstMatch(of: /^[A-Za-z0-9.-]+:[0-9]+(\/|$)/) != nil { whole = "http://" + whole }
     if whole.hasPrefix("/") || whole == "*" {
       authority = nil
       target = String(whole)

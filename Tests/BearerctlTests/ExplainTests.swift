@@ -153,6 +153,7 @@ import Testing
         [
           "Refused: 403 caller-not-allowed.", "services.personal needs",
         ]),
+      Case("github.yaml", ["GET", "localhost:7070/github/user"], 0, ["GET http://localhost:7070/github/user"]),
       Case("two-accounts.yaml", ["GET", "/robot/user"], 1, ["match: \"/user\", methods: [GET]"]),
       Case("github.yaml", ["GET", "/github/user", "--listener", "other"], 2, []),
       Case("github.yaml", ["GET", "/github/user", "--user", "nobody-has-this-name"], 2, []),
