@@ -33,7 +33,7 @@ extension SettingsReader {
   private func header(_ node: YAMLNode, names: inout Set<String>) -> CredentialSettings.Header? {
     guard let fields = fields(node, at: node.place, of: HeaderKey.self) else { return nil }
     guard let nameNode = fields[.name] else {
-      report.error(fields.place, "the header has no name", help: "add to it: name: X-Api-Key")
+      missing(.name, in: fields, "the header has no name", help: "add to it: name: X-Api-Key")
       return nil
     }
     guard let name = fieldName(nameNode, for: .credential) else { return nil }
@@ -43,7 +43,7 @@ extension SettingsReader {
       return nil
     }
     guard let valueNode = fields[.value] else {
-      report.error(fields.place, "the header has no value", help: "add to it: value: { file: NAME }")
+      missing(.value, in: fields, "the header has no value", help: "add to it: value: { file: NAME }")
       return nil
     }
     let prefix = fields[.prefix].flatMap { fieldValue($0, "a prefix like \"Bot \"", mayEndBlank: true) } ?? ""

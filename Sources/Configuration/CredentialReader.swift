@@ -53,8 +53,8 @@ extension SettingsReader {
 
   private func origins(_ fields: Fields<CredentialKey>) -> [Origin] {
     guard let node = fields[.origins] else {
-      report.error(
-        fields.place, "the credential has no origins: the only places it may ever go to",
+      missing(
+        .origins, in: fields, "the credential has no origins: the only places it may ever go to",
         help: "add to it: origins: [https://HOST]")
       return []
     }
@@ -89,8 +89,8 @@ extension SettingsReader {
   private func scheme(_ fields: Fields<CredentialKey>) -> CredentialSettings.Scheme? {
     let keys = [CredentialKey.bearer, .basic, .headers].filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
-      report.error(
-        fields.place, "the credential has no secret",
+      missing(
+        .bearer, .basic, .headers, in: fields, "the credential has no secret",
         help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …")
       return nil
     }
@@ -126,10 +126,10 @@ extension SettingsReader {
         report.error(node.place, "a colon in the user's name: Basic would end the name there")
       }
     } else {
-      report.error(place, "\"basic\" has no user", help: "add to it: user: NAME")
+      missing(.user, in: fields, "\"basic\" has no user", help: "add to it: user: NAME")
     }
     guard let node = fields[.password] else {
-      report.error(place, "\"basic\" has no password", help: "add to it: password: { file: NAME }")
+      missing(.password, in: fields, "\"basic\" has no password", help: "add to it: password: { file: NAME }")
       return nil
     }
     guard let password = source(node, at: fields.place(of: .password)), let user else { return nil }

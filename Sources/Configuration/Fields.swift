@@ -3,10 +3,13 @@ struct Fields<Key: ConfigurationKey> {
   /// Of the name above it, for what is missing.
   let place: Place
   private let entries: [Key: YAMLEntry]
+  /// What unknown keys are taken for.
+  private let misspelt: Set<Key>
 
-  init(place: Place, entries: [Key: YAMLEntry]) {
+  init(place: Place, entries: [Key: YAMLEntry], misspelt: Set<Key>) {
     self.place = place
     self.entries = entries
+    self.misspelt = misspelt
   }
 
   subscript(key: Key) -> YAMLNode? { entries[key]?.value }
@@ -15,6 +18,9 @@ struct Fields<Key: ConfigurationKey> {
   func place(of key: Key) -> Place { entries[key]?.key.place ?? place }
 
   func has(_ key: Key) -> Bool { entries[key] != nil }
+
+  /// Whether what is missing stands there under a misspelt key, which is reported.
+  func isMisspelt(_ key: Key) -> Bool { misspelt.contains(key) }
 }
 
 /// A value under a name that the user chose.
@@ -30,14 +36,24 @@ extension SettingsReader {
   func fields<Key: ConfigurationKey>(_ node: YAMLNode, at place: Place, of: Key.Type = Key.self) -> Fields<Key>? {
     guard let all = mapping(node, "\(Key.kind) is a mapping", of: Key.self) else { return nil }
     var known: [Key: YAMLEntry] = [:]
+    var misspelt: Set<Key> = []
     for entry in all where !entry.isRefused {
       if let key = Key(rawValue: entry.name) {
         known[key] = entry
       } else {
         unknownKey(entry, Key.self)
+        if let key = Suggestion.nearest(to: entry.name, in: Key.allCases.map(\.rawValue)).flatMap(Key.init) {
+          misspelt.insert(key)
+        }
       }
     }
-    return Fields(place: place, entries: known)
+    return Fields(place: place, entries: known, misspelt: misspelt)
+  }
+
+  /// Reports that one of these keys is needed, unless a misspelt one is reported already.
+  func missing<Key: ConfigurationKey>(_ keys: Key..., in fields: Fields<Key>, _ message: String, help: String) {
+    guard !keys.contains(where: fields.isMisspelt) else { return }
+    report.error(fields.place, message, help: help)
   }
 
   /// A mapping from names of the user's own. Refused names are reported and passed over.

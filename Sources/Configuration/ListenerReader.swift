@@ -100,7 +100,7 @@ extension SettingsReader {
     guard let node = fields[.address] else {
       // A main that only says who may ask listens where the default one does.
       if name == "main" { return [(Self.defaultAddress, fields.place)] }
-      report.error(fields.place, "the listener has no address", help: "add to it: address: localhost:7070")
+      missing(.address, in: fields, "the listener has no address", help: "add to it: address: localhost:7070")
       return []
     }
     let nodes: [YAMLNode]

@@ -60,7 +60,7 @@ extension SettingsReader {
 
   private func pattern(_ fields: Fields<RuleKey>) -> URLPattern? {
     guard let node = fields[.match] else {
-      report.error(fields.place, "the rule has no \"match\"", help: "add to it: match: \"/**\"")
+      missing(.match, in: fields, "the rule has no \"match\"", help: "add to it: match: \"/**\"")
       return nil
     }
     guard let text = text(node, "a pattern like /repos/**") else { return nil }

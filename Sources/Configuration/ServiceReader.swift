@@ -123,7 +123,7 @@ extension SettingsReader {
   private func upstream(_ fields: Fields<ServiceKey>) -> Upstream? {
     let allowed = allowedAddresses(fields)
     guard let node = fields[.upstream] else {
-      report.error(fields.place, "the service has no upstream", help: "add to it: upstream: https://HOST/")
+      missing(.upstream, in: fields, "the service has no upstream", help: "add to it: upstream: https://HOST/")
       return nil
     }
     guard let text = text(node, "a URL like https://api.example.com/v1/"), checkURL(text, at: node.place) else {

@@ -13,6 +13,7 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   private let loop: Loop
   private let journal: Journal
   private var path: String?
+  private var hasFollowed = false
 
   init(loop: Loop, journal: Journal, commands: [String: () -> Result<[UInt8], StartError>]) {
     self.loop = loop
@@ -24,13 +25,14 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   /// none, and the log says so.
   func follow(_ settings: Settings) {
     let wanted = settings.controlSocket ?? ControlPath.standard
-    guard wanted != path else { return }
+    guard wanted != path || !hasFollowed else { return }
+    hasFollowed = true
     closeListener()
     path = wanted
     guard let path else {
       journal.event(
         .warning, "no-control-socket", ("detail", "XDG_RUNTIME_DIR is not set"),
-        ("help", "bearerctl reload needs it: say control: PATH; SIGHUP reloads all the same"))
+        ("help", "bearerctl reload and status need it: say control: PATH; SIGHUP reloads all the same"))
       return
     }
     do {
@@ -44,7 +46,7 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
         .warning, "no-control-socket", ("path", path), ("detail", "\(error)"),
         (
           "help",
-          "bearerctl reload and status need it: make its directory, or say control: PATH; SIGHUP reloads all the same"
+          "bearerctl reload and status need it: end what else listens there, make its directory, or say control: PATH; SIGHUP reloads all the same"
         ))
     }
   }

@@ -121,7 +121,10 @@ struct MetricsReport {
     each { text.sample($0, keyring.generation(ofGrant: $1)) }
     text.begin(
       "bearerd_credential_changed_timestamp_seconds", .gauge, "When the value last changed, or was first read.")
-    each { text.sample($0, UInt64(max(0, keyring.changedAt(ofGrant: $1)))) }
+    each { labels, index in
+      let changed = keyring.changedAt(ofGrant: index)
+      if changed > 0 { text.sample(labels, UInt64(changed)) }
+    }
     text.begin(
       "bearerd_credential_accepted_total", .counter, "Answers to requests with the credential, but for 401 and 407.")
     each { text.sample($0, generation.tally.credentials[$1].accepted.count) }

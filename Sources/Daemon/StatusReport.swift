@@ -101,7 +101,8 @@ struct StatusReport {
     json.member("available", generation.keyring.isAvailable(grant: index))
     json.member("problem", status.problem)
     json.member("generation", status.generation)
-    json.member("changed", status.generation == 0 ? nil : generation.keyring.changedAt(ofGrant: index))
+    let changed = generation.keyring.changedAt(ofGrant: index)
+    json.member("changed", changed == 0 ? nil : changed)
     json.member("fingerprint", generation.keyring.fingerprint(ofGrant: index))
     json.array("sources") { json in
       for source in generation.settings.credentials[index].sources { json.object { self.source(source, &$0) } }

@@ -8,7 +8,7 @@ internal import System
 struct Bearerctl: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bearerctl",
-    abstract: "Check, explain, pin, try out and reload bearerd.",
+    abstract: "Check, explain, try out, reload and watch bearerd.",
     discussion: """
       bearerd carries the credentials of this machine's programs: they talk plain HTTP to \
       localhost, and it adds the credential and sends the request on over TLS that it has checked.

@@ -15,9 +15,9 @@ struct Check: ParsableCommand {
 
         bearerctl check
         bearerctl check ~/.config/bearerd/bearerd.yaml
-        bearerctl check --strict config/bearerd.yaml && systemctl reload bearerd
+        bearerctl check --strict && systemctl reload bearerd
 
-      It judges the file as the user who runs it: for the system's daemon, run it with sudo.
+      It judges the file as the user who runs it: for the system's daemon, sudo -u bearerd bearerctl check.
       Exits with 0 if the file can be used, and with 2 if not.
       """)
 

@@ -72,14 +72,14 @@ extension ErrorText {
   static let originNotAllowed = ErrorText(
     """
     The request has an `Origin` field, so a web page sent it. Pages may not use credentials, whichever user the browser \
-    runs as (T1).
+    runs as (T2).
     """,
     todo: "Ask from a program. One that adds `Origin` by itself can mostly be told not to.")
 
   static let crossSite = ErrorText(
     """
     The request has a `Sec-Fetch-Site` field with another value than `none`, so a web page sent it, and pages may not \
-    use credentials (T1).
+    use credentials (T2).
     """,
     todo: "Ask from a program. Typing the address into the browser works, for looking at something.")
 
