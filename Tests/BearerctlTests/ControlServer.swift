@@ -7,6 +7,7 @@ final class ControlServer: @unchecked Sendable {
   private let lock = NSLock()
   private var answers: [String]
   private var asked: [String] = []
+  private var isStopped = false
 
   init(path: String, answers: [String]) throws {
     self.answers = answers
@@ -27,9 +28,13 @@ final class ControlServer: @unchecked Sendable {
   /// What clients sent so far.
   var requests: [String] { lock.withLock { asked } }
 
+  /// The thread that accepts closes the socket. Once more does nothing: its number may be another test's by then.
   func stop() {
-    shutdown(descriptor, Int32(SHUT_RDWR))
-    close(descriptor)
+    let isFirst = lock.withLock {
+      defer { isStopped = true }
+      return !isStopped
+    }
+    if isFirst { shutdown(descriptor, Int32(SHUT_RDWR)) }
   }
 
   private func serve() {
@@ -48,5 +53,6 @@ final class ControlServer: @unchecked Sendable {
       }
       close(client)
     }
+    close(descriptor)
   }
 }

@@ -20,7 +20,10 @@ package final class OutputCollector: Sendable {
 
   private func collect(_ descriptor: Int32) {
     var chunk = [UInt8](repeating: 0, count: 65_536)
-    while case let count = read(descriptor, &chunk, chunk.count), count > 0 {
+    while case let count = read(descriptor, &chunk, chunk.count), count != 0 {
+      // Signals of other tests end a wait; the writer must not find nobody here.
+      if count < 0, errno == EINTR { continue }
+      if count < 0 { break }
       state.withLock { $0.text += String(decoding: chunk[..<count], as: UTF8.self) }
       changed.signal()
     }
