@@ -38,7 +38,8 @@ import Testing
   }
 
   private func notes(_ name: String) -> String {
-    (try? String(contentsOfFile: "\(path)/\(name)", encoding: .utf8)) ?? ""
+    let bytes = FileHandle(forReadingAtPath: "\(path)/\(name)")?.readDataToEndOfFile() ?? Data()
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private var runs: [Substring] { notes("runs").split(separator: "\n") }
