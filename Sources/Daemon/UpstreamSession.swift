@@ -5,17 +5,6 @@ internal import Policy
 internal import System
 internal import TLS
 
-/// Who hears of a session while it is being made, and while it carries an exchange.
-protocol UpstreamSessionOwner: AnyObject {
-  func sessionIsReady(_ session: UpstreamSession)
-  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>)
-  /// Nothing more will come; `isClean` if the upstream said so.
-  func sessionEnded(_ session: UpstreamSession, isClean: Bool)
-  func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String)
-  /// Everything queued has gone to the kernel.
-  func sessionDidDrain(_ session: UpstreamSession)
-}
-
 /// One connection to an upstream: a TCP stream with TLS above it, or without for a plain loopback upstream.
 final class UpstreamSession: Timed, StreamDelegate {
   let destination: Destination
@@ -31,8 +20,6 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// The upstream has said that it is done.
   private var isEnding = false
   private var writeFailed = false
-  /// When it became idle, for the log of a stale one.
-  private(set) var exchanges = 0
 
   /// More than a paused upload leaves behind: only answers to a flood of TLS messages grow like this.
   private static let maximumQueue = 4 << 20
@@ -107,7 +94,6 @@ final class UpstreamSession: Timed, StreamDelegate {
 
   /// The head with the credential of `grant`, or with none; then what of the body fits in the same record.
   func send(head: [UInt8], grant: Int?, caller: Caller?, body: Span<UInt8>, keyring: Keyring) throws(Denied) {
-    exchanges += 1
     if let grant {
       guard verified != nil, let caller else { throw Denied.noProof }
       try keyring.authorize(grant: grant, head: head.span, body: body, caller: caller, over: &verified!)

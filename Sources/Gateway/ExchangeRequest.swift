@@ -1,0 +1,43 @@
+internal import HTTP1
+
+/// The request's body on its way to the upstream.
+extension Exchange {
+  /// Body bytes from the client on their way up. nil, or what is wrong with them.
+  mutating func takeRequestBody(
+    _ input: Span<UInt8>, position: inout Int, output: inout Output
+  ) -> Refusal? {
+    do throws(MessageError) {
+      while !requestBody.isComplete {
+        switch try requestBody.next(input, position: &position) {
+        case .needsMore: return nil
+        case .data(let range): sendUp(input, range, output: &output)
+        case .end: break
+        }
+      }
+      if isRequestChunked {
+        isRequestChunked = false
+        MessageWriter.lastChunk(trailers: requestTrailers, of: requestBody.trailerBytes, to: &output.toUpstream)
+        output.actions.insert(.sendBody)
+      }
+      return nil
+    } catch {
+      return .malformed(error.reason)
+    }
+  }
+
+  /// Those trailers that would also go on as fields of the head (T14).
+  private var requestTrailers: [Field] {
+    guard !requestBody.trailers.isEmpty, let route, let snapshot else { return [] }
+    return forwarding.trailers(requestBody, of: head, options: options, route: route, snapshot: snapshot)
+  }
+
+  private mutating func sendUp(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
+    record.bytesUp &+= UInt64(range.count)
+    output.actions.insert(.sendBody)
+    if isRequestChunked {
+      MessageWriter.chunk(input.extracting(range), to: &output.toUpstream)
+    } else {
+      output.upstreamBody = output.upstreamBody.isEmpty ? range : output.upstreamBody.lowerBound..<range.upperBound
+    }
+  }
+}
