@@ -77,15 +77,7 @@ extension SettingsReader {
       report.error(
         place, "\(path) is not executable (mode \(octal(status.mode)))", help: "chmod +x \(shellQuoted(path))")
     }
-    if status.mode & Self.othersAndGroupWrite != 0 {
-      report.error(
-        place, "others can change \(path) (mode \(octal(status.mode)))", help: "chmod go-w \(shellQuoted(path))")
-    }
-    if !isTrusted(status.owner) {
-      report.error(
-        place, "\(path) belongs to uid \(status.owner), who can change it", help: "chown root \(shellQuoted(path))")
-    }
-    checkDirectories(leadingTo: path, at: place)
+    checkOnlyOurs(path, owner: status.owner, mode: status.mode, at: place)
   }
 
   func checkCertificates(_ path: String, at place: Place) {
@@ -93,18 +85,23 @@ extension SettingsReader {
       return report.error(place, "\(path) does not exist, or cannot be read")
     }
     guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
-    if status.mode & Self.othersAndGroupWrite != 0 {
-      report.error(
-        place, "others can change \(path) (mode \(octal(status.mode)))", help: "chmod go-w \(shellQuoted(path))")
-    }
-    if !isTrusted(status.owner) {
-      report.error(
-        place, "\(path) belongs to uid \(status.owner), who can change it", help: "chown root \(shellQuoted(path))")
-    }
-    checkDirectories(leadingTo: path, at: place)
+    checkOnlyOurs(path, owner: status.owner, mode: status.mode, at: place)
     if !contains(text, Array("-----BEGIN CERTIFICATE-----".utf8)) {
       report.error(place, "no certificate in \(path)", help: "it is a PEM file with -----BEGIN CERTIFICATE-----")
     }
+  }
+
+  /// Nobody but root and the daemon's user can change it, or put another file in its place.
+  private func checkOnlyOurs(_ path: String, owner: UInt32, mode: UInt32, at place: Place) {
+    if mode & Self.othersAndGroupWrite != 0 {
+      report.error(
+        place, "others can change \(path) (mode \(octal(mode)))", help: "chmod go-w \(shellQuoted(path))")
+    }
+    if !isTrusted(owner) {
+      report.error(
+        place, "\(path) belongs to uid \(owner), who can change it", help: "chown root \(shellQuoted(path))")
+    }
+    checkDirectories(leadingTo: path, at: place)
   }
 
   private func contains(_ text: [UInt8], _ wanted: [UInt8]) -> Bool {
