@@ -4,8 +4,9 @@ internal import System
 
 /// Secrets of environment variables. Read once, then gone from the process's environment block, where any program of the
 /// same user could read them; so they are kept here for the keyrings of later configurations.
+///
+/// Unchecked: `arena` and `values` are touched with the lock held only, which the compiler cannot see.
 final class EnvironmentSecrets: @unchecked Sendable {
-  // Everything below is only touched with the lock held.
   private let lock = Mutex<Void>(())
   private let arena = SecretArena()
   private var values: [String: Kept] = [:]

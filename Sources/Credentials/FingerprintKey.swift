@@ -3,8 +3,10 @@ internal import TLS
 
 /// What tells one secret from another without showing anything of either: HMAC-SHA-256 under a key that this process has
 /// drawn and keeps to itself. Nobody can try out guesses without it, and it ends with the process.
+///
+/// Unchecked: locked memory is not Sendable, and this is written in `init` and then only read.
 final class FingerprintKey: @unchecked Sendable {
-  /// Written once, in `init`. nil: there was no memory for it, and there are no fingerprints.
+  /// nil: there was no memory for it, and there are no fingerprints.
   private let memory: LockedMemory?
 
   static let ofProcess = FingerprintKey()

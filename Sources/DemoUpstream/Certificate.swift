@@ -1,9 +1,9 @@
 internal import COpenSSL
 
 /// A certificate with its key, made at run time.
+///
+/// Unchecked: it holds OpenSSL's pointers, does not change after `init`, and OpenSSL counts references atomically.
 package final class Certificate: @unchecked Sendable {
-  // Immutable after `init`; OpenSSL counts references to both atomically.
-
   package enum Key: Sendable {
     case ec256
     case rsa2048

@@ -1,8 +1,10 @@
 internal import Glibc
 
 /// State behind a mutex, with a condition that is signalled on each change.
+///
+/// Unchecked: the state is touched with the mutex held only, which the compiler cannot see.
 final class Monitor<State>: @unchecked Sendable {
-  // Sendable, because the state is touched only with the mutex held. Heap memory of their own, because a pthread object must not move.
+  // Heap memory of their own, because a pthread object must not move.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var state: State

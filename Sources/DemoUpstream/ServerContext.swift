@@ -1,8 +1,9 @@
 internal import COpenSSL
 
 /// An SSL_CTX of a server: its certificates and what it offers.
+///
+/// Unchecked: it holds OpenSSL's pointer, does not change after `init`, and an SSL_CTX may be used by many threads.
 final class ServerContext: @unchecked Sendable {
-  // Immutable after `init`, and an SSL_CTX may be used by many threads.
   let pointer: OpaquePointer  // SSL_CTX
 
   /// `ticketKeys` outlive the certificates, as they do in the servers of the world: a renewed certificate does not end sessions.

@@ -3,10 +3,10 @@ internal import Glibc
 
 /// A small TLS server for demo, self-test and tests: blocking, a thread per connection, records every byte it gets.
 /// Independent of EventLoop and TLS, so that a mistake there cannot hide itself. Lives until `stop` or `finish`.
+///
+/// Unchecked: what threads share is behind `state`. The rest never changes, but for `acceptor`: only `init` and the one
+/// owner's stop touch it.
 package final class UpstreamServer: @unchecked Sendable {
-  // What threads share is behind `state`. The rest never changes, but for `acceptor`: only `init` and the one owner's
-  // stop touch it.
-
   package struct Options: Sendable {
     package var address = "127.0.0.1"
     /// 0: a free one.

@@ -11,7 +11,7 @@ enum CiphertextBIO {
     return bio
   }
 
-  // Made once, then only read
+  // Unsafe, because it is OpenSSL's pointer: made once, under Swift's lock for statics, then only read.
   nonisolated(unsafe) private static let method: OpaquePointer? = {  // BIO_METHOD
     let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "bearerd")
     BIO_meth_set_read(method) { bio, target, count in

@@ -3,8 +3,9 @@ internal import Glibc
 internal import Synchronization
 
 /// Certificates that chains may end in: an X509_STORE, shared by contexts.
+///
+/// Unchecked: it holds OpenSSL's pointer, does not change after `init`, and OpenSSL locks it and counts references atomically.
 package final class TrustStore: @unchecked Sendable {
-  // Not changed after `init`; OpenSSL locks it and counts its references atomically.
   private let store: OpaquePointer  // X509_STORE
   /// SHA-256 over the certificates; part of a session's identity.
   package let fingerprint: [UInt8]

@@ -108,7 +108,8 @@ final class Screen {
   }
 }
 
-/// Where the handler puts the numbers of signals; set before the first one is caught.
+/// Where the handler puts the numbers of signals. Global and unsafe, because a C signal handler has no context to find it in;
+/// set before the first signal is caught, and never again.
 nonisolated(unsafe) private var signalPipe: Int32 = -1
 
 /// The handler does what a handler may: it writes a byte (signal-safety(7)).

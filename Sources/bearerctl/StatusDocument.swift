@@ -1,3 +1,4 @@
+// For Decodable and JSONDecoder: bearerctl has Foundation already, by ArgumentParser.
 internal import Foundation
 
 /// What the daemon says of itself. Times are seconds since 1970.
