@@ -17,14 +17,14 @@ enum Place: Equatable {
     case .otherScheme: self = .reference(reference)
     case .relative:
       // Most of them mean here what they mean there; those that could leave the service are made absolute.
-      if Reference.endOfPath(reference) == 0 || !Place.hasDotSegment(reference) && plan.nested.isEmpty {
+      if Reference.endOfPath(reference) == 0 || !Reference.hasDotSegment(reference) && plan.nested.isEmpty {
         self = .reference(reference)
       } else {
         let below = context.path.dropFirst(context.route.pathStart + 1)
         self = Place.path(Reference.resolve(reference, against: plan.basePath + below), origin, plan)
       }
     case .absolutePath:
-      let isPlain = !Place.hasDotSegment(reference)
+      let isPlain = !Reference.hasDotSegment(reference)
       self = Place.path(isPlain ? reference : Reference.resolve(reference, against: plan.basePath), origin, plan)
     case .absolute(let other, let path):
       if other == origin {
@@ -43,7 +43,7 @@ enum Place: Equatable {
   }
 
   private static func local(_ path: [UInt8], _ plan: ForwardingPlan) -> [UInt8]? {
-    guard path.starts(with: plan.basePath), !hasDotSegment(path) else { return nil }
+    guard path.starts(with: plan.basePath), !Reference.hasDotSegment(path) else { return nil }
     let local = plan.localBase + path[plan.basePath.count...]
     // `//host` would be an authority.
     if local.starts(with: "//".utf8) || isNested(local, plan) { return nil }
@@ -85,16 +85,5 @@ enum Place: Equatable {
     while trimmed.first == 0x20 { trimmed = trimmed.dropFirst() }
     while trimmed.last == 0x20 { trimmed = trimmed.dropLast() }
     return trimmed.flatMap { $0 == 0x20 ? Array("%20".utf8) : [$0] }
-  }
-
-  private static func hasDotSegment(_ path: [UInt8]) -> Bool {
-    let path = path[..<Reference.endOfPath(path)]
-    for segment in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) where segment.count <= 6 {
-      let text = String(decoding: segment, as: UTF8.self).lowercased()
-      if text == "." || text == ".." || text == "%2e" || text == "%2e%2e" || text == ".%2e" || text == "%2e." {
-        return true
-      }
-    }
-    return false
   }
 }

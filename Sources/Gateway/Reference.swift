@@ -43,12 +43,13 @@ enum Reference {
     let parts = merged.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     for (index, part) in parts.enumerated() {
       let isLast = index == parts.count - 1
-      if part.elementsEqual("..".utf8) {
+      switch dots(part) {
+      case 2:
         if !segments.isEmpty { segments.removeLast() }
         if isLast { segments.append([]) }
-      } else if part.elementsEqual(".".utf8) {
+      case 1:
         if isLast { segments.append([]) }
-      } else {
+      default:
         segments.append(part)
       }
     }
@@ -58,6 +59,25 @@ enum Reference {
       resolved.append(contentsOf: segment)
     }
     return resolved + reference[end...]
+  }
+
+  static func hasDotSegment(_ reference: [UInt8]) -> Bool {
+    reference[..<endOfPath(reference)].split(separator: UInt8(ascii: "/")).contains { dots($0) > 0 }
+  }
+
+  /// How many dots a segment is, 0 if it is not one of `.` and `..`. An escaped dot is a dot (RFC 3986 §6.2.2).
+  private static func dots(_ segment: ArraySlice<UInt8>) -> Int {
+    var rest = segment
+    var count = 0
+    while let byte = rest.first, count <= 2 {
+      let isEscaped = byte == UInt8(ascii: "%")
+      let isDot =
+        isEscaped ? rest.dropFirst().prefix(2).map({ $0 | 0x20 }).elementsEqual("2e".utf8) : byte == UInt8(ascii: ".")
+      guard isDot else { return 0 }
+      rest = rest.dropFirst(isEscaped ? 3 : 1)
+      count += 1
+    }
+    return count <= 2 ? count : 0
   }
 
   /// Where the query or the fragment begins.

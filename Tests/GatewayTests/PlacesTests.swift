@@ -16,7 +16,7 @@ import Testing
     ("/y", "https://up.test/y"), ("/", "https://up.test/"), ("https://up.test/y", "https://up.test/y"),
     ("//up.test/y", "https://up.test/y"), ("/based/y", "https://up.test/based/y"), ("/base", "https://up.test/base"),
     ("../y", "https://up.test/y"), ("../../../y", "https://up.test/y"), ("/base/../y", "https://up.test/y"),
-    ("%2e%2e/y", "https://up.test/base/%2e%2e/y"),
+    ("%2e%2e/y", "https://up.test/y"), ("I/./%2E/./../y", "/api/y"), (".%2E/a/%2e./y%2e", "https://up.test/y%2e"),
     // no scheme begins like this, so browsers read a path
     ("1:x/../../y", "https://up.test/y"), ("a_b:/../../y", "https://up.test/y"), ("1:x", "1:x"),
     // other hosts, subdomains, ports, schemes
