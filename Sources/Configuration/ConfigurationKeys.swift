@@ -24,6 +24,13 @@ package enum CredentialKey: String, ConfigurationKey {
   case origins, bearer, basic, headers
   case allowUsers = "allow_users"
   case allowGroups = "allow_groups"
+  case suspend
+}
+
+package enum SuspendKey: String, ConfigurationKey {
+  package static let kind = "\"suspend\""
+  case after
+  case time = "for"
 }
 
 package enum SourceKey: String, ConfigurationKey {
@@ -108,7 +115,8 @@ enum SchemaWords {
 
   private static let tables: [(kind: String, keys: [String])] = [
     table(TopKey.self), table(ListenerKey.self), table(CredentialKey.self), table(SourceKey.self), table(BasicKey.self),
-    table(HeaderKey.self), table(ServiceKey.self), table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self),
+    table(HeaderKey.self), table(SuspendKey.self), table(ServiceKey.self), table(RuleKey.self), table(TimeoutKey.self),
+    table(LimitKey.self),
   ]
 
   private static func table<Key: ConfigurationKey>(_: Key.Type) -> (kind: String, keys: [String]) {

@@ -9,13 +9,14 @@ struct CredentialDraft {
   var originsPlace: Place
   var callers: Callers?
   var scheme: CredentialSettings.Scheme?
+  var suspension: Suspension? = Suspension()
   /// Where an environment variable is the source.
   var environmentPlace: Place?
 
   var grant: Grant { Grant(name: name, origins: origins, callers: callers, fieldNames: fieldNames) }
 
   var settings: CredentialSettings? {
-    scheme.map { CredentialSettings(name: name, scheme: $0, line: place.line) }
+    scheme.map { CredentialSettings(name: name, scheme: $0, suspension: suspension, line: place.line) }
   }
 
   /// Lower-case.
@@ -47,6 +48,7 @@ extension SettingsReader {
     draft.origins = origins(fields)
     draft.callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
     draft.scheme = scheme(fields)
+    if let node = fields[.suspend] { draft.suspension = suspension(node, at: fields.place(of: .suspend)) }
     draft.environmentPlace = draft.scheme?.usesEnvironment == true ? place(of: fields) : nil
     return draft
   }
@@ -105,7 +107,7 @@ extension SettingsReader {
     case .bearer: return source(node, at: place).map { .bearer($0) }
     case .basic: return basic(node, at: place)
     case .headers: return headers(node)
-    case .origins, .allowUsers, .allowGroups: return nil
+    case .origins, .allowUsers, .allowGroups, .suspend: return nil
     }
   }
 

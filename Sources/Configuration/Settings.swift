@@ -66,11 +66,14 @@ package struct CredentialSettings: Sendable, Equatable {
   }
   package let name: String
   package let scheme: Scheme
+  /// nil: it is never held back.
+  package let suspension: Suspension?
   package let line: Int
 
-  package init(name: String, scheme: Scheme, line: Int) {
+  package init(name: String, scheme: Scheme, suspension: Suspension?, line: Int) {
     self.name = name
     self.scheme = scheme
+    self.suspension = suspension
     self.line = line
   }
 }

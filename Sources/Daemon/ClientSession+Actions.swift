@@ -59,6 +59,10 @@ extension ClientSession {
   /// Returns false when the credential could not be written: the machine has been told.
   func sendHead(_ input: Span<UInt8>) -> Bool {
     guard let upstream else { return true }
+    if let grant = machine.exchange.grant, let refusal = takePass(forGrant: grant) {
+      step { machine, output in machine.upstreamRefused(refusal, output: &output) }
+      return false
+    }
     do throws(Denied) {
       let body = worker.output.upstreamBody
       let staged = worker.output.toUpstream

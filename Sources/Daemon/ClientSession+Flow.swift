@@ -66,6 +66,7 @@ extension ClientSession {
   func record() { record(machine.exchange) }
 
   private func record(_ exchange: borrowing Exchange) {
+    returnPass()
     generation.tally.count(exchange, responseHead: responseHeadTook, at: worker.loop.now)
     worker.journal.exchange(
       exchange, listener: listener.name, generation: generation, milliseconds: worker.loop.now - startedAt,
@@ -86,6 +87,7 @@ extension ClientSession {
   func finishClosing(reset: Bool = false) {
     guard !isClosed else { return }
     isClosed = true
+    returnPass()
     worker.deadlines.cancel(self)
     endUpstream(reuse: false)
     if reset { stream.reset() } else { stream.close() }

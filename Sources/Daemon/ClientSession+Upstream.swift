@@ -27,6 +27,7 @@ extension ClientSession: UpstreamSessionOwner {
     var position = 0
     worker.output.reset()
     machine.receivedFromUpstream(input, position: &position, output: &worker.output)
+    if pass != nil { noteVerdict() }
     if headSentAt != 0, machine.hasResponseHead {
       responseHeadTook = Clock.monotonicMicroseconds &- headSentAt
       headSentAt = 0
@@ -64,6 +65,10 @@ extension ClientSession: UpstreamSessionOwner {
       if awaitsSecret(grant, fresh: fresh) { return }
       let problem = generation.keyring.status(ofGrant: grant).problem
       openResult = .failed(ConnectFailure(.credentialUnavailable, problem ?? "there is no secret"))
+      return
+    }
+    if let grant = machine.exchange.grant, let refusal = suspension(ofGrant: grant) {
+      openResult = .failed(ConnectFailure(refusal, "the upstream keeps rejecting the credential"))
       return
     }
     do throws(TLSError) {

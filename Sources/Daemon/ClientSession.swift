@@ -22,6 +22,10 @@ final class ClientSession: Timed, StreamDelegate {
   var connector: Connector?
   /// The first value of the credential, before that.
   var secretWait: SecretCommands.Wait?
+  /// Of the credential that goes, or went, with this exchange.
+  var breaker: OriginBreaker?
+  /// Of a request that is out with a credential and has no answer yet.
+  var pass: CredentialBreaker.Pass?
   var generation: Generation
   var isReading = false
   var isClosed = false

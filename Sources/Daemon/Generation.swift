@@ -11,6 +11,9 @@ final class Generation {
   let snapshot: Snapshot
   let keyring: Keyring
   let tally: Tally
+  /// Of every credential that is ever held back, and each origin that its services have.
+  let breakers: [OriginBreaker]
+  private let breakersByService: [[(grant: Int, breaker: OriginBreaker)]]
   private let trust: SystemTrust
   private let stores: [String: TrustStore]
   /// By service, then by credential: few per service, so a short list is the fastest map.
@@ -27,6 +30,7 @@ final class Generation {
     self.snapshot = snapshot
     self.keyring = keyring
     tally = Tally(snapshot.rules, after: previous?.tally)
+    (breakers, breakersByService) = OriginBreaker.all(for: settings, after: previous?.breakers ?? [])
     self.stores = stores
     self.trust = trust
     destinations = Array(repeating: [], count: snapshot.rules.services.count)
@@ -39,6 +43,12 @@ final class Generation {
     let made = try makeDestination(of: route)
     destinations[route.service].append((route.credential, made))
     return made
+  }
+
+  /// nil: the credential is never held back.
+  func breaker(ofGrant grant: Int, for route: Route) -> OriginBreaker? {
+    for entry in breakersByService[route.service] where entry.grant == grant { return entry.breaker }
+    return nil
   }
 
   /// What the log says of a route whatever the request was.

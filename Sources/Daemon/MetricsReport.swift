@@ -130,6 +130,23 @@ struct MetricsReport {
     each { text.sample($0, generation.tally.credentials[$1].accepted.count) }
     text.begin("bearerd_credential_rejected_total", .counter, "Answers 401 and 407 to requests with the credential.")
     each { text.sample($0, generation.tally.credentials[$1].rejected.count) }
+    suspensions()
+  }
+
+  private mutating func suspensions() {
+    let breakers = generation.breakers.map { breaker in
+      (labels: [("credential", breaker.credential), ("upstream", breaker.origin.description)], breaker: breaker)
+    }
+    text.begin(
+      "bearerd_credential_suspended", .gauge,
+      "Whether the credential is held back from an upstream that keeps rejecting it.")
+    for (labels, breaker) in breakers {
+      let index = generation.snapshot.rules.grants.firstIndex { $0.name == breaker.credential }
+      let isHeld = index.map { breaker.holdsBack(generation.keyring.generation(ofGrant: $0)) } ?? false
+      text.sample(labels, isHeld ? 1 : 0)
+    }
+    text.begin("bearerd_credential_suspensions_total", .counter, "How often it came to that.")
+    for (labels, breaker) in breakers { text.sample(labels, breaker.breaker.suspensions) }
   }
 
   private mutating func configuration() {

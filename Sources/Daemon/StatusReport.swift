@@ -111,6 +111,16 @@ struct StatusReport {
     json.member("rejected", tally.rejected.count)
     json.member("last_accepted", time(tally.accepted.last))
     json.member("last_rejected", time(tally.rejected.last))
+    json.array("suspended") { json in
+      for breaker in generation.breakers where breaker.credential == tally.name && breaker.holdsBack(status.generation)
+      {
+        json.object { json in
+          json.member("upstream", breaker.origin.description)
+          json.member("rejections", UInt64(breaker.breaker.rejections))
+          json.member("seconds", (breaker.wait(at: worker.loop.now) ?? 0) / 1_000)
+        }
+      }
+    }
   }
 
   private func source(_ source: CredentialSettings.Source, _ json: inout JSONWriter) {

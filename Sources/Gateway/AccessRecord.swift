@@ -8,6 +8,8 @@ package struct AccessRecord: Sendable {
   package var caller: Caller?
   package var status = 0
   package var refusal: Refusal?
+  /// Of the upstream's final answer, whatever became of it; 0: there is none yet.
+  package var upstreamStatus = 0
   /// Body bytes that went up and came down.
   package var bytesUp: UInt64 = 0
   package var bytesDown: UInt64 = 0

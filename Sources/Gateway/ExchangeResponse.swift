@@ -50,6 +50,7 @@ extension Exchange {
   private mutating func takeHead(output: inout Output) -> Refusal? {
     if response.status == 101 { return takeSwitch(output: &output) }
     if response.status < 200 { return takeInterim(output: &output) }
+    record.upstreamStatus = response.status
     guard let route, let snapshot else { return .internalError }
 
     let length = response.bodyLength(answering: head.method)
@@ -84,6 +85,7 @@ extension Exchange {
     }
     responseOptions.read(response.fields, of: response.bytes)
     guard Upgrading.isGranted(upgrade, by: response, options: responseOptions) else { return .unrequestedUpgrade }
+    record.upstreamStatus = response.status
     var context = context(route, snapshot)
     context.upgrade = upgrade
     if let refusal = ResponseForwarding.write(

@@ -38,6 +38,12 @@ package enum Problem {
     output.append(row.code.text)
     output.append("\"\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
     if row.status == 405 { output.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n") }
+    if case .credentialSuspended(let time) = refusal {
+      // RFC 9110 section 10.2.3: whole seconds.
+      output.append("Retry-After: ")
+      output.append(decimal: time / 1_000 &+ (time % 1_000 == 0 ? 0 : 1))
+      output.append("\r\n")
+    }
     if closes { output.append("Connection: close\r\n") }
     output.append("\r\n")
     if isHead { return 0 }

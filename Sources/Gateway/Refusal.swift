@@ -18,6 +18,8 @@ package enum Refusal: Error, Equatable, Sendable {
 
   // the credential
   case credentialUnavailable
+  /// Milliseconds until it is worth asking again.
+  case credentialSuspended(UInt64)
   case grantDenied
 
   // the way to the upstream
@@ -60,6 +62,7 @@ extension Refusal {
     case .requestTimeout: .requestTimeout
     case .draining: .draining
     case .credentialUnavailable: .credentialUnavailable
+    case .credentialSuspended: .credentialSuspended
     case .grantDenied: .grantDenied
     case .nameNotFound: .nameNotFound
     case .nameTimeout: .nameTimeout

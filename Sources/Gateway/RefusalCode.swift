@@ -37,6 +37,7 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
 
   // the keyring
   case credentialUnavailable
+  case credentialSuspended
   case grantDenied
 
   // the way to the upstream
@@ -93,7 +94,7 @@ extension RefusalCode {
     case .badPath, .badEscape, .dotSegment, .forbiddenCharacter, .fragment, .ambiguousPath, .clientCredentialField,
       .badDestination, .destinationDenied, .noRule, .denied, .noService:
       .rules
-    case .credentialUnavailable, .grantDenied: .keyring
+    case .credentialUnavailable, .credentialSuspended, .grantDenied: .keyring
     case .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
       .handshakeFailed, .handshakeTimeout, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
       .pinsExpired:

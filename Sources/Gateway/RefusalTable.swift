@@ -119,6 +119,10 @@ extension RefusalCode {
       RefusalRow(
         503, "credential-unavailable", "proxy_configuration_error",
         "The credential is not available; nothing was sent. The log of bearerd says why")
+    case .credentialSuspended:
+      RefusalRow(
+        503, "credential-suspended", "http_request_denied",
+        "The upstream kept rejecting the credential, so it is held back for a while; nothing was sent")
     case .grantDenied:
       RefusalRow(
         503, "grant-denied", "http_request_denied", "The credential is not granted to this upstream; nothing was sent")

@@ -45,6 +45,7 @@ extension RefusalCode {
     case .denied: .denied
     case .noService: .noService
     case .credentialUnavailable: .credentialUnavailable
+    case .credentialSuspended: .credentialSuspended
     case .grantDenied: .grantDenied
     case .nameNotFound: .nameNotFound
     case .nameTimeout: .nameTimeout

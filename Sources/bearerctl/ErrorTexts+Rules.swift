@@ -87,6 +87,17 @@ extension ErrorText {
       Once the file is right, the next request uses it, without a reload.
       """)
 
+  static let credentialSuspended = ErrorText(
+    """
+    The upstream has rejected the credential several times in a row (401, 407; ten 403 count as one of them), and it is still the same one. \
+    Asked on and on with a wrong password, many upstreams lock the account or ban the address. So nothing is sent there any more, \
+    but for one request now and then that tries whether it is good again. `Retry-After` says when the next one may.
+    """,
+    todo: """
+      Put the right secret in its place: the first request with a new one goes out at once. `bearerctl status` says which credential \
+      it is and since when the upstream rejects it. `suspend` of the credential sets after how many rejections and for how long, or `off`.
+      """)
+
   static let grantDenied = ErrorText(
     """
     The keyring did not open its door: the credential's `origins` do not name this upstream, or the session is not one \

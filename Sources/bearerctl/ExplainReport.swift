@@ -101,6 +101,12 @@ struct ExplainReport {
     let sources = credential.sources.map(\.short)
     return ["\(credential.name)" + (sources.first.map { ", from \($0)" } ?? "")]
       + sources.dropFirst().map { "and \($0)" }
+      + (credential.suspension.map { [text($0)] } ?? [])
+  }
+
+  private func text(_ suspension: Suspension) -> String {
+    let time = suspension.time < 1_000 ? "\(suspension.time) ms" : "\(Age(Int(clamping: suspension.time / 1_000)))"
+    return "held back for \(time) after \(counted(suspension.after, "rejection")) in a row"
   }
 
   /// Names with masks: a value is not even read.

@@ -48,6 +48,12 @@ struct StatusDocument: Decodable {
       let source: String
       let modified: Int?
     }
+    struct Suspension: Decodable {
+      let upstream: String
+      let rejections: Int
+      /// Until a request may try it; 0: the next one may.
+      let seconds: Int
+    }
     let name: String
     let available: Bool
     let problem: String?
@@ -59,6 +65,7 @@ struct StatusDocument: Decodable {
     let rejected: UInt64
     let lastAccepted: Int?
     let lastRejected: Int?
+    let suspended: [Suspension]
   }
 
   struct Pool: Decodable {

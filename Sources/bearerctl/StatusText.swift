@@ -75,7 +75,17 @@ struct StatusText: CustomStringConvertible {
     let problems = status.credentials.compactMap { credential in
       credential.problem.map { "  \(terminal.bad(credential.name)): \($0.harmless)\n" }
     }
-    return table("credential", rows) + problems.joined()
+    let suspensions = status.credentials.flatMap { credential in
+      credential.suspended.map { "  \(terminal.bad(credential.name)): \(suspension($0))\n" }
+    }
+    return table("credential", rows) + (problems + suspensions).joined()
+  }
+
+  private func suspension(_ suspension: StatusDocument.Credential.Suspension) -> String {
+    let next =
+      suspension.seconds > 0 ? "one request may try it in \(Age(suspension.seconds))" : "one request may try it"
+    let rejections = counted(suspension.rejections, "rejection")
+    return "held back from \(suspension.upstream.harmless) after \(rejections) in a row; \(next)"
   }
 
   private func source(_ source: StatusDocument.Credential.Source) -> String {

@@ -36,7 +36,7 @@ import Testing
     let titles = [
       "listener": "A listener", "credential": "A credential", "source": "The source of a secret", "basic": "Basic",
       "header": "A header of a credential", "service": "A service", "rule": "A rule", "limits": "Limits",
-      "timeouts": "Timeouts",
+      "timeouts": "Timeouts", "suspend": "When a credential is held back",
     ]
     let data = try Data(contentsOf: URL(fileURLWithPath: "\(Self.root)/config/bearerd.schema.json"))
     let schema = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])

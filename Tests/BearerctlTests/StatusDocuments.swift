@@ -25,10 +25,10 @@ enum StatusDocuments {
       "last_failure":\(now - 90),"response_head":[\(requests / 2),\(requests - requests / 2),0,0]}\(more)],
       "credentials":[{"name":"github","available":true,"problem":null,"generation":2,"changed":\(now - 240),
       "fingerprint":"9f3a01c2","sources":[{"source":"file /etc/bearerd/github.token","modified":\(now - 241)}],
-      "accepted":1200,"rejected":1,"last_accepted":\(now - 2),"last_rejected":\(now - 300)},
+      "accepted":1200,"rejected":1,"last_accepted":\(now - 2),"last_rejected":\(now - 300),"suspended":[]},
       {"name":"spare","available":false,"problem":"/etc/bearerd/spare.token does not exist","generation":0,"changed":null,
       "fingerprint":null,"sources":[{"source":"systemd credential spare"}],"accepted":0,"rejected":0,
-      "last_accepted":null,"last_rejected":null}],
+      "last_accepted":null,"last_rejected":null,"suspended":[]}],
       "pools":[{"upstream":"https://api.github.com","credential":"github","idle":2,"active":1}],
       "unplaced":4,"recent_refusals":[{"at":\(now - 12),"code":"pin-mismatch","service":"github"},
       {"at":\(now - 4000),"code":"no-service","service":null}]}

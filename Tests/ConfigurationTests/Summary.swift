@@ -16,7 +16,7 @@ struct Summary: CustomStringConvertible {
       let origins = grant.origins.map(\.description).joined(separator: " ")
       let callers = grant.callers.map { " callers \(Self.uids($0))" } ?? ""
       lines.append(
-        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme)) to \(origins) sets \(grant.fieldNames)\(callers)"
+        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme)) to \(origins) sets \(grant.fieldNames)\(callers)\(Self.suspension(credential))"
       )
     }
     for service in settings.rules.services { lines += Self.service(service, settings) }
@@ -85,6 +85,11 @@ struct Summary: CustomStringConvertible {
     func text(_ time: UInt64?) -> String { time.map { "\($0)" } ?? "none" }
     return "timeouts connect \(timeouts.connect) handshake \(timeouts.handshake) head \(text(timeouts.responseHead)) "
       + "silence \(text(timeouts.bodySilence)) upgraded \(text(timeouts.upgraded)) total \(text(timeouts.total))"
+  }
+
+  private static func suspension(_ credential: CredentialSettings) -> String {
+    guard let suspension = credential.suspension else { return " never suspended" }
+    return suspension == Suspension() ? "" : " suspended after \(suspension.after) for \(suspension.time)"
   }
 
   private static func choice(_ choice: CredentialChoice, _ settings: Settings) -> String {

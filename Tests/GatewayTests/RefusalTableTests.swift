@@ -56,6 +56,7 @@ import Testing
       "X-Content-Type-Options: nosniff",
     ]
     if row.status == 405 { lines.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
+    if case .credentialSuspended(let time) = refusal { lines.append("Retry-After: \((time + 999) / 1_000)") }
     if closes { lines.append("Connection: close") }
     #expect(Array(head(text).dropFirst()) == lines)
     #expect(head(text)[0].hasPrefix("HTTP/1.1 \(row.status) ") && !head(text)[0].hasSuffix("Refused"))
@@ -124,7 +125,7 @@ let refusals: [Refusal] =
   ].map { .policy($0) }
   + [
     .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied, .requestTimeout,
-    .draining, .credentialUnavailable, .grantDenied,
+    .draining, .credentialUnavailable, .credentialSuspended(1_500), .grantDenied,
     .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
     .handshakeTimeout, .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
     .pinsExpired, .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected,
@@ -135,7 +136,8 @@ let refusals: [Refusal] =
 private func isListed(_ refusal: Refusal) -> Bool {
   switch refusal {
   case .malformed, .policy, .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied,
-    .requestTimeout, .draining, .credentialUnavailable, .grantDenied, .nameNotFound, .nameTimeout, .addressForbidden,
+    .requestTimeout, .draining, .credentialUnavailable, .credentialSuspended, .grantDenied, .nameNotFound, .nameTimeout,
+    .addressForbidden,
     .connectionRefused,
     .connectionFailed, .connectionTimeout, .handshakeTimeout, .handshakeFailed, .certificateInvalid,
     .certificateExpired,

@@ -1,0 +1,20 @@
+internal import Policy
+
+/// `suspend`: when a credential that is rejected again and again is held back.
+extension SettingsReader {
+  /// nil: never, or reported.
+  func suspension(_ node: YAMLNode, at place: Place) -> Suspension? {
+    if let text = node.text, !node.isAbsent {
+      if text == "off" { return nil }
+      report.error(
+        node.place, "expected a mapping, or off, not \(quoted(text))",
+        help: "write { after: 5, for: 1m }: after so many rejections, for so long")
+      return nil
+    }
+    var suspension = Suspension()
+    guard let fields = fields(node, at: place, of: SuspendKey.self) else { return nil }
+    if let count = fields[.after].flatMap({ integer($0, in: 1...1_000) }) { suspension.after = count }
+    if let time = fields[.time].flatMap({ duration($0) }) { suspension.time = time }
+    return suspension
+  }
+}

@@ -1,0 +1,142 @@
+package import Policy
+
+/// Holds a credential back from an origin that keeps rejecting it: an app that tries again and again with a wrong password
+/// would lock the account, or have this machine banned (T41).
+///
+/// One for each credential and origin. Per origin, because one that rejects the credential must not keep it from the others, and
+/// because the successes at one say nothing of the account at another. What it knows is of one generation of the credential: a
+/// new value begins anew. Times are milliseconds of any clock that only goes on.
+package struct CredentialBreaker: Sendable {
+  package enum State: Equatable, Sendable {
+    case closed
+    /// Nothing goes out until then; afterwards one request may.
+    case open(until: UInt64)
+    /// One request is out to try it. If its answer is not known by then, the next one may try.
+    case probing(until: UInt64)
+  }
+
+  /// What a request gets along on its way, and brings back with its answer.
+  package struct Pass: Equatable, Sendable {
+    let generation: UInt64
+    let isProbe: Bool
+  }
+
+  package enum Change: Equatable, Sendable {
+    /// It is held back from now on, for so many milliseconds.
+    case suspended(time: UInt64)
+    /// It goes out again: an upstream has accepted it.
+    case accepted
+    /// It goes out again: it is another value.
+    case renewed
+  }
+
+  package private(set) var state = State.closed
+  /// Of the credential that all this is about.
+  package private(set) var generation: UInt64 = 0
+  /// Answers 401, 407 and 403 without a success between them.
+  package private(set) var rejections = 0
+  /// How often it came to be held back.
+  package private(set) var suspensions: UInt64 = 0
+  /// What they weigh together.
+  private var weight = 0
+  /// How long it was held back the last time.
+  private var time: UInt64 = 0
+
+  /// A 403 is mostly about one path among many: ten of them count as one rejection.
+  private static let rejectedWeight = 10
+  private static let forbiddenWeight = 1
+  private static let longestTime: UInt64 = 3_600_000
+  /// Until a probe's answer can be expected.
+  private static let probeTime: UInt64 = 1_000
+
+  package init() {}
+
+  // MARK: a request wants to go out
+
+  /// The credential has this generation now. To be told before the rest is asked.
+  package mutating func follow(_ generation: UInt64) -> Change? {
+    guard generation != self.generation else { return nil }
+    let wasClosed = state == .closed
+    self.generation = generation
+    close()
+    return wasClosed ? nil : .renewed
+  }
+
+  /// Milliseconds until a request may be let out; nil: one may now.
+  package func wait(at now: UInt64) -> UInt64? {
+    switch state {
+    case .closed: nil
+    case .open(let end): end > now ? end - now : nil
+    case .probing(let end): end > now ? min(end - now, CredentialBreaker.probeTime) : nil
+    }
+  }
+
+  /// A request goes out now; nil: it may not, and `wait` says for how long.
+  package mutating func letOut(_ suspension: Suspension, at now: UInt64) -> Pass? {
+    guard wait(at: now) == nil else { return nil }
+    guard state != .closed else { return Pass(generation: generation, isProbe: false) }
+    state = .probing(until: later(now, by: suspension.time))
+    return Pass(generation: generation, isProbe: true)
+  }
+
+  // MARK: it has come to its end
+
+  /// - Parameter verdict: nil: the answer does not say.
+  package mutating func answered(
+    _ verdict: CredentialVerdict?, to pass: Pass, _ suspension: Suspension, at now: UInt64
+  ) -> Change? {
+    guard pass.generation == generation else { return nil }
+    switch verdict {
+    case nil:
+      unanswered(pass, at: now)
+      return nil
+    case .accepted:
+      let wasClosed = state == .closed
+      close()
+      return wasClosed ? nil : .accepted
+    case .rejected: return rejected(CredentialBreaker.rejectedWeight, pass, suspension, at: now)
+    case .forbidden: return rejected(CredentialBreaker.forbiddenWeight, pass, suspension, at: now)
+    }
+  }
+
+  /// There was no answer, and there will be none.
+  package mutating func unanswered(_ pass: Pass, at now: UInt64) {
+    guard pass.isProbe, pass.generation == generation, case .probing = state else { return }
+    state = .open(until: now)
+  }
+
+  private mutating func rejected(
+    _ added: Int, _ pass: Pass, _ suspension: Suspension, at now: UInt64
+  ) -> Change? {
+    switch state {
+    case .closed:
+      rejections &+= 1
+      weight &+= added
+      guard weight / CredentialBreaker.rejectedWeight >= suspension.after else { return nil }
+      suspensions &+= 1
+      time = suspension.time
+      state = .open(until: later(now, by: time))
+      return .suspended(time: time)
+    case .probing:
+      // Of the others, which were out already when it closed, nothing new is learned.
+      guard pass.isProbe else { return nil }
+      rejections &+= 1
+      time = min(later(time, by: time), max(suspension.time, CredentialBreaker.longestTime))
+      state = .open(until: later(now, by: time))
+      return nil
+    case .open: return nil
+    }
+  }
+
+  private mutating func close() {
+    state = .closed
+    rejections = 0
+    weight = 0
+    time = 0
+  }
+
+  private func later(_ time: UInt64, by more: UInt64) -> UInt64 {
+    let (sum, overflow) = time.addingReportingOverflow(more)
+    return overflow ? .max : sum
+  }
+}

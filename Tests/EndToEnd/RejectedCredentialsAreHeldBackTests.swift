@@ -1,0 +1,225 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// A credential that the upstream keeps rejecting does not go there again and again: that would lock the account.
+@Suite struct RejectedCredentialsAreHeldBack {
+  private static let unauthorized = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno"
+  private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+  /// Accepts one secret and rejects every other.
+  private static func judge(_ good: String) -> @Sendable (UpstreamConnection) -> Void {
+    UpstreamServer.recordingHTTP { request in Array((request.text.contains(good) ? ok : unauthorized).utf8) }
+  }
+
+  private static func bearer(_ suspend: String) -> String {
+    "bearer: { file: canary.token }\n    suspend: \(suspend)"
+  }
+
+  private func occurrences(of text: String, in whole: String) -> Int { whole.components(separatedBy: text).count - 1 }
+
+  @Test func `T41: a wrong password goes out five times of a thousand, and a right one at once`() throws {
+    let right = Data("deploy:RIGHT-password".utf8).base64EncodedString()
+    let stage = try Stage(handler: Self.judge(right))
+    try stage.start(
+      stage.configuration(credential: "basic: { user: deploy, password: { file: canary.token } }")
+        + "\ncontrol: c.sock\n")
+    let client = try stage.client()
+    var statuses: [Int: Int] = [:]
+    for _ in 0..<1_000 {
+      try client.send(stage.head("GET"))
+      let answer = try client.response()
+      statuses[answer.status, default: 0] += 1
+      guard answer.status == 503 else { continue }
+      #expect(answer.text.contains("urn:bearerd:error:credential-suspended"))
+      #expect((1...60).contains(Int(answer.values("Retry-After").first ?? "") ?? 0))
+    }
+    #expect(statuses == [401: 5, 503: 995])
+    let wrong = Data("deploy:\(stage.canary)".utf8).base64EncodedString()
+    #expect(occurrences(of: wrong, in: stage.recorded) == 5)
+    let held = "event=credential-suspended credential=canary credential_generation=1 upstream=\(stage.origin)"
+    #expect(stage.daemon!.waitForLog(held + " rejections=5 seconds=60"))
+    let status = try run([RunningDaemon.binary("bearerctl"), "status", "--config", stage.daemon!.file]).output
+    let told = "canary: held back from \(stage.origin) after 5 rejections in a row; one request may try it in"
+    #expect(status.contains(told), "\(status)")
+
+    try stage.scratch.write("canary.token", "RIGHT-password\n")
+    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    #expect(try stage.get().status == 200)
+    #expect(stage.daemon!.waitForLog("event=credential-resumed credential=canary credential_generation=2"))
+    #expect(occurrences(of: "event=credential-suspended", in: stage.daemon!.logText) == 1)
+    #expect(occurrences(of: "event=credential-resumed", in: stage.daemon!.logText) == 1)
+    stage.assertCanary(times: 5, as: "Authorization: Basic \(wrong)\r\n")
+  }
+
+  @Test func `T41: in parallel no more go out than were on their way when it was held back`() throws {
+    let (arrived, answer) = (Counter(), Gate())
+    let stage = try Stage { connection in
+      guard (try? connection.readRequest()) != nil else { return }
+      arrived.add()
+      answer.pass()
+      connection.answer("no", status: "401 Unauthorized", fields: "Connection: close\r\n")
+    }
+    try stage.start()
+    let clients = try (0..<20).map { _ in try stage.client() }
+    for client in clients { try client.send(stage.head("GET")) }
+    #expect(eventually { arrived.count == 20 })
+    answer.open(times: 20)
+    for client in clients { #expect(try client.response().status == 401) }
+    let connections = stage.upstream.records.count
+    for client in clients {
+      try client.send(stage.head("GET"))
+      #expect(try client.response().status == 503)
+    }
+    #expect(arrived.count == 20 && stage.upstream.records.count == connections)
+    stage.assertCanary(times: 20)
+  }
+
+  @Test func `T41: of several that connect at once when the time is over, one goes out`() throws {
+    let (count, answer) = (Counter(), Gate())
+    let stage = try Stage { connection in
+      guard (try? connection.readRequest()) != nil else { return }
+      switch count.add() {
+      case 0: connection.answer("no", status: "401 Unauthorized", fields: "Connection: close\r\n")
+      case 1: connection.answer("no", status: "500 No", fields: "Connection: close\r\n")
+      default:
+        answer.pass()
+        connection.answer("ok", fields: "Connection: close\r\n")
+      }
+    }
+    try stage.start(stage.configuration(credential: Self.bearer("{ after: 1, for: 3s }")))
+    #expect(try stage.get().status == 401)
+    #expect(try eventually { try stage.get().status == 500 }, "it says nothing of the credential: the next one may try")
+    let refused = occurrences(of: "refused=credential-suspended", in: stage.daemon!.logText)
+    let clients = try (0..<10).map { _ in try stage.client() }
+    for client in clients { try client.send(stage.head("GET")) }
+    #expect(stage.daemon!.waitForLog("refused=credential-suspended", count: refused + 9))
+    answer.open(times: 10)
+    #expect(try clients.map { try $0.response().status }.sorted() == [200] + Array(repeating: 503, count: 9))
+    stage.assertCanary(times: 3)
+  }
+
+  @Test func `T41: when the time is over one request tries, and the others wait for its answer`() throws {
+    let (count, answer) = (Counter(), Gate())
+    let stage = try Stage { connection in
+      while (try? connection.readRequest()) != nil {
+        if count.add() == 0 {
+          connection.say(Self.unauthorized)
+        } else {
+          answer.pass()
+          connection.say(Self.ok)
+        }
+      }
+    }
+    try stage.start(stage.configuration(credential: Self.bearer("{ after: 1, for: 3s }")))
+    #expect(try stage.get().status == 401)
+    #expect(try stage.get().status == 503)
+    let probe = try stage.client()
+    let isOut = try eventually {
+      try probe.send(stage.head("GET"))
+      if eventually(seconds: 0.3, { count.count == 2 }) { return true }
+      guard try probe.response().status == 503 else { throw TestFailure("an answer that was not refused") }
+      return false
+    }
+    #expect(isOut)
+    let other = try stage.get()
+    #expect(other.status == 503 && other.values("Retry-After") == ["1"])
+    answer.open(times: 10)
+    #expect(try probe.response().status == 200)
+    #expect(stage.daemon!.waitForLog("event=credential-resumed"))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 3)
+  }
+
+  @Test func `T41: a probe whose kept connection proves dead tries once more on another`() throws {
+    let connections = Counter()
+    let stage = try Stage { connection in
+      let isFirst = connections.add() == 0
+      while (try? connection.readRequest()) != nil {
+        if isFirst { connection.say(Self.unauthorized) } else { connection.say(Self.ok) }
+        if isFirst {
+          _ = try? connection.readRequest()
+          return
+        }
+      }
+    }
+    try stage.start(stage.configuration(credential: Self.bearer("{ after: 1, for: 1ms }")))
+    #expect(try stage.get().status == 401)
+    #expect(try eventually { try stage.get().status == 200 })
+    #expect(connections.count == 2)
+    stage.assertCanary(times: 3)
+  }
+
+  @Test func `T41: a reload does not begin anew, and can switch it off`() throws {
+    let stage = try Stage(handler: Self.judge("nobody"))
+    try stage.start(stage.configuration(credential: Self.bearer("{ after: 2, for: 1h }")))
+    for status in [401, 401, 503] { #expect(try stage.get().status == status) }
+    try stage.reload(stage.configuration(credential: Self.bearer("{ after: 3, for: 1h }")))
+    #expect(try stage.get().status == 503)
+    try stage.reload(stage.configuration(credential: Self.bearer("off")))
+    for _ in 0..<12 { #expect(try stage.get().status == 401) }
+    stage.assertCanary(times: 14)
+  }
+
+  @Test func `T41: a path that is forbidden to the account, again and again, holds nothing back`() throws {
+    let stage = try Stage(
+      handler: UpstreamServer.recordingHTTP { request in
+        Array((request.path.hasPrefix("/admin") ? "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n" : Self.ok).utf8)
+      })
+    try stage.start()
+    for _ in 0..<20 { #expect(try stage.get("/api/admin").status == 403) }
+    #expect(try stage.get().status == 200)
+    for _ in 0..<49 { #expect(try stage.get("/api/admin").status == 403) }
+    #expect(try stage.get().status == 200)
+    #expect(!stage.daemon!.logText.contains("credential-suspended"))
+    stage.assertCanary(times: 71)
+  }
+
+  @Test func `T41: requests without the credential, and the same one at another origin, go on`() throws {
+    let stage = try Stage(handler: Self.judge("nobody"))
+    let other = try UpstreamServer(
+      chain: [stage.leaf], handler: UpstreamServer.recordingHTTP(response: Self.ok))
+    defer { other.stop() }
+    let text = stage.configuration(
+      service: "rules: [{ match: /open, credential: none }, { match: \"/**\" }]",
+      services: """
+          other:
+            upstream: https://localhost:\(other.port)/
+            ca_file: ca.pem
+            credential: canary
+        """)
+    try stage.start(
+      text.replacing("[\"\(stage.origin)\"]", with: "[\"\(stage.origin)\", \"https://localhost:\(other.port)\"]"))
+    for _ in 0..<5 { #expect(try stage.get().status == 401) }
+    #expect(try stage.get().status == 503)
+    #expect(try stage.get("/api/open").status == 401)
+    #expect(try stage.get("/other/x").status == 200)
+    stage.assertCanary(times: 5)
+  }
+
+  @Test func `T41: it is in the metrics, and explain says when it would come to that`() throws {
+    let stage = try Stage(handler: Self.judge("nobody"))
+    try stage.start(
+      stage.configuration(
+        credential: Self.bearer("{ after: 2, for: 5m }"),
+        more: "metrics: { address: localhost:0, allow_users: [\(getuid())] }"))
+    let explained = try run([
+      RunningDaemon.binary("bearerctl"), "explain", "GET", "/api/x", "--config", stage.daemon!.file,
+    ]).output
+    #expect(explained.contains("held back for 5 min after 2 rejections in a row"), "\(explained)")
+    func scrape() throws -> PrometheusText {
+      let client = try stage.client("metrics")
+      try client.send("GET /metrics HTTP/1.1\r\nHost: localhost:\(stage.daemon!.port("metrics"))\r\n\r\n")
+      return try PrometheusText(client.response().text)
+    }
+    let labels = ["credential": "canary", "upstream": stage.origin]
+    #expect(try scrape().value("bearerd_credential_suspended", labels) == 0)
+    for status in [401, 401, 503] { #expect(try stage.get().status == status) }
+    #expect(try scrape().value("bearerd_credential_suspended", labels) == 1)
+    #expect(try scrape().value("bearerd_credential_suspensions_total", labels) == 1)
+    #expect(try scrape().value("bearerd_refusals_total", ["service": "api", "code": "credential-suspended"]) == 1)
+    #expect(try scrape().value("bearerd_credential_rejected_total", ["credential": "canary"]) == 2)
+    stage.assertCanary(times: 2)
+  }
+}
