@@ -54,7 +54,7 @@ package final class Server {
         "reload": { [unowned self] in reload().map { Array("\($0)\n".utf8) } },
         "status": { [worker] in .success(StatusReport.bytes(of: worker)) },
         "metrics": { [worker] in .success(MetricsReport.bytes(of: worker)) },
-      ])
+      ].merging(DebugCommands.of(worker)) { $1 })
     control?.follow(worker.generation.settings)
     lifecycle = try Lifecycle(
       loop: loop, reload: { [unowned self] in _ = reload() }, stop: { [unowned self] in stop() })

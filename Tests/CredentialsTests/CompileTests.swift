@@ -45,6 +45,11 @@ import Testing
       testDescription: "A secret's bytes are not read outside", refusal: "inaccessible",
       bad: "func f(_ s: borrowing Secret) { s.withBytes { _ in } }",
       good: "func f(_ s: borrowing Secret) { _ = s.count == 0 }"),
+    // T53: `==` may stop at the first byte that differs.
+    Row(
+      testDescription: "A secret is not compared by ==", refusal: "cannot be applied to two 'Secret' operands",
+      bad: "func f(_ a: borrowing Secret, _ b: borrowing Secret) -> Bool { a == b }",
+      good: "func f(_ a: Int, _ b: Int) -> Bool { a == b }"),
     Row(
       testDescription: "A secret is not made outside", refusal: "inaccessible",
       bad: "func f() throws { _ = try Secret(capacity: 1, in: nil!) }",

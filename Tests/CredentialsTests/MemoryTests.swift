@@ -6,9 +6,10 @@ import TLS
 import TestSupport
 import Testing
 
-/// Where a secret's bytes are in the memory of the process (T50).
+/// Where a secret's bytes are in the memory of the process.
 @Suite struct MemoryTests {
-  @Test(.enabled(if: !isSanitized)) func `A secret is in its page and nowhere else, and nowhere at the end`() async {
+  @Test(.enabled(if: !isSanitized)) func `T50: a secret is in its page and nowhere else, and nowhere at the end`() async
+  {
     await #expect(processExitsWith: .success) {
       let scratch = try Scratch()
       let path = "\(scratch.path)/token"

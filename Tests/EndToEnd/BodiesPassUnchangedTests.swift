@@ -5,6 +5,16 @@ import Testing
 @Suite struct BodiesPassUnchanged {
   static let count = 48 << 20
 
+  @Test func `T53: nothing is compressed on its way, whatever the client would take`() throws {
+    let text = String(repeating: "a", count: 4_096)
+    let stage = try Stage(
+      handler: UpstreamServer.recordingHTTP(response: "HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\n\(text)"))
+    try stage.start()
+    let answer = try stage.get(fields: "Accept-Encoding: gzip, br\r\n")
+    #expect(answer.status == 200 && answer.text == text && answer.values("Content-Encoding").isEmpty)
+    stage.assertCanary(times: 1)
+  }
+
   @Test(arguments: [false, true])
   func `a large answer comes down byte for byte in constant memory`(isChunked: Bool) throws {
     let stage = try Stage { connection in

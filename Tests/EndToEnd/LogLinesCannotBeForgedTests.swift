@@ -1,3 +1,4 @@
+import DemoUpstream
 import Foundation
 import TestSupport
 import Testing
@@ -13,5 +14,46 @@ import Testing
     let lines = daemon.logText.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
     #expect(lines.allSatisfy { $0.hasPrefix("time=2") && $0.utf8.allSatisfy { (0x20...0x7E).contains($0) } })
     #expect(daemon.logText.contains(#"a\x0atime=0 level=error event=forged\x0d\x1b[2J\"\\\xc2\x9bx.yaml""#))
+  }
+
+  @Test func `T48: nothing that an upstream says stands in the log`() throws {
+    let answers = [
+      "HTTP/1.1 200 MARK\u{1B}[31m\r\nContent-Length: 5\r\nX-Mark: MARK\r\n\r\nMARK\n",
+      "HTTP/1.1 404 MARK\r\nContent-Length: 4\r\nLocation: /MARK?token=MARK\r\n\r\nMARK",
+      "HTTP/1.1 401 MARK\r\nContent-Length: 4\r\nWWW-Authenticate: Bearer error=\"MARK\"\r\n\r\nMARK",
+      "MARK\nlevel=error event=forged\r\n\r\n", "HTTP/1.1 200 OK\r\nMARK\u{1B}: x\r\n\r\n",
+      "HTTP/1.1 101 MARK\r\nUpgrade: MARK\r\nConnection: upgrade\r\n\r\nMARK",
+    ]
+    let next = Counter()
+    let stage = try Stage { connection in
+      guard (try? connection.readRequest()) != nil else { return }
+      connection.say(answers[next.add() % answers.count])
+    }
+    try stage.start()
+    for _ in answers { _ = try? stage.get() }
+    #expect(stage.daemon!.waitForLog("event=request", count: answers.count))
+    let log = stage.daemon!.logText
+    #expect(!log.contains("MARK") && !log.contains(" event=forged"))
+    #expect(
+      log.split(separator: "\n").allSatisfy {
+        $0.hasPrefix("time=") && $0.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+      })
+    stage.assertCanary(times: next.count)
+  }
+
+  @Test func `T48: a certificate cannot write into the log`() throws {
+    let stage = try Stage()
+    var options = Certificate.Options()
+    options.commonName = "a\nlevel=error event=forged\r\u{1B}[2J"
+    try stage.upstream.replaceCertificates([try Certificate(options)])
+    try stage.start()
+    #expect(try stage.get().status == 502)
+    #expect(stage.daemon!.waitForLog("refused=certificate-invalid"))
+    let log = stage.daemon!.logText
+    #expect(
+      log.split(separator: "\n").allSatisfy {
+        $0.hasPrefix("time=") && $0.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+      })
+    stage.assertCanary(times: 0)
   }
 }

@@ -4,7 +4,7 @@ import System
 import Testing
 
 @Suite(.serialized) struct ProcessHardeningTests {
-  @Test func `a hardened process dumps nothing and keeps nothing open`() async {
+  @Test func `T49: a hardened process dumps nothing and keeps nothing open`() async {
     await #expect(processExitsWith: .success) {
       umask(0)
       signal(SIGSEGV) { _ in }
@@ -26,8 +26,8 @@ import Testing
     }
   }
 
-  /// T30: name, whether it stays.
-  @Test func `no variable that changes trust survives, and others do`() async {
+  /// Name, whether it stays.
+  @Test func `T30: no variable that changes trust survives, and others do`() async {
     await #expect(processExitsWith: .success) {
       let gone = [
         "LD_PRELOAD", "LD_LIBRARY_PATH", "RES_OPTIONS", "LOCALDOMAIN", "HOSTALIASES", "OPENSSL_CONF", "OPENSSL_MODULES",
@@ -41,9 +41,9 @@ import Testing
     }
   }
 
-  /// T49: Swift's backtracer, a handler of fatal signals, prints registers with the memory behind them. It stands there
+  /// Swift's backtracer, a handler of fatal signals, prints registers with the memory behind them. It stands there
   /// before, even against the operator's will, and not after.
-  @Test func `a trap prints no registers`() async {
+  @Test func `T49: a trap prints no registers`() async {
     setenv("SWIFT_BACKTRACE", "enable=yes,symbolicate=off,color=no", 1)
     defer { unsetenv("SWIFT_BACKTRACE") }
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -71,7 +71,7 @@ private func trap() {
 }
 
 @Suite struct LockedMemoryTests {
-  @Test func `memory is zero, whole, and wiped`() throws {
+  @Test func `T50: memory is zero, whole, and wiped`() throws {
     let memory = try LockedMemory(byteCount: 5000)
     #expect(memory.bytes.count == 5000)
     #expect(memory.bytes.allSatisfy { $0 == 0 })
@@ -81,7 +81,7 @@ private func trap() {
   }
 
   /// As the kernel sees it: locked (lo), left out of dumps (dd), wiped on fork (wf).
-  @Test(.enabled(if: locksMemory)) func `memory is locked and marked`() throws {
+  @Test(.enabled(if: locksMemory)) func `T49: memory is locked and marked`() throws {
     let memory = try LockedMemory(byteCount: 1)
     let flags = try #require(mappingFlags(memory.bytes))
     #expect(flags.contains("dd") && flags.contains("wf"))

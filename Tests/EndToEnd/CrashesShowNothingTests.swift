@@ -1,0 +1,63 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a crash of the process leaves behind, and what a debugger gets of it.
+@Suite struct CrashesShowNothing {
+  /// Swift's crash reporter prints registers and the memory behind them. Here they hold the secret.
+  @Test(arguments: [nil, "enable=yes,color=no,symbolicate=off,registers=all,threads=all,output-to=stderr"])
+  func `T49: a trap with the secret in its registers shows nothing of it`(_ backtrace: String?) throws {
+    let stage = try Stage()
+    try stage.start(environment: backtrace.map { ["SWIFT_BACKTRACE": $0] } ?? [:])
+    #expect(try stage.get().status == 200)
+    #expect(stage.daemon!.waitForLog("status=200"))
+    let answer = try stage.control("trap")
+    // A release build has no such command, and then this shows nothing.
+    guard answer.isEmpty else {
+      #expect(answer == "error\nThis daemon does not know that request.\n")
+      return
+    }
+    #expect([-SIGILL, -SIGTRAP].contains(stage.daemon!.waitForExit()))
+    let log = stage.daemon!.logText
+    for word in ["Registers", "Backtrace", "Thread 0", "Images", "rax", "crashed"] { #expect(!log.contains(word)) }
+    // Registers would show it as numbers.
+    let bytes = Array(stage.canary.utf8)
+    for start in 0...(bytes.count - 4) {
+      let hexadecimal = bytes[start..<(start + 4)].map { String($0, radix: 16) }
+      for digits in [hexadecimal.joined(), hexadecimal.reversed().joined(), hexadecimal.joined(separator: " ")] {
+        #expect(!log.contains(digits))
+      }
+    }
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T49: a crash writes no core where the limits would allow one`() throws {
+    let stage = try Stage()
+    let script = "cd \(stage.scratch.path); ulimit -c unlimited || ulimit -c $(ulimit -H -c); exec \"$@\""
+    try stage.start(wrapper: ["/bin/sh", "-c", script, "sh"])
+    #expect(try stage.get().status == 200)
+    let limits = try String(contentsOfFile: "/proc/\(stage.daemon!.pid)/limits", encoding: .utf8)
+    #expect(limits.contains(#/Max core file size +0 +0 /#))
+    #expect(stage.daemon!.stop(SIGSEGV) == -SIGSEGV)
+    let files = try FileManager.default.contentsOfDirectory(atPath: stage.scratch.path)
+    #expect(!files.contains { $0.hasPrefix("core") }, "\(files)")
+    stage.assertCanary(times: 1)
+  }
+
+  @Test(.enabled(if: isRoot && access("/usr/bin/gcore", X_OK) == 0, "becomes another user; needs gdb"))
+  func `T49: gcore of the daemon's own user gets nothing`() throws {
+    let stage = try Stage()
+    _ = try stage.scratch.write("bearerd.yaml", stage.configuration(), mode: 0o644)
+    _ = try run(["chown", "-R", "12345:12345", stage.scratch.path])
+    let file = stage.scratch.path + "/bearerd.yaml"
+    let daemon = try RunningDaemon(configuration: file, wrapper: ["/usr/bin/env"] + Stage.user(12_345))
+    let core = stage.scratch.path + "/core"
+    let result = try run(Stage.user(12_345) + ["/usr/bin/gcore", "-o", core, String(daemon.pid)])
+    #expect(result.status != 0)
+    #expect(result.output.contains("ptrace") || result.errors.contains("ptrace"), "\(result)")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: stage.scratch.path).allSatisfy { !$0.hasPrefix("core") })
+    #expect(daemon.isRunning && daemon.stop() == 0)
+    stage.assertCanary(times: 0)
+  }
+}
