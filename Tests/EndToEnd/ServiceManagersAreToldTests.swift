@@ -64,6 +64,22 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
+  @Test(arguments: [
+    ("allow_users:", "alow_users:", "did you mean \"allow_users\"?"),
+    ("    rules:", "    ruels:", "did you mean \"rules\"?"),
+    ("credentials:", "credentials: {}\ncredentials:", "credentials"),
+  ])
+  func `T51: a key that is misspelt or stands twice stops the start`(_ right: String, _ wrong: String, _ help: String)
+    throws
+  {
+    let stage = try Stage()
+    let text = stage.configuration(service: "rules: [{ match: /nothing, deny: true }]")
+    let range = try #require(text.range(of: right))
+    let result = try stage.fail(text.replacingCharacters(in: range, with: wrong))
+    #expect(result.status == 2 && result.errors.contains(help), "\(result.errors)")
+    stage.assertCanary(times: 0)
+  }
+
   @Test func `T51: a configuration that others can write is refused with what to type`() throws {
     let stage = try Stage()
     for mode in [0o666, 0o664, 0o646] as [mode_t] {

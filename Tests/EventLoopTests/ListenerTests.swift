@@ -81,8 +81,8 @@ import Testing
     }
   }
 
-  /// T5: both halves of localhost can be held at the same port, each by its own socket.
-  @Test(.enabled(if: hasIPv6)) func `IPv6 listeners do not take IPv4`() throws {
+  /// Both halves of localhost can be held at the same port, each by its own socket.
+  @Test(.enabled(if: hasIPv6)) func `T5: IPv6 listeners do not take IPv4`() throws {
     let any = SocketAddress(ip: [UInt8](repeating: 0, count: 16), port: 0)
     let six = try Listener(loop: loop, address: any, backlog: 1, reusePort: false)
     let four = try Listener(loop: loop, address: .loopback(six.port), backlog: 1, reusePort: false)

@@ -2,14 +2,14 @@ import Glibc
 import System
 import Testing
 
-/// T9.
+/// Nobody slips in front of a unix socket, or behind it.
 @Suite struct UnixSocketTests {
   let scratch: Scratch
 
   init() throws { scratch = try Scratch() }
 
   @Test(arguments: [0o600, 0o660, 0o666] as [UInt32])
-  func `a socket has its mode whatever the umask, and answers`(_ mode: UInt32) throws {
+  func `T9: a socket has its mode whatever the umask, and answers`(_ mode: UInt32) throws {
     let listener = try listen(scratch("s"), mode: mode)
     #expect(FileStatus(path: scratch("s"))?.mode == mode)
     #expect(fcntl(listener, F_GETFD) & FD_CLOEXEC != 0 && fcntl(listener, F_GETFL) & O_NONBLOCK != 0)
@@ -19,7 +19,7 @@ import Testing
   }
 
   /// Seen by a thread that looks all the time: never more than the mode, and nothing for a group other than the named.
-  @Test func `at no moment is more allowed than in the end`() async {
+  @Test func `T9: at no moment is more allowed than in the end`() async {
     await #expect(processExitsWith: .success) {
       umask(0)
       let scratch = try Scratch()
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: ["file", "directory", "link", "foreign"])
-  func `what is not our socket is left alone`(_ kind: String) throws {
+  func `T9: what is not our socket is left alone`(_ kind: String) throws {
     if kind == "foreign" && !isRoot { return }
     let path = scratch(kind)
     switch kind {
@@ -64,7 +64,7 @@ import Testing
     if kind == "file" { #expect(try FileReader.read(path: path, maximum: 99).bytes == Array("precious".utf8)) }
   }
 
-  @Test func `a stale socket is replaced, a live one is not`() throws {
+  @Test func `T9: a stale socket is replaced, a live one is not`() throws {
     close(try listen(scratch("s")))
     let live = try listen(scratch("s"))
     #expect(error { try listen(scratch("s")) } == EADDRINUSE)
@@ -84,7 +84,7 @@ import Testing
     ("writable", EPERM), ("group", EPERM), ("sticky", EPERM), ("above", EPERM), ("link", ELOOP), ("missing", ENOENT),
     ("foreign", EPERM), ("foreign above", EPERM), ("foreign link", EPERM), ("file", ENOTDIR),
   ])
-  func `an unsafe directory is refused`(_ kind: String, _ expected: Int32) throws {
+  func `T9: an unsafe directory is refused`(_ kind: String, _ expected: Int32) throws {
     if kind.hasPrefix("foreign") && !isRoot { return }
     let (above, parent) = (scratch("above"), scratch("above/parent"))
     mkdir(above, 0o700)
@@ -113,7 +113,7 @@ import Testing
     #expect(access(path, F_OK) != 0)
   }
 
-  @Test func `a link of ours on the way is followed`() throws {
+  @Test func `T9: a link of ours on the way is followed`() throws {
     mkdir(scratch("real"), 0o755)
     mkdir(scratch("real/parent"), 0o755)
     symlink("real", scratch("link"))
@@ -123,14 +123,14 @@ import Testing
     #expect(error { try listen(scratch("link/parent/t")) } == EPERM)
   }
 
-  @Test func `a path that is none is refused`() {
+  @Test func `T9: a path that is none is refused`() {
     let long = "/" + String(repeating: "a", count: 107)
     for path in ["", "s", "./s", "@s", "\0s", "/tmp/../s", long] {
       #expect(error { try listen(path) } == EINVAL, "\(path)")
     }
   }
 
-  @Test(.enabled(if: isRoot)) func `a socket that cannot have its group is not left behind`() async {
+  @Test(.enabled(if: isRoot)) func `T9: a socket that cannot have its group is not left behind`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try Scratch()
       chown(scratch.path, 65534, 65534)

@@ -1,0 +1,258 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Others who want the place where programs look for us: on a port, and on a path.
+@Suite struct SocketsAreOursAlone {
+  @Test(arguments: Squat.allCases)
+  func `T5: it does not start beside a squatter of either family`(_ squat: Squat) throws {
+    guard !squat.isIPv6 || LocalClient.hasIPv6 else { return }
+    let stage = try Stage()
+    let squatter = try #require(Squatting(squat, port: 0))
+    let result = try stage.fail(stage.configuration(listener: "address: localhost:\(squatter.port)"))
+    #expect(result.status == 71, "\(result.errors)")
+    #expect(result.errors.contains("EADDRINUSE"))
+    stage.assertCanary(times: 0)
+  }
+
+  @Test(arguments: Squat.allCases)
+  func `T5: nobody gets a half of localhost while it runs, whatever they allow to be shared`(_ squat: Squat) throws {
+    guard !squat.isIPv6 || LocalClient.hasIPv6 else { return }
+    let stage = try Stage()
+    try stage.start()
+    let port = try stage.daemon!.port()
+    #expect(Squatting(squat, port: port) == nil)
+    #expect(try stage.get().status == 200)
+    #expect(stage.daemon!.stop() == 0)
+    #expect(Squatting(squat, port: port) != nil, "it was the daemon that stood in the way")
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T4: no address of the network answers, and 0_0_0_0 is no name of ours`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let port = try stage.daemon!.port()
+    for address in Self.networkAddresses() {
+      let script =
+        "exit(IO::Socket::IP->new(PeerHost => $ARGV[0], PeerPort => $ARGV[1], Timeout => 5) ? 0 : $!{ECONNREFUSED} ? 3 : 4)"
+      let result = try run(["perl", "-MErrno", "-MIO::Socket::IP", "-e", script, address, String(port)])
+      #expect(result.status == 3, "\(address)")
+    }
+    #expect(try stage.request("GET /api/x HTTP/1.1\r\nHost: 0.0.0.0:\(port)\r\n\r\n").status == 421)
+    stage.assertCanary(times: 0)
+  }
+
+  /// Those of the machine that are not loopback.
+  private static func networkAddresses() -> [String] {
+    let addresses = (try? run(["hostname", "-I"]).output) ?? ""
+    return addresses.split(whereSeparator: \.isWhitespace).map(String.init)
+  }
+
+  @Test(arguments: ["file", "directory", "pipe", "link", "dangling link", "socket of another"])
+  func `T9: what stands in a unix socket's place is left as it is`(_ kind: String) throws {
+    let stage = try Stage()
+    let path = stage.scratch.path + "/app.sock"
+    let precious = try stage.scratch.write("precious", "precious")
+    switch kind {
+    case "file": try stage.scratch.write("app.sock", "precious")
+    case "directory": #expect(mkdir(path, 0o700) == 0)
+    case "pipe": #expect(mkfifo(path, 0o600) == 0)
+    case "link": #expect(symlink(precious, path) == 0)
+    case "dangling link": #expect(symlink(stage.scratch.path + "/elsewhere.sock", path) == 0)
+    default:
+      guard isRoot else { return }
+      let made = try run([
+        "perl", "-MIO::Socket::UNIX", "-e", "IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 1) or die", path,
+      ])
+      #expect(made.status == 0 && lchown(path, 12_345, 12_345) == 0)
+    }
+    let before = try Self.identity(path)
+    let result = try stage.fail(stage.configuration(listener: "address: unix:\(path)"))
+    #expect(result.status == 71 && result.errors.contains(path), "\(result.errors)")
+    #expect(try Self.identity(path) == before)
+    #expect(try String(contentsOfFile: precious, encoding: .utf8) == "precious")
+    #expect(access(stage.scratch.path + "/elsewhere.sock", F_OK) != 0)
+    stage.assertCanary(times: 0)
+  }
+
+  private static func identity(_ path: String) throws -> [UInt64] {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { throw TestFailure("lstat: \(errno)") }
+    return [UInt64(status.st_ino), UInt64(status.st_mode), UInt64(status.st_uid), UInt64(status.st_size)]
+  }
+
+  /// What is done to the way, and where the socket is to stand.
+  @Test(arguments: [
+    "linked parent", "writable", "group", "sticky", "writable above", "parent of another", "link of another",
+  ])
+  func `T9: a way to the socket that others could change is refused`(_ kind: String) throws {
+    if kind.hasSuffix("another") && !isRoot { return }
+    let stage = try Stage()
+    let (above, parent) = (stage.scratch.path + "/above", stage.scratch.path + "/above/parent")
+    #expect(mkdir(above, 0o755) == 0 && mkdir(parent, 0o755) == 0)
+    var path = parent + "/app.sock"
+    switch kind {
+    case "linked parent":
+      #expect(symlink(parent, above + "/link") == 0)
+      path = above + "/link/app.sock"
+    case "writable": chmod(parent, 0o757)
+    case "group": chmod(parent, 0o775)
+    case "sticky": chmod(parent, 0o1777)
+    case "writable above": chmod(above, 0o757)
+    case "parent of another": #expect(chown(parent, 12_345, 12_345) == 0)
+    default:
+      #expect(symlink(above, stage.scratch.path + "/way") == 0)
+      #expect(lchown(stage.scratch.path + "/way", 12_345, 12_345) == 0)
+      path = stage.scratch.path + "/way/parent/app.sock"
+    }
+    let result = try stage.fail(stage.configuration(listener: "address: unix:\(path)"))
+    #expect(result.status == 71 && result.errors.contains(path), "\(result.errors)")
+    #expect(access(parent + "/app.sock", F_OK) != 0)
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T9: the socket of a daemon that lives is not taken, that of a dead one is`() throws {
+    let stage = try Stage()
+    let path = stage.scratch.path + "/app.sock"
+    let configuration = stage.configuration(listener: "address: unix:\(path)")
+    try stage.start(configuration)
+    let first = stage.daemon!
+    let second = try stage.fail(configuration)
+    #expect(second.status == 71 && second.errors.contains("in use"), "\(second.errors)")
+    #expect(try stage.ask(as: [], unix: path).output.hasPrefix("HTTP/1.1 200 "))
+    #expect(first.stop(SIGKILL) == -SIGKILL)
+    #expect(access(path, F_OK) == 0, "nobody has taken it away")
+    try stage.start(configuration)
+    #expect(try stage.ask(as: [], unix: path).output.hasPrefix("HTTP/1.1 200 "))
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T9: a name without a file is refused: it has no permissions`() throws {
+    let stage = try Stage()
+    for address in ["unix:@bearerd-test", "\"unix:\\0bearerd-test\"", "\"unix:\""] {
+      let result = try stage.fail(stage.configuration(listener: "address: \(address)"))
+      #expect(result.status == 2, "\(address): \(result.errors)")
+    }
+    #expect(!(try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)).contains("@bearerd-test"))
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T9: from the first event on nobody sees more than the mode that was asked for`() throws {
+    for (line, mode) in [("", mode_t(0o660)), ("\n    mode: \"0600\"", 0o600)] {
+      let stage = try Stage()
+      let watcher = try Watcher(stage.scratch.path)
+      let path = stage.scratch.path + "/app.sock"
+      try stage.start(
+        stage.configuration(listener: "address: unix:\(path)" + line),
+        wrapper: ["/bin/sh", "-c", "umask 0; exec \"$@\"", "sh"])
+      let seen = watcher.stop()
+      #expect(seen["app.sock"]?.isSubset(of: [0o600, mode]) == true, "\(seen)")
+      #expect(seen["control.sock"] == [0o600], "\(seen)")
+      stage.assertCanary(times: 0)
+    }
+  }
+}
+
+/// How somebody else could sit on a port that `localhost` means.
+enum Squat: CaseIterable {
+  case loopback4, loopback6, all4, all6, allOfBoth
+  var isIPv6: Bool { self == .loopback6 || self == .all6 || self == .allOfBoth }
+  var usesAll: Bool { self == .all4 || self == .all6 || self == .allOfBoth }
+}
+
+/// A listening socket that is willing to share its place.
+private final class Squatting {
+  private let descriptor: Int32
+  private(set) var port: UInt16
+
+  /// nil: there was no place for it.
+  init?(_ squat: Squat, port: UInt16) {
+    self.port = port
+    descriptor = socket(squat.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var (yes, only) = (Int32(1), Int32(squat == .allOfBoth ? 0 : 1))
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &yes, 4)
+    var storage = sockaddr_storage()
+    var length: socklen_t
+    if squat.isIPv6 {
+      setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &only, 4)
+      var address = sockaddr_in6()
+      address.sin6_family = sa_family_t(AF_INET6)
+      address.sin6_port = port.bigEndian
+      address.sin6_addr = squat.usesAll ? in6addr_any : in6addr_loopback
+      length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+      withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: address, as: sockaddr_in6.self) }
+    } else {
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      address.sin_addr.s_addr = squat.usesAll ? 0 : UInt32(0x7F00_0001).bigEndian
+      length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: address, as: sockaddr_in.self) }
+    }
+    let descriptor = descriptor
+    let isThere = withUnsafeMutablePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && listen(descriptor, 8) == 0 && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    guard isThere else { return nil }
+    // Of both families the port stands at the same place.
+    self.port = withUnsafeBytes(of: &storage) {
+      UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+    }
+  }
+
+  deinit { close(descriptor) }
+}
+
+private final class Seen: Sendable {
+  /// By name.
+  let modes = Mutex<[String: Set<mode_t>]>([:])
+}
+
+/// Looks at every file of a directory with each event that inotify tells of it.
+private final class Watcher {
+  private let descriptor: Int32
+  private let seen = Seen()
+  private let isOver = Gate()
+  private let end: (reading: Int32, writing: Int32)
+
+  init(_ directory: String) throws {
+    descriptor = inotify_init1(Int32(IN_CLOEXEC))
+    guard inotify_add_watch(descriptor, directory, UInt32(IN_CREATE | IN_ATTRIB)) >= 0 else {
+      throw TestFailure("inotify: \(errno)")
+    }
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw TestFailure("pipe: \(errno)") }
+    end = (ends[0], ends[1])
+    Thread.detachNewThread { [descriptor, seen, isOver, end] in
+      while true {
+        var waiting = [descriptor, end.reading].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        poll(&waiting, 2, -1)
+        if waiting[0].revents != 0 {
+          var buffer = [UInt8](repeating: 0, count: 65_536)
+          guard read(descriptor, &buffer, buffer.count) > 0 else { break }
+          for name in ["app.sock", "control.sock"] {
+            var status = stat()
+            if lstat(directory + "/" + name, &status) == 0 {
+              seen.modes.withLock { _ = $0[name, default: []].insert(status.st_mode & 0o7777) }
+            }
+          }
+        } else if waiting[1].revents != 0 {
+          break
+        }
+      }
+      isOver.open()
+    }
+  }
+
+  func stop() -> [String: Set<mode_t>] {
+    var byte: UInt8 = 0
+    write(end.writing, &byte, 1)
+    isOver.pass()
+    for descriptor in [descriptor, end.reading, end.writing] { close(descriptor) }
+    return seen.modes.withLock { $0 }
+  }
+}
