@@ -79,6 +79,7 @@ extension ClientSession {
       headSentAt = Clock.monotonicMicroseconds
       return true
     } catch {
+      returnPass()
       failureDetail = error.description
       worker.journal.denied(error, exchange: machine.exchange, generation: generation)
       step { machine, output in machine.upstreamRefused(error.refusal, output: &output) }

@@ -29,10 +29,10 @@ extension ClientSession {
       status: machine.exchange.record.upstreamStatus, to: pass, at: worker.loop.now, journal: worker.journal)
   }
 
-  /// No answer to what went out, if anything did.
+  /// It did not go out, or goes out once more.
   func returnPass() {
     guard let pass else { return }
     self.pass = nil
-    breaker?.unanswered(pass, at: worker.loop.now)
+    breaker?.takeBack(pass, at: worker.loop.now)
   }
 }

@@ -66,7 +66,7 @@ extension ClientSession {
   func record() { record(machine.exchange) }
 
   private func record(_ exchange: borrowing Exchange) {
-    returnPass()
+    pass = nil
     generation.tally.count(exchange, responseHead: responseHeadTook, at: worker.loop.now)
     worker.journal.exchange(
       exchange, listener: listener.name, generation: generation, milliseconds: worker.loop.now - startedAt,
@@ -87,7 +87,7 @@ extension ClientSession {
   func finishClosing(reset: Bool = false) {
     guard !isClosed else { return }
     isClosed = true
-    returnPass()
+    pass = nil
     worker.deadlines.cancel(self)
     endUpstream(reuse: false)
     if reset { stream.reset() } else { stream.close() }

@@ -56,7 +56,7 @@ final class OriginBreaker {
     if let change = breaker.answered(verdict, to: pass, suspension, at: now) { tell(change, to: journal) }
   }
 
-  func unanswered(_ pass: CredentialBreaker.Pass, at now: UInt64) { breaker.unanswered(pass, at: now) }
+  func takeBack(_ pass: CredentialBreaker.Pass, at now: UInt64) { breaker.takeBack(pass, at: now) }
 
   /// Whether this generation of the credential is held back, or tried by one request alone.
   func holdsBack(_ generation: UInt64) -> Bool { breaker.generation == generation && breaker.state != .closed }

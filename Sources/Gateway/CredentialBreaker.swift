@@ -88,7 +88,7 @@ package struct CredentialBreaker: Sendable {
     guard pass.generation == generation else { return nil }
     switch verdict {
     case nil:
-      unanswered(pass, at: now)
+      takeBack(pass, at: now)
       return nil
     case .accepted:
       let wasClosed = state == .closed
@@ -99,8 +99,9 @@ package struct CredentialBreaker: Sendable {
     }
   }
 
-  /// There was no answer, and there will be none.
-  package mutating func unanswered(_ pass: Pass, at now: UInt64) {
+  /// It did not go out after all. One that did, and is given up, is another matter: whoever gives up before the answer has
+  /// still tried, so the next probe has to wait for its time.
+  package mutating func takeBack(_ pass: Pass, at now: UInt64) {
     guard pass.isProbe, pass.generation == generation, case .probing = state else { return }
     state = .open(until: now)
   }

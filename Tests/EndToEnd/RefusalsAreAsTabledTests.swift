@@ -51,7 +51,7 @@ import Testing
     "GET \(target) HTTP/1.1\r\nHost: HOST\r\n\(fields)\r\n"
   }
 
-  @Test func `of requests that are not valid`() throws {
+  @Test func `T48: of requests that are not valid`() throws {
     let error = "http_request_error"
     let long = String(repeating: "x", count: 70_000)
     for row in [
@@ -78,7 +78,7 @@ import Testing
     ] { try check(row) }
   }
 
-  @Test func `of requests that policy refuses`() throws {
+  @Test func `T48: of requests that policy refuses`() throws {
     let denied = "http_request_denied"
     for row in [
       Row(
@@ -108,7 +108,7 @@ import Testing
     ] { try check(row) }
   }
 
-  @Test func `of credentials and upstreams that are not to be had`() throws {
+  @Test func `T48: of credentials and upstreams that are not to be had`() throws {
     for row in [
       Row(
         status: 503, code: "credential-unavailable", error: "proxy_configuration_error",
@@ -147,7 +147,7 @@ import Testing
     ] { try check(row) }
   }
 
-  @Test func `of answers that cannot be passed on`() throws {
+  @Test func `T48: of answers that cannot be passed on`() throws {
     for row in [
       Row(status: 502, code: "upstream-closed", error: "connection_terminated", answer: nil, sent: 1),
       Row(status: 502, code: "upstream-malformed", error: "http_protocol_error", answer: "MARK\r\n\r\n", sent: 1),

@@ -19,6 +19,15 @@ import Testing
 
   private func occurrences(of text: String, in whole: String) -> Int { whole.components(separatedBy: text).count - 1 }
 
+  /// Whether the request is the second to arrive at the upstream; false: it was refused.
+  private func reaches(_ count: Counter, of stage: Stage, _ send: () throws -> Void) throws -> Bool {
+    func refusals() -> Int { occurrences(of: "refused=credential-suspended", in: stage.daemon!.logText) }
+    let before = refusals()
+    try send()
+    _ = eventually { count.count == 2 || refusals() > before }
+    return count.count == 2
+  }
+
   @Test func `T41: a wrong password goes out five times of a thousand, and a right one at once`() throws {
     let right = Data("deploy:RIGHT-password".utf8).base64EncodedString()
     let stage = try Stage(handler: Self.judge(right))
@@ -118,8 +127,7 @@ import Testing
     #expect(try stage.get().status == 503)
     let (probe, head) = (try stage.client(), try stage.head("GET"))
     let isOut = try eventually {
-      try probe.send(head)
-      if eventually(seconds: 0.3, { count.count == 2 }) { return true }
+      if try reaches(count, of: stage, { try probe.send(head) }) { return true }
       guard try probe.response().status == 503 else { throw TestFailure("an answer that was not refused") }
       return false
     }
@@ -149,6 +157,32 @@ import Testing
     #expect(try stage.get().status == 401)
     #expect(try eventually { try stage.get().status == 200 })
     #expect(connections.count == 2)
+    stage.assertCanary(times: 3)
+  }
+
+  @Test func `T41: a program that does not wait for the answer cannot try again at once`() throws {
+    let count = Counter()
+    let stage = try Stage { connection in
+      while (try? connection.readRequest()) != nil {
+        switch count.add() {
+        case 0: connection.say(Self.unauthorized)
+        case 1: connection.readToEnd()
+        default: connection.say(Self.ok)
+        }
+      }
+    }
+    try stage.start(stage.configuration(credential: Self.bearer("{ after: 1, for: 3s }")))
+    #expect(try stage.get().status == 401)
+    let head = try stage.head("GET")
+    let isOut = try eventually {
+      let probe = try stage.client()
+      defer { probe.abandon() }
+      return try reaches(count, of: stage) { try probe.send(head) }
+    }
+    #expect(isOut)
+    #expect(stage.daemon!.waitForLog("aborted=true"))
+    #expect(try stage.get().status == 503)
+    #expect(try eventually { try stage.get().status == 200 })
     stage.assertCanary(times: 3)
   }
 

@@ -113,12 +113,12 @@ import Testing
     #expect(play.end(200) == .accepted, "an old one that was accepted tells as much")
   }
 
-  @Test func `T41: a probe without an answer, or with one that says nothing, leaves it to the next one`() {
+  @Test func `T41: a probe that did not go out, or whose answer says nothing, leaves it to the next one`() {
     let play = Play(after: 1)
     _ = play.request(401)
     play.now = 1_000
     #expect(play.begin())
-    play.breaker.unanswered(play.out.removeFirst(), at: play.now)
+    play.breaker.takeBack(play.out.removeFirst(), at: play.now)
     #expect(play.begin())
     #expect(play.end(503) == nil)
     #expect(play.begin())
