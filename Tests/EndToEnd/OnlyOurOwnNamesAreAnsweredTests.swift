@@ -188,7 +188,7 @@ import Testing
   @Test func `T5: it does not start beside somebody else on ::1`() throws {
     guard LocalClient.hasIPv6 else { return }
     let stage = try Stage()
-    let squatter = try Squatter()
+    let squatter = try #require(Squatting(.loopback6, port: 0))
     let result = try stage.fail(stage.configuration(listener: "address: localhost:\(squatter.port)"))
     #expect(result.status == 71)
     #expect(result.errors.contains("::1") && result.errors.contains("Somebody else"))
@@ -204,30 +204,4 @@ import Testing
     }
     stage.assertCanary(times: 0)
   }
-}
-
-/// Sits on a port of ::1 alone.
-final class Squatter {
-  let port: UInt16
-  private let descriptor: Int32
-
-  init() throws {
-    let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
-    self.descriptor = descriptor
-    var only = Int32(1)
-    setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &only, socklen_t(MemoryLayout<Int32>.size))
-    var address = sockaddr_in6()
-    address.sin6_family = sa_family_t(AF_INET6)
-    address.sin6_addr = in6addr_loopback
-    var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
-    let result = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && listen(descriptor, 8) == 0 && getsockname(descriptor, $0, &length) == 0
-      }
-    }
-    guard result else { throw TestFailure("cannot bind ::1: \(errno)") }
-    port = UInt16(bigEndian: address.sin6_port)
-  }
-
-  deinit { close(descriptor) }
 }
