@@ -3,7 +3,9 @@ enum StatusDocuments {
   /// - Parameters:
   ///   - second: how many seconds after the first one.
   ///   - requests: of the service `github` since the start.
-  static func answer(second: Int = 0, requests: Int = 1_234, services: Int = 2, problem: String? = nil) -> String {
+  static func answer(
+    second: Int = 0, requests: Int = 1_234, services: Int = 2, problem: String? = nil, isSuspended: Bool = false
+  ) -> String {
     let now = 1_800_000_000 + second
     let more = (1..<max(1, services)).map { number in
       """
@@ -13,6 +15,7 @@ enum StatusDocuments {
       """
     }.joined()
     let reload = problem.map { ",\"last_reload\":{\"at\":\(now - 180),\"problem\":\"\($0)\"}" } ?? ""
+    let suspended = isSuspended ? "{\"upstream\":\"https://api.github.com\",\"rejections\":5,\"seconds\":43}" : ""
     return """
       ok
       {"version":"0.1.0","now":\(now),"milliseconds":\(5_000_000 + second * 1_000),"started":\(1_800_000_000 - 8_000),
@@ -25,7 +28,7 @@ enum StatusDocuments {
       "last_failure":\(now - 90),"response_head":[\(requests / 2),\(requests - requests / 2),0,0]}\(more)],
       "credentials":[{"name":"github","available":true,"problem":null,"generation":2,"changed":\(now - 240),
       "fingerprint":"9f3a01c2","sources":[{"source":"file /etc/bearerd/github.token","modified":\(now - 241)}],
-      "accepted":1200,"rejected":1,"last_accepted":\(now - 2),"last_rejected":\(now - 300),"suspended":[]},
+      "accepted":1200,"rejected":1,"last_accepted":\(now - 2),"last_rejected":\(now - 300),"suspended":[\(suspended)]},
       {"name":"spare","available":false,"problem":"/etc/bearerd/spare.token does not exist","generation":0,"changed":null,
       "fingerprint":null,"sources":[{"source":"systemd credential spare"}],"accepted":0,"rejected":0,
       "last_accepted":null,"last_rejected":null,"suspended":[]}],

@@ -13,9 +13,11 @@ import Testing
     return run
   }
 
-  @Test("what a person sees; UPDATE_GOLDEN=1 writes it anew", arguments: ["fine", "reload-failed"])
+  @Test("what a person sees; UPDATE_GOLDEN=1 writes it anew", arguments: ["fine", "reload-failed", "suspended"])
   func text(_ name: String) throws {
-    let run = try ask(StatusDocuments.answer(problem: name == "fine" ? nil : "errors in the configuration: 1"))
+    let run = try ask(
+      StatusDocuments.answer(
+        problem: name == "reload-failed" ? "errors in the configuration: 1" : nil, isSuspended: name == "suspended"))
     #expect(run.status == 0)
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
       "Golden/status-\(name).txt")
