@@ -5,6 +5,8 @@ final class CredentialSlot {
   let entry: Keyring.Entry
   /// nil: not available.
   private(set) var lines: Secret?
+  /// Of the same value; nil with it.
+  private(set) var patterns: SecretPatterns?
   private(set) var generation: UInt64 = 0
   private(set) var problem: String?
   /// When the value was read that differs from the one before; seconds since 1970.
@@ -28,8 +30,9 @@ final class CredentialSlot {
     do throws(SecretProblem) {
       let fresh = try FieldLines(reader: reader).render(entry.scheme)
       problem = entry.scheme.commands.lazy.compactMap { reader.commands.failure(of: $0) }.first
-      if isCurrent(fresh) { return false }
-      lines = consume fresh
+      if isCurrent(fresh.lines) { return false }
+      patterns = fresh.patterns
+      lines = .some((consume fresh).lines)
       generation &+= 1
       changedAt = Clock.now.seconds
       return true
@@ -38,6 +41,7 @@ final class CredentialSlot {
         problem = error.sentence
         let hadLines = hasLines
         lines = nil
+        patterns = nil
         return hadLines
       }
       problem = error.sentence + SecretProblem.stillInUse

@@ -1,12 +1,20 @@
 internal import System
 
-/// A credential's field lines, complete with CRLF, ready to be copied into a request's head.
+/// A credential's field lines, complete with CRLF, ready to be copied into a request's head; and what of them is secret, for
+/// those who look for it in answers.
 struct FieldLines {
   let reader: SecretReader
 
-  func render(_ scheme: AuthScheme) throws(SecretProblem) -> Secret {
+  struct Rendered: ~Copyable {
+    let lines: Secret
+    let patterns: SecretPatterns
+  }
+
+  func render(_ scheme: AuthScheme) throws(SecretProblem) -> Rendered {
     do {
-      return try lines(scheme)
+      var values = try SecretList(in: reader.arena)
+      let lines = try lines(scheme, values: &values)
+      return Rendered(lines: lines, patterns: try SecretPatterns(of: values, in: reader.arena))
     } catch let problem as SecretProblem {
       throw problem
     } catch let error as SystemError {
@@ -16,17 +24,21 @@ struct FieldLines {
     }
   }
 
-  private func lines(_ scheme: AuthScheme) throws -> Secret {
+  private func lines(_ scheme: AuthScheme, values: inout SecretList) throws -> Secret {
     var lines = try Secret(capacity: 256, in: reader.arena)
     switch scheme {
     case .bearer(let source):
       let token = try reader.read(source)
       try token.withBytes { try checkToken($0, name: source.name) }
+      try values.add(token)
       try appendLine("Authorization", prefix: "Bearer ", token, to: &lines)
     case .basic(let user, let password):
       try lines.append("Authorization: Basic ")
-      let pair = try pair(user: user, password: password)
-      try pair.withBytes { try appendBase64($0, to: &lines) }
+      let pair = try pair(user: user, password: password, values: &values)
+      var encoded = try Secret(capacity: pair.count / 3 * 4 + 4, in: reader.arena)
+      try pair.withBytes { try appendBase64($0, to: &encoded) }
+      try encoded.withBytes { try lines.append($0) }
+      try values.add(encoded)
       try lines.append("\r\n")
     case .headers(let templates):
       for template in templates {
@@ -35,6 +47,7 @@ struct FieldLines {
         try value.withBytes { try checkFieldValue($0, name: template.value.name(in: template)) }
         try checkPrefix(template)
         try appendLine(template.name, prefix: template.prefix, value, to: &lines)
+        if template.value.isSecret { try values.add(value) }
       }
     }
     return lines
@@ -51,7 +64,8 @@ struct FieldLines {
   }
 
   /// RFC 7617 section 2: user-id and password, both UTF-8 without control characters, the user-id without a colon.
-  private func pair(user: FieldValue, password source: SecretSource) throws -> Secret {
+  private func pair(user: FieldValue, password source: SecretSource, values: inout SecretList) throws -> Secret {
+    let isSecret = user.isSecret
     let userName: String =
       switch user {
       case .plain: "the user"
@@ -59,8 +73,10 @@ struct FieldLines {
       }
     let user = try value(user)
     try user.withBytes { try checkUserName($0, name: userName) }
+    if isSecret { try values.add(user) }
     let password = try reader.read(source)
     try password.withBytes { try checkText($0, name: source.name) }
+    try values.add(password)
 
     var pair = try Secret(capacity: user.count + 1 + password.count, in: reader.arena)
     try user.withBytes { try pair.append($0) }
@@ -93,6 +109,13 @@ extension SecretSource {
 }
 
 extension FieldValue {
+  fileprivate var isSecret: Bool {
+    switch self {
+    case .plain: false
+    case .secret: true
+    }
+  }
+
   fileprivate func name(in template: HeaderTemplate) -> String {
     switch self {
     case .plain: "the value of \(template.name)"

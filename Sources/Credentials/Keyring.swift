@@ -83,6 +83,11 @@ package final class Keyring {
     slots.indices.contains(index) ? slots[index].fingerprint : nil
   }
 
+  /// What to look for in the answer to a request that is authorised now; nil: there is no value.
+  package func patterns(ofGrant index: Int) -> SecretPatterns? {
+    slots.indices.contains(index) ? slots[index].patterns : nil
+  }
+
   /// False when memory could not be locked.
   package var isLocked: Bool { staging.isLocked && reader.arena.isLocked && reader.commands.isLocked }
 

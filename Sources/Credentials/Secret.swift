@@ -37,6 +37,20 @@ package struct Secret: ~Copyable {
     used += 1
   }
 
+  /// What is gone is wiped.
+  mutating func removeLast(_ count: Int) {
+    let kept = max(0, used - count)
+    wipe(UnsafeMutableRawBufferPointer(rebasing: block.bytes[kept..<used]))
+    used = kept
+  }
+
+  /// Writes this byte all over a part.
+  mutating func fill(_ range: Range<Int>, with byte: UInt8) {
+    for index in range.clamped(to: 0..<used) { block.bytes[index] = byte }
+  }
+
+  mutating func setBit(_ index: Int) { block.bytes[index >> 3] |= 1 << UInt8(truncatingIfNeeded: index & 7) }
+
   /// For text of a configuration, which is no secret.
   mutating func append(_ text: String) throws(SystemError) {
     for byte in text.utf8 { try append(byte) }

@@ -1,0 +1,161 @@
+internal import System
+
+/// Masks a credential's secrets in one answer (T33). The mask is as long as what it hides: lengths, chunks, ranges and frames
+/// stay as they are.
+///
+/// A piece of a stream goes on as it is unless something was found in it. Held back is only an end that could be the
+/// beginning of a pattern, so less than the longest pattern; no pattern has a line break in it.
+package final class Redactor {
+  private var patterns: SecretPatterns?
+  private var held: Held?
+  /// Places that were masked.
+  package private(set) var count: UInt64 = 0
+
+  static let mask = UInt8(ascii: "*")
+
+  private struct Held: ~Copyable {
+    /// As it came, and as it goes on: it may lie within a place that is masked already.
+    var original: Secret
+    var shown: Secret
+    /// How much of it has gone on, because its time was up.
+    var released = 0
+  }
+
+  package init() {}
+
+  /// For the answer to a request that is authorised now. nil: there is nothing to look for it with, so that nothing passes.
+  package func begin(_ patterns: SecretPatterns?) {
+    end()
+    self.patterns = patterns
+    count = 0
+  }
+
+  /// Forgets the secrets.
+  package func end() {
+    patterns = nil
+    held = nil
+  }
+
+  package var isHolding: Bool {
+    switch held {
+    case .some(let held): held.released < held.original.count
+    case .none: false
+    }
+  }
+
+  /// Masks what stands in a text that is whole.
+  /// - Returns: false if it cannot be searched; it must not go on.
+  package func redact(_ text: inout [UInt8]) -> Bool {
+    guard let patterns else { return false }
+    let places = text.withUnsafeBytes { patterns.places(in: $0) }
+    for place in places { text.mask(place) }
+    count &+= UInt64(places.count)
+    return true
+  }
+
+  /// Takes the next piece of a stream.
+  /// - Parameter changed: gets what goes on first and is not as it came: what was held back before, or has masks in it.
+  /// - Returns: the bytes of the piece that go on as they are, behind that; nil if it cannot be searched.
+  package func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? {
+    guard let patterns else { return nil }
+    return piece.withUnsafeBytes { piece in
+      do throws(SystemError) {
+        guard let held = held.take() else { return try pass(piece, patterns, maskedUpTo: 0, changed: &changed) }
+        return try join(held, piece, patterns, changed: &changed)
+      } catch {
+        return nil
+      }
+    }
+  }
+
+  /// What is held back goes on: its time is up. Where so much of a secret stands that it is no accident, it is masked. What
+  /// follows is still looked at as if it stood behind it.
+  package func release(to changed: inout [UInt8]) {
+    guard var held = held.take() else { return }
+    let rest = held.released..<held.original.count
+    if !rest.isEmpty {
+      if held.original.count >= SecretForms.shortestValue {
+        held.shown.fill(rest, with: Self.mask)
+        count &+= 1
+      }
+      held.shown.withBytes { changed.append(contentsOf: $0[rest]) }
+      held.released = rest.upperBound
+    }
+    self.held = consume held
+  }
+
+  // MARK: one piece
+
+  /// A piece that stands for itself. Its first bytes may belong to a place that began before it.
+  private func pass(
+    _ piece: UnsafeRawBufferPointer, _ patterns: SecretPatterns, maskedUpTo known: Int, changed: inout [UInt8]
+  ) throws(SystemError) -> Range<Int> {
+    let places = patterns.places(in: piece)
+    let end = piece.count - patterns.openEnd(of: piece)
+    if places.isEmpty, known == 0 {
+      let open = UnsafeRawBufferPointer(rebasing: piece[end...])
+      try hold(open, shown: open)
+      return 0..<end
+    }
+    count &+= UInt64(places.count)
+    let start = changed.count
+    changed.append(contentsOf: piece)
+    changed.mask(start..<(start + known))
+    for place in places { changed.mask((start + place.lowerBound)..<(start + place.upperBound)) }
+    try changed.span.withUnsafeBytes { (changed) throws(SystemError) in
+      try hold(
+        UnsafeRawBufferPointer(rebasing: piece[end...]),
+        shown: UnsafeRawBufferPointer(rebasing: changed[(start + end)...]))
+    }
+    changed.mask((start + end)..<changed.count)
+    changed.removeLast(piece.count - end)
+    return end..<end
+  }
+
+  /// A piece behind what is held back.
+  private func join(
+    _ held: consuming Held, _ piece: UnsafeRawBufferPointer, _ patterns: SecretPatterns, changed: inout [UInt8]
+  ) throws(SystemError) -> Range<Int> {
+    let border = held.original.count
+    // As far as a pattern can reach that begins before the piece.
+    let reach = UnsafeRawBufferPointer(rebasing: piece.prefix(patterns.longest - 1))
+    try held.original.append(reach)
+    try held.shown.append(reach)
+    let places = held.original.withBytes { patterns.places(in: $0) }
+    for place in places { held.shown.fill(place, with: Self.mask) }
+    if reach.count < piece.count {
+      held.shown.withBytes { changed.append(contentsOf: $0[min(held.released, border)..<border]) }
+      let known = places.last { $0.lowerBound < border }.map { max(0, $0.upperBound - border) } ?? 0
+      if known > 0 { count &+= 1 }
+      return try pass(piece, patterns, maskedUpTo: known, changed: &changed)
+    }
+    count &+= UInt64(places.count { $0.upperBound > border })
+    let end = held.original.count - held.original.withBytes { patterns.openEnd(of: $0) }
+    if held.released < end { held.shown.withBytes { changed.append(contentsOf: $0[held.released..<end]) } }
+    let released = max(0, held.released - end)
+    try held.original.withBytes { (original) throws(SystemError) in
+      try held.shown.withBytes { (shown) throws(SystemError) in
+        try hold(
+          UnsafeRawBufferPointer(rebasing: original[end...]), shown: UnsafeRawBufferPointer(rebasing: shown[end...]),
+          released: released)
+      }
+    }
+    return piece.count..<piece.count
+  }
+
+  private func hold(
+    _ open: UnsafeRawBufferPointer, shown: UnsafeRawBufferPointer, released: Int = 0
+  ) throws(SystemError) {
+    guard !open.isEmpty, let patterns else { return }
+    var held = Held(original: try patterns.room(open.count), shown: try patterns.room(open.count), released: released)
+    try held.original.append(open)
+    try held.shown.append(shown)
+    self.held = consume held
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func mask(_ range: Range<Int>) {
+    for index in range { self[index] = Redactor.mask }
+  }
+}
