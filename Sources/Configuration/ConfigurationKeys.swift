@@ -66,6 +66,7 @@ package enum ServiceKey: String, ConfigurationKey {
   case onClientHeader = "on_client_header"
   case cookies, via
   case onRejected = "on_rejected"
+  case redact
   case upgrades, timeouts
 }
 
@@ -101,7 +102,7 @@ package enum LimitKey: String, ConfigurationKey {
 enum SchemaWords {
   /// Known to the documentation of later versions, refused by this one: a key that is not enforced must not be accepted.
   static let later: Set<String> = [
-    "browsers", "clients", "jar", "login", "oauth", "redact", "refresh_on", "replay_buffer", "workers",
+    "browsers", "clients", "jar", "login", "oauth", "refresh_on", "replay_buffer", "workers",
   ]
 
   /// Which kinds of mapping have a key of this name.

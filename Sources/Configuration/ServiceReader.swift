@@ -48,6 +48,9 @@ extension SettingsReader {
     let rejected = fields[.onRejected].flatMap {
       choice($0, [("pass", Service.OnRejected.pass), ("502", .badGateway)])
     }
+    let redact = fields[.redact].flatMap {
+      choice($0, [("off", Service.Redact.off), ("headers", .headers), ("all", .all)])
+    }
     let upgrades = fields[.upgrades].map { self.upgrades($0) }
     guard let upstream = upstream(fields), let at, let listener else { return nil }
 
@@ -59,6 +62,7 @@ extension SettingsReader {
     service.headers = headers
     service.timeouts = timeouts ?? surrounding.timeouts
     service.rejected = rejected ?? .pass
+    service.redact = redact ?? service.redact
     service.upgrades = upgrades ?? service.upgrades
     let headersKey: ServiceKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
     return ServiceDraft(

@@ -64,6 +64,7 @@ extension ClientSession {
       return false
     }
     do throws(Denied) {
+      beginRedaction()
       let body = worker.output.upstreamBody
       let staged = worker.output.toUpstream
       if staged.isEmpty {

@@ -26,20 +26,24 @@ extension ClientSession: UpstreamSessionOwner {
   func takeResponse(_ input: Span<UInt8>) {
     var position = 0
     worker.output.reset()
-    machine.receivedFromUpstream(input, position: &position, output: &worker.output)
+    machine.receivedFromUpstream(
+      input, position: &position, redaction: redactor, output: &worker.output)
     if pass != nil { noteVerdict() }
     if headSentAt != 0, machine.hasResponseHead {
       responseHeadTook = Clock.monotonicMicroseconds &- headSentAt
       headSentAt = 0
     }
     perform(input)
+    settleHeld()
     if position < input.count, upstream != nil { upstreamPending.append(input.extracting(position...)) }
   }
 
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
     guard session === upstream else { return session.close() }
     failureDetail = isClean ? nil : "closed without close_notify"
-    step { machine, output in machine.upstreamEnded(isClean: isClean, output: &output) }
+    step { [redactor] machine, output in
+      machine.upstreamEnded(isClean: isClean, redaction: redactor, output: &output)
+    }
     settle()
   }
 
@@ -153,6 +157,7 @@ extension ClientSession: UpstreamSessionOwner {
 
   func endUpstream(reuse: Bool, isCut: Bool = false) {
     cancelOpening()
+    endRedaction()
     guard let upstream else { return }
     self.upstream = nil
     upstreamPending.removeAll(keepingCapacity: true)

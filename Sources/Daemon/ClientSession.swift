@@ -42,6 +42,9 @@ final class ClientSession: Timed, StreamDelegate {
   var responseHeadTook: UInt64?
   var totalBy = UInt64.max
   var failureDetail: String?
+  /// What looks for the credential in the answer; nil: none was added so far.
+  var redactor: Redactor?
+  var heldBack: HeldBack?
   /// What `open` found at once, for the loop that asked.
   var openResult: Opened?
 

@@ -78,7 +78,7 @@ final class Journal {
     _ exchange: borrowing Exchange, listener: String, generation: Generation, milliseconds: UInt64, detail: String?
   ) {
     let record = exchange.record
-    guard var line = begin(record.refusal == nil && !record.isRejected ? .info : .warning) else { return }
+    guard var line = begin(record.isOrdinary ? .info : .warning) else { return }
     line.raw(" event=request")
     if let route = record.route {
       line.raw(generation.logText(of: route))
@@ -104,6 +104,7 @@ final class Journal {
     line.field("ms", milliseconds)
     line.field("generation", record.generation == 0 ? generation.snapshot.generation : record.generation)
     if record.isRejected { line.raw(" credential_rejected=true") }
+    if record.redactions > 0 { line.field("redacted", record.redactions) }
     if record.isRetried { line.raw(" retried=true") }
     if record.isAborted { line.raw(" aborted=true") }
     if record.refusal != nil {

@@ -59,6 +59,8 @@ struct MetricsReport {
     perService("bearerd_response_body_bytes_total", "Bytes of bodies that came down.", \.bytesDown)
     perService(
       "bearerd_retries_total", "Requests that went out twice, on a connection that had proved stale.", \.retries)
+    perService(
+      "bearerd_redactions_total", "Places of answers where the credential came back and was masked.", \.redactions)
   }
 
   private mutating func perService(_ name: String, _ help: String, _ value: KeyPath<ServiceCounts, UInt64>) {

@@ -88,8 +88,8 @@ extension Journal {
     let status = generation.keyring.status(ofGrant: index)
     let name = generation.snapshot.rules.grants[index].name
     guard let problem = status.problem else {
-      return event(
-        .notice, "credential-changed", ("credential", name), ("credential_generation", String(status.generation)))
+      event(.notice, "credential-changed", ("credential", name), ("credential_generation", String(status.generation)))
+      return generation.keyring.reportShort(index, name, to: self)
     }
     let isAvailable = generation.keyring.isAvailable(grant: index)
     event(
@@ -107,10 +107,18 @@ extension Keyring {
     }
     // Of a command that has not ended yet, its end tells.
     for index in 0..<grantCount where !isAwaited(grant: index) {
+      let name = generation.snapshot.rules.grants[index].name
+      reportShort(index, name, to: journal)
       guard let problem = status(ofGrant: index).problem else { continue }
-      journal.event(
-        .warning, "credential-unavailable", ("credential", generation.snapshot.rules.grants[index].name),
-        ("detail", problem))
+      journal.event(.warning, "credential-unavailable", ("credential", name), ("detail", problem))
     }
+  }
+
+  /// A value that would be found in innocent text is not looked for in answers.
+  fileprivate func reportShort(_ index: Int, _ name: String, to journal: Journal) {
+    guard patterns(ofGrant: index)?.isIncomplete == true else { return }
+    journal.event(
+      .warning, "credential-short", ("credential", name),
+      ("detail", "a value of fewer than 8 bytes is not masked where it comes back in an answer"))
   }
 }

@@ -16,12 +16,17 @@ package struct AccessRecord: Sendable {
   package var isRetried = false
   /// The upstream rejected the credential that we added (401, 407).
   package var isRejected = false
+  /// Places of the answer where the credential stood and was masked.
+  package var redactions: UInt64 = 0
   /// The exchange ended before its answer was complete.
   package var isAborted = false
   /// Generation of the configuration that decided it.
   package var generation: UInt64 = 0
 
   package init() {}
+
+  /// Nothing about it needs a look.
+  package var isOrdinary: Bool { refusal == nil && !isRejected && redactions == 0 }
 
   /// The service that the exchange came to, and the rule that decided it, also of a refusal, as far as they are known.
   package var place: (service: Int, rule: Int?)? {

@@ -50,6 +50,8 @@ package struct Output: Sendable {
   /// Bytes of the event's input that follow `toClient`, without having been copied.
   package var clientBody = 0..<0
   package var upstreamBody = 0..<0
+  /// Body bytes that go on changed, before those of the input. Used within one piece only.
+  var changed: [UInt8] = []
 
   package init() {}
 
@@ -60,6 +62,7 @@ package struct Output: Sendable {
     toUpstream.removeAll(keepingCapacity: true)
     clientBody = 0..<0
     upstreamBody = 0..<0
+    changed.removeAll(keepingCapacity: true)
   }
 
   /// What this event staged for the upstream is not sent.

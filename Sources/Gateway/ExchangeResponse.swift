@@ -4,7 +4,7 @@ internal import Policy
 extension Exchange {
   /// Bytes of the answer on their way down. nil, or why it cannot be passed on.
   mutating func takeResponse(
-    _ input: Span<UInt8>, position: inout Int, output: inout Output
+    _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
     if position < input.count { hasResponseBytes = true }
     do throws(MessageError) {
@@ -16,16 +16,18 @@ extension Exchange {
         }
         isWithinResponseHead = false
         position += taken
+        guard redactHead(redaction) else { return .internalError }
         if let refusal = takeHead(output: &output) { return refusal }
       }
       while responsePhase == .body {
         if responseBody.isComplete {
-          endBody(output: &output)
+          guard endBody(input, redaction, output: &output) else { return .internalError }
           break
         }
         switch try responseBody.next(input, position: &position) {
         case .needsMore: return nil
-        case .data(let range): sendDown(input, range, output: &output)
+        case .data(let range):
+          guard pass(input, range, redaction, output: &output) else { return .internalError }
         case .end: break
         }
       }
@@ -36,15 +38,15 @@ extension Exchange {
   }
 
   /// The upstream closed in good order: the end of an answer that is delimited by it. False: the answer is cut short.
-  mutating func endResponseAtClose(output: inout Output) -> Bool {
+  mutating func endResponseAtClose(redaction: (any Redaction)?, output: inout Output) -> Bool {
     guard responsePhase == .body else { return false }
     do throws(MessageError) {
       try responseBody.inputEnded()
     } catch {
       return false
     }
-    endBody(output: &output)
-    return true
+    let nothing: [UInt8] = []
+    return endBody(nothing.span, redaction, output: &output)
   }
 
   private mutating func takeHead(output: inout Output) -> Refusal? {
@@ -56,6 +58,7 @@ extension Exchange {
     let length = response.bodyLength(answering: head.method)
     responseBody = BodyReader(length)
     responseFraming = framing(of: length)
+    if length != .none, isCodedAgainstOurWish { return .encodedAnswer }
     if case .untilClose = responseFraming { closesClient = true }
     // An answer before the end of its request: the rest is taken, but nothing else can follow it here (T17).
     isEarly = !isRequestComplete
@@ -84,7 +87,9 @@ extension Exchange {
       return .unrequestedUpgrade
     }
     responseOptions.read(response.fields, of: response.bytes)
-    guard Upgrading.isGranted(upgrade, by: response, options: responseOptions) else { return .unrequestedUpgrade }
+    guard Upgrading.isGranted(upgrade, by: response, options: responseOptions), !hasExtensionsAgainstOurWish else {
+      return .unrequestedUpgrade
+    }
     record.upstreamStatus = response.status
     var context = context(route, snapshot)
     context.upgrade = upgrade
@@ -133,13 +138,19 @@ extension Exchange {
     }
   }
 
-  private mutating func sendDown(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
-    record.bytesDown &+= UInt64(range.count)
+  /// What `output` has of changed bytes, then these of the input.
+  mutating func sendDown(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
+    let changed = output.changed
+    if range.isEmpty, changed.isEmpty { return }
     output.actions.insert(.sendToClient)
     switch responseFraming {
-    case .chunked: MessageWriter.chunk(input.extracting(range), to: &output.toClient)
+    case .chunked: MessageWriter.chunk(changed.span, input.extracting(range), to: &output.toClient)
     case .none, .length, .untilClose:
-      if output.clientBody.isEmpty {
+      if !changed.isEmpty {
+        output.toClient.append(input.extracting(output.clientBody))
+        output.toClient.append(changed.span)
+        output.clientBody = range
+      } else if output.clientBody.isEmpty {
         output.clientBody = range
       } else if output.clientBody.upperBound == range.lowerBound {
         output.clientBody = output.clientBody.lowerBound..<range.upperBound
@@ -150,10 +161,15 @@ extension Exchange {
     }
   }
 
-  private mutating func endBody(output: inout Output) {
+  /// False: its trailers could not be searched.
+  private mutating func endBody(
+    _ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output
+  ) -> Bool {
+    releaseHeld(input, redaction, output: &output)
     if case .chunked = responseFraming {
       output.toClient.append("0\r\n")
       if !responseBody.trailers.isEmpty, let route, let snapshot {
+        guard redactTrailers(redaction) else { return false }
         ResponseForwarding.writeTrailers(
           responseBody, after: response, options: responseOptions, context: context(route, snapshot),
           to: &output.toClient)
@@ -162,6 +178,7 @@ extension Exchange {
       output.actions.insert(.sendToClient)
     }
     responsePhase = .done
+    return true
   }
 
   /// Our own answer instead of an upstream's.

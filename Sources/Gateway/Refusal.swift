@@ -43,6 +43,7 @@ package enum Refusal: Error, Equatable, Sendable {
   case upstreamMalformed
   case upstreamTimeout
   case credentialRejected
+  case encodedAnswer
   case redirectToSelf
   case unrequestedUpgrade
   case tooManyInformational
@@ -82,6 +83,7 @@ extension Refusal {
     case .upstreamMalformed: .upstreamMalformed
     case .upstreamTimeout: .upstreamTimeout
     case .credentialRejected: .credentialRejected
+    case .encodedAnswer: .encodedAnswer
     case .redirectToSelf: .redirectToSelf
     case .unrequestedUpgrade: .unrequestedUpgrade
     case .tooManyInformational: .tooManyInformational

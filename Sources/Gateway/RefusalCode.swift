@@ -60,6 +60,7 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
   case upstreamMalformed
   case upstreamTimeout
   case credentialRejected
+  case encodedAnswer
   case redirectToSelf
   case unrequestedUpgrade
   case tooManyInformational
@@ -99,7 +100,7 @@ extension RefusalCode {
       .handshakeFailed, .handshakeTimeout, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
       .pinsExpired:
       .way
-    case .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .redirectToSelf,
+    case .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .encodedAnswer, .redirectToSelf,
       .unrequestedUpgrade, .tooManyInformational:
       .answer
     case .draining, .internalError: .bearerd

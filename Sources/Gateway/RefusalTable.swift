@@ -175,6 +175,10 @@ extension RefusalCode {
       RefusalRow(
         502, "credential-rejected", "proxy_configuration_error",
         "The upstream rejected the credential that bearerd added")
+    case .encodedAnswer:
+      RefusalRow(
+        502, "encoded-answer", "http_protocol_error",
+        "The upstream coded its answer unasked, so that it could not be searched for the credential")
     case .redirectToSelf:
       RefusalRow(
         502, "redirect-to-self", "proxy_loop_detected", "The upstream's answer points to a listener of bearerd itself")

@@ -81,7 +81,12 @@ struct RequestForwarding {
 
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
     var sendsTrailers = false
+    let redactsAll = injects && snapshot.rules.services[route.service].redact == .all
     for field in head.fields {
+      if redactsAll, hidesFromSearch(field, of: head.bytes) {
+        notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
+        continue
+      }
       if field.known == .te, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
       switch fate(of: field, of: head.bytes, head, options, route, headers, credentialFields) {
       case .goesOn: write(field, of: head.bytes, to: &output)
@@ -90,9 +95,13 @@ struct RequestForwarding {
       case .removed: notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
       }
     }
-    for setting in headers.set {
+    for setting in headers.set where !redactsAll || setting.folded != "accept-encoding" {
       MessageWriter.field(name: setting.name, value: setting.value.span, to: &output)
       notes?.added.append(setting.name)
+    }
+    if redactsAll {
+      output.append("Accept-Encoding: identity\r\n")
+      notes?.added.append("Accept-Encoding")
     }
     if let upgrade {
       // Servers that switch look for one Connection line.
@@ -106,6 +115,12 @@ struct RequestForwarding {
     }
     MessageWriter.framing(head.bodyLength, to: &output)
     if injects { notes?.added.append(contentsOf: credentialFields) }
+  }
+
+  /// What asks for an answer in which nothing can be found: coded, or compressed by a WebSocket's extension.
+  private func hidesFromSearch(_ field: Field, of bytes: [UInt8]) -> Bool {
+    FieldName.resembles(field.name, of: bytes.span, "accept-encoding")
+      || FieldName.resembles(field.name, of: bytes.span, "sec-websocket-extensions")
   }
 
   private func write(_ field: Field, of bytes: [UInt8], to output: inout [UInt8]) {

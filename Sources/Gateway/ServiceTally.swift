@@ -46,6 +46,8 @@ package struct ServiceCounts {
   package private(set) var bytesUp: UInt64 = 0
   package private(set) var bytesDown: UInt64 = 0
   package private(set) var retries: UInt64 = 0
+  /// Places of answers where the credential was masked.
+  package private(set) var redactions: UInt64 = 0
 
   package fileprivate(set) var connect = Histogram()
   package fileprivate(set) var handshake = Histogram()
@@ -90,6 +92,7 @@ package struct ServiceCounts {
     bytesUp &+= record.bytesUp
     bytesDown &+= record.bytesDown
     if let time { responseHead.observe(microseconds: time) }
+    redactions &+= record.redactions
     if record.isRetried { retries &+= 1 }
     lastStatus = record.status
     if let refusal = record.refusal {

@@ -3,11 +3,13 @@ internal import HTTP1
 // After a 101: bytes both ways, nobody's business but theirs, until both sides have ended or one of them broke off.
 extension ClientConnection {
   /// The answer's head is on its way; what came behind it is no HTTP any more.
-  mutating func beginUpgraded(_ input: Span<UInt8>, position: inout Int, output: inout Output) {
+  mutating func beginUpgraded(
+    _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, output: inout Output
+  ) {
     phase = .upgraded
     // All that it sent has been offered, and none of it is held: an end is heard of behind what came before it.
     if clientHasEnded { output.actions.insert(.shutdownUpstream) }
-    carryDown(input, position: &position, output: &output)
+    carryDown(input, position: &position, redaction: redaction, output: &output)
   }
 
   mutating func carryUp(_ input: Span<UInt8>, position: inout Int, output: inout Output) {
@@ -18,12 +20,14 @@ extension ClientConnection {
     output.actions.insert(.sendBody)
   }
 
-  mutating func carryDown(_ input: Span<UInt8>, position: inout Int, output: inout Output) {
+  mutating func carryDown(
+    _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, output: inout Output
+  ) {
     defer { position = input.count }
     guard position < input.count, !upstreamHasEnded else { return }
-    exchange.record.bytesDown &+= UInt64(input.count - position)
-    output.clientBody = position..<input.count
-    output.actions.insert(.sendToClient)
+    if !exchange.pass(input, position..<input.count, redaction, output: &output) {
+      abort(.internalError, output: &output)
+    }
   }
 
   /// One direction is over: its receiver is told, and the other direction goes on.

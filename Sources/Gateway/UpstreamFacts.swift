@@ -35,20 +35,23 @@ extension ClientConnection {
   }
 
   /// Plaintext of the upstream, from `position` on.
+  /// - Parameter redaction: of what was added to the request; an answer that has to be searched does not pass without it.
   package mutating func receivedFromUpstream(
-    _ input: Span<UInt8>, position: inout Int, output: inout Output
+    _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, output: inout Output
   ) {
-    if phase == .upgraded { return carryDown(input, position: &position, output: &output) }
+    if phase == .upgraded {
+      return carryDown(input, position: &position, redaction: redaction, output: &output)
+    }
     guard phase == .exchanging else {
       position = input.count
       output.actions.insert(.dropUpstream)
       return
     }
     exchange.closesClient = isDraining || clientHasEnded
-    if let refusal = exchange.takeResponse(input, position: &position, output: &output) {
+    if let refusal = exchange.takeResponse(input, position: &position, redaction: redaction, output: &output) {
       abort(refusal, output: &output)
     } else if exchange.isUpgraded {
-      beginUpgraded(input, position: &position, output: &output)
+      beginUpgraded(input, position: &position, redaction: redaction, output: &output)
     } else if exchange.isResponseComplete {
       exchange.hasSurplus = position < input.count
       finish(output: &output)
@@ -56,13 +59,15 @@ extension ClientConnection {
   }
 
   /// The session ended: `isClean` if the upstream said so (close_notify).
-  package mutating func upstreamEnded(isClean: Bool, output: inout Output) {
+  package mutating func upstreamEnded(isClean: Bool, redaction: (any Redaction)?, output: inout Output) {
     if phase == .upgraded, isClean {
+      let nothing: [UInt8] = []
+      exchange.releaseHeld(nothing.span, redaction, output: &output)
       upstreamHasEnded = true
       return endHalf(.shutdownClient, output: &output)
     }
     guard phase == .exchanging else { return upstreamFailed(.upstreamClosed, output: &output) }
-    if isClean, exchange.endResponseAtClose(output: &output) {
+    if isClean, exchange.endResponseAtClose(redaction: redaction, output: &output) {
       exchange.hasSurplus = true
       finish(output: &output)
     } else {
@@ -88,6 +93,13 @@ extension ClientConnection {
   }
 
   // MARK: facts about time and configuration
+
+  /// The upstream has been silent for a while behind bytes that are held back.
+  package mutating func heldLongEnough(redaction: any Redaction, output: inout Output) {
+    guard hasSession, phase == .exchanging || phase == .upgraded else { return }
+    let nothing: [UInt8] = []
+    exchange.releaseHeld(nothing.span, redaction, output: &output)
+  }
 
   package mutating func deadlinePassed(output: inout Output) {
     switch deadline {

@@ -21,7 +21,11 @@ package struct BodyReader: Sendable {
 
   /// Trailer fields, once complete: ranges into `trailerBytes`. Framing, routing and credential names are refused.
   package var trailers: [Field] { trailerSection?.fields ?? [] }
-  package var trailerBytes: [UInt8] { trailerSection?.bytes ?? [] }
+  /// They may be written over once the body is complete; what is read of `trailers` has been judged before.
+  package var trailerBytes: [UInt8] {
+    get { trailerSection?.bytes ?? [] }
+    set { trailerSection?.bytes = newValue }
+  }
 
   private enum State: Sendable {
     case length(UInt64)

@@ -112,4 +112,13 @@ extension MessageWriter {
     output.append(data)
     chunkEnd(to: &output)
   }
+
+  /// The same for data in two parts.
+  package static func chunk(_ first: Span<UInt8>, _ second: Span<UInt8>, to output: inout [UInt8]) {
+    if first.isEmpty { return chunk(second, to: &output) }
+    chunkSize(first.count &+ second.count, to: &output)
+    output.append(first)
+    output.append(second)
+    chunkEnd(to: &output)
+  }
 }

@@ -1,6 +1,6 @@
 /// The trailer section of a chunked body (RFC 9112 §7.1.2), kept until somebody has written it elsewhere.
 struct TrailerSection: Sendable {
-  private(set) var bytes: [UInt8] = []
+  var bytes: [UInt8] = []
   private(set) var fields: [Field] = []
   private var lines = FieldLines(at: 0)
   private let names = KnownNames.all

@@ -23,11 +23,16 @@ package struct Service: Sendable, Equatable {
   package var headers = HeaderPolicy()
   package var timeouts = Timeouts()
   package var rejected = OnRejected.pass
+  /// What of its answers is searched for the credential that was added.
+  package var redact = Redact.headers
   /// To which protocols its connections may switch.
   package var upgrades = [UpgradeProtocol.websocket]
 
   /// What the app gets when the upstream rejects our credential.
   package enum OnRejected: String, Sendable { case pass, badGateway = "502" }
+
+  /// `headers`: heads and trailers; `all`: bodies too, and what follows an upgrade.
+  package enum Redact: String, Sendable { case off, headers, all }
 
   package init(name: String, listener: Int, mount: Mount, upstream: Upstream, credential: CredentialChoice) {
     self.name = name

@@ -64,6 +64,7 @@ extension RefusalCode {
     case .upstreamMalformed: .upstreamMalformed
     case .upstreamTimeout: .upstreamTimeout
     case .credentialRejected: .credentialRejected
+    case .encodedAnswer: .encodedAnswer
     case .redirectToSelf: .redirectToSelf
     case .unrequestedUpgrade: .unrequestedUpgrade
     case .tooManyInformational: .tooManyInformational

@@ -101,6 +101,15 @@ extension ErrorText {
       in its file; the next request uses it.
       """)
 
+  static let encodedAnswer = ErrorText(
+    """
+    The service says `redact: all`, so that answers are asked for uncoded (`Accept-Encoding: identity`). The upstream \
+    compressed this one all the same, and in it the credential would not be found.
+    """,
+    todo:
+      "Some servers keep what they send in one form only. For such a service, `redact: headers` lets bodies pass unread."
+  )
+
   static let redirectToSelf = ErrorText(
     """
     The upstream's answer points to a listener of bearerd (`Location`, `Link` and the like). Followed, the next request \

@@ -77,7 +77,15 @@ struct ExplainReport {
       Row("pins", pins(of: service)),
       Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + parameters),
       Row("added", added(explanation)),
-    ]
+    ] + (explanation.grant == nil ? [] : [Row("redact", [redaction(of: service)])])
+  }
+
+  private func redaction(of service: Service) -> String {
+    switch service.redact {
+    case .off: "off: nothing is masked in the answer"
+    case .headers: "headers: the credential is masked in the answer's head and trailers"
+    case .all: "all: the credential is masked wherever it stands in the answer, which is asked for uncoded"
+    }
   }
 
   private func wire(_ method: Substring?, _ service: Service, _ target: String) -> String {
@@ -117,8 +125,14 @@ struct ExplainReport {
       } ?? []
     let own = Set(written.map { $0.name.lowercased() })
     let set = explanation.notes.added.filter { !own.contains($0.lowercased()) }
-    // set_headers cannot name it.
-    return set.map { $0 == "Via" ? "Via (by via: true)" : "\($0) (by set_headers)" }
+    let redactsAll =
+      explanation.grant != nil && explanation.route.map { settings.rules.services[$0.service].redact } == .all
+    return set.map { name in
+      // set_headers cannot name the first, and has no say about the second.
+      if name == "Via" { return "Via (by via: true)" }
+      if redactsAll, name == "Accept-Encoding" { return "Accept-Encoding: identity (by redact: all)" }
+      return "\(name) (by set_headers)"
+    }
       + written.map { "\($0.name): \($0.value)" }
   }
 

@@ -31,7 +31,8 @@ struct Remedy {
       .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
       .handshakeTimeout,
       .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch, .pinsExpired,
-      .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .redirectToSelf,
+      .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .encodedAnswer,
+      .redirectToSelf,
       .unrequestedUpgrade, .tooManyInformational:
       nil  // nothing in the file helps, or only a request that is really sent meets it
     }

@@ -37,7 +37,9 @@ struct SourceStatus: CustomStringConvertible {
     }
     if status.mode & 0o004 != 0 { readers.append("everybody") }
     if readers.isEmpty { return "there; nobody but root can read it" }
+    let isShort = status.size < 8
     return "there; \(readers.joined(separator: " and ")) can read it"
+      + (isShort ? "; fewer than 8 bytes: not masked where it comes back in an answer" : "")
   }
 
   private static func ofSystemd(_ name: String) -> String {

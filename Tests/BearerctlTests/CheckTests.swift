@@ -25,7 +25,7 @@ import Testing
   func golden() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
-    try scratch.write("github.token", "secret\n")
+    try scratch.write("github.token", "secret-of-github\n")
     let run = try Run("check", file)
     #expect(run.status == 0)
     #expect(
@@ -40,6 +40,16 @@ import Testing
         DIR/github.yaml: fine: 1 service, 1 credential, 1 listener; 1 piece of advice
 
         """)
+  }
+
+  @Test("a secret that is too short to be looked for is told")
+  func short() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    try scratch.write("github.token", "secret\n")
+    let run = try Run("check", file)
+    #expect(run.status == 0)
+    #expect(run.output.contains(" can read it; fewer than 8 bytes: not masked where it comes back in an answer\n"))
   }
 
   @Test("all errors in one go, on standard output, and 2")

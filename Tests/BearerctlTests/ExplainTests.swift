@@ -33,10 +33,31 @@ import Testing
                       Proxy-Authorization
                       access_token (of the query)
           added       Authorization: Bearer ••••
+          redact      headers: the credential is masked in the answer's head and trailers
 
         It would go out.
 
         """)
+  }
+
+  @Test("what redact: all asks for is told")
+  func redaction() throws {
+    let scratch = try Scratch()
+    let text = """
+      listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
+      credentials: { a: { origins: [https://a.example.com], bearer: { file: a.token } } }
+      services:
+        a: { upstream: https://a.example.com/, credential: a, redact: all }
+        b: { upstream: https://b.example.com/, credential: none, redact: all }
+
+      """
+    let file = try scratch.write("bearerd.yaml", text, mode: 0o644)
+    let all = try Run("explain", "GET", "/a/x", "-H", "Accept-Encoding: gzip", "-c", file)
+    #expect(all.output.contains("  removed     Accept-Encoding\n"), "\(all.output)")
+    #expect(all.output.contains("  added       Accept-Encoding: identity (by redact: all)\n"))
+    #expect(all.output.contains("  redact      all: the credential is masked wherever it stands"))
+    let none = try Run("explain", "GET", "/b/x", "-H", "Accept-Encoding: gzip", "-c", file)
+    #expect(!none.output.contains("redact") && !none.output.contains("Accept-Encoding:"), "\(none.output)")
   }
 
   @Test("a refusal says its status, its code, and the line to add")

@@ -42,6 +42,14 @@ enum World {
   }
 }
 
+/// What searches answers, and never finds anything.
+final class NothingFound: Redaction {
+  let count: UInt64 = 0
+  func redact(_ text: inout [UInt8]) -> Bool { true }
+  func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? { 0..<piece.count }
+  func release(to changed: inout [UInt8]) {}
+}
+
 /// One client connection, and the shell that carries out what it says: sessions are there at once.
 struct Proxy: ~Copyable {
   /// What stands for the credential that the keyring writes.
@@ -57,6 +65,7 @@ struct Proxy: ~Copyable {
   private var output = Output()
   /// Bytes that the machine has not taken yet.
   private var held: [UInt8] = []
+  private let redaction = NothingFound()
   private var heldAnswer: [UInt8] = []
 
   /// Comes by a unix socket, so that any `Host` is admitted.
@@ -81,7 +90,7 @@ struct Proxy: ~Copyable {
     let input = heldAnswer + bytes
     var position = 0
     output.reset()
-    machine.receivedFromUpstream(input.span, position: &position, output: &output)
+    machine.receivedFromUpstream(input.span, position: &position, redaction: redaction, output: &output)
     carryOut(input)
     heldAnswer = isExchanging ? Array(input[position...]) : []
     offer()
@@ -89,7 +98,7 @@ struct Proxy: ~Copyable {
 
   mutating func upstreamEnded() {
     output.reset()
-    machine.upstreamEnded(isClean: true, output: &output)
+    machine.upstreamEnded(isClean: true, redaction: redaction, output: &output)
     carryOut([])
   }
 

@@ -129,7 +129,7 @@ let refusals: [Refusal] =
     .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
     .handshakeTimeout, .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
     .pinsExpired, .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected,
-    .redirectToSelf, .unrequestedUpgrade, .tooManyInformational,
+    .encodedAnswer, .redirectToSelf, .unrequestedUpgrade, .tooManyInformational,
   ]
 
 /// Does nothing but fail to compile when a case is added that the table above does not have.
@@ -143,7 +143,7 @@ private func isListed(_ refusal: Refusal) -> Bool {
     .certificateExpired,
     .hostnameMismatch, .pinMismatch, .pinsExpired, .internalError, .upstreamClosed, .upstreamMalformed,
     .upstreamTimeout,
-    .credentialRejected, .redirectToSelf, .unrequestedUpgrade, .tooManyInformational:
+    .credentialRejected, .encodedAnswer, .redirectToSelf, .unrequestedUpgrade, .tooManyInformational:
     true
   }
 }

@@ -51,6 +51,8 @@ struct Conversation {
   private(set) var begun = 0
   /// Bytes of the client that wait.
   private(set) var held: [UInt8] = []
+  /// What searches the answers; nil: there is nothing to search them with.
+  var redaction: RedactionDouble? = RedactionDouble()
   private var heldResponse: [UInt8] = []
   private var hasSession = false
   private var output = Output()
@@ -89,7 +91,9 @@ struct Conversation {
     heldResponse += bytes
     let input = heldResponse
     var position = 0
-    step(input) { machine, output in machine.receivedFromUpstream(input.span, position: &position, output: &output) }
+    step(input) { [redaction] machine, output in
+      machine.receivedFromUpstream(input.span, position: &position, redaction: redaction, output: &output)
+    }
     heldResponse = hasSession ? Array(input[position...]) : []
     offer()
   }
@@ -113,7 +117,9 @@ struct Conversation {
     offer()
   }
 
-  mutating func upstreamEnded(isClean: Bool = true) { fact { $0.upstreamEnded(isClean: isClean, output: &$1) } }
+  mutating func upstreamEnded(isClean: Bool = true) {
+    fact { [redaction] in $0.upstreamEnded(isClean: isClean, redaction: redaction, output: &$1) }
+  }
 
   // MARK: actions
 

@@ -222,7 +222,8 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
   @Test(arguments: 0..<5)
   func whoBreaksOffBreaksBothOff(index: Int) throws {
     let facts: [(String, (inout ClientConnection, inout Output) -> Void)] = [
-      ("close", { $0.clientGone(output: &$1) }), ("reset", { $0.upstreamEnded(isClean: false, output: &$1) }),
+      ("close", { $0.clientGone(output: &$1) }),
+      ("reset", { $0.upstreamEnded(isClean: false, redaction: nil, output: &$1) }),
       ("reset", { $0.upstreamFailed(.upstreamClosed, output: &$1) }), ("reset", { $0.revoked(output: &$1) }),
       ("reset", { $0.deadlinePassed(output: &$1) }),
     ]

@@ -1,0 +1,52 @@
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import Policy
+
+extension Redactor: Redaction {}
+
+extension ClientSession {
+  /// Milliseconds for which the end of a piece is held back that could be the beginning of a secret. Who waits for an answer
+  /// to it would wait for ever.
+  static let longestHold: UInt64 = 20
+
+  /// The request is authorised in this moment, with the value that is looked for from now on.
+  func beginRedaction() {
+    guard let grant = machine.exchange.grant, machine.exchange.redact != .off else { return }
+    let redactor = redactor ?? Redactor()
+    self.redactor = redactor
+    redactor.begin(worker.generation.keyring.patterns(ofGrant: grant))
+  }
+
+  /// Whenever something came from the upstream.
+  func settleHeld() {
+    guard let redactor else { return }
+    if redactor.isHolding, !isClosed {
+      let heldBack = heldBack ?? HeldBack(self)
+      self.heldBack = heldBack
+      worker.deadlines.schedule(heldBack, at: worker.loop.now + ClientSession.longestHold)
+    } else if let heldBack {
+      worker.deadlines.schedule(heldBack, at: .max)
+    }
+  }
+
+  func heldLongEnough() {
+    guard let redactor, redactor.isHolding else { return }
+    step { machine, output in machine.heldLongEnough(redaction: redactor, output: &output) }
+    settle()
+  }
+
+  func endRedaction() {
+    redactor?.end()
+    if let heldBack { worker.deadlines.cancel(heldBack) }
+  }
+}
+
+/// The time after which what is held back goes on.
+final class HeldBack: Timed {
+  private weak var session: ClientSession?
+
+  init(_ session: ClientSession) { self.session = session }
+
+  override func deadlinePassed() { session?.heldLongEnough() }
+}

@@ -1,0 +1,88 @@
+internal import HTTP1
+package import Policy
+
+/// Takes out of an answer what was added to its request (T33). Who holds the secret makes one; what it looks for is not
+/// known here. What it masks keeps its length.
+package protocol Redaction: AnyObject {
+  /// Places that were masked in this answer.
+  var count: UInt64 { get }
+  /// Masks what stands in a text that is whole. Returns false if it could not be searched.
+  func redact(_ text: inout [UInt8]) -> Bool
+  /// Takes the next piece of a stream: `changed` gets what goes on first and is not as it came, and the range of the piece
+  /// that is returned follows as it is. What comes behind that is held back. nil: it could not be searched.
+  func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>?
+  /// What is held back goes on: nothing follows, or not soon.
+  func release(to changed: inout [UInt8])
+}
+
+extension Exchange {
+  /// What of the answer is searched for what was added to the request: nothing if nothing was.
+  package var redact: Service.Redact {
+    guard grant != nil, let route, let snapshot else { return .off }
+    return snapshot.rules.services[route.service].redact
+  }
+
+  /// The answer's head, whose parts are known already. False: it may not go on.
+  mutating func redactHead(_ redaction: (any Redaction)?) -> Bool {
+    if redact == .off { return true }
+    guard let redaction, redaction.redact(&response.bytes) else { return false }
+    record.redactions = redaction.count
+    return true
+  }
+
+  /// The same for its trailers.
+  mutating func redactTrailers(_ redaction: (any Redaction)?) -> Bool {
+    if redact == .off { return true }
+    guard let redaction, redaction.redact(&responseBody.trailerBytes) else { return false }
+    record.redactions = redaction.count
+    return true
+  }
+
+  /// A piece of a body, or of what follows an upgrade. False: it may not go on.
+  mutating func pass(
+    _ input: Span<UInt8>, _ range: Range<Int>, _ redaction: (any Redaction)?, output: inout Output
+  ) -> Bool {
+    record.bytesDown &+= UInt64(range.count)
+    guard redact == .all else {
+      sendDown(input, range, output: &output)
+      return true
+    }
+    output.changed.removeAll(keepingCapacity: true)
+    guard let redaction, let rest = redaction.redact(input.extracting(range), changed: &output.changed) else {
+      return false
+    }
+    record.redactions = redaction.count
+    sendDown(input, (range.lowerBound + rest.lowerBound)..<(range.lowerBound + rest.upperBound), output: &output)
+    return true
+  }
+
+  /// Nothing follows what is held back, or not soon.
+  /// - Parameter input: that `output` points into.
+  mutating func releaseHeld(_ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output) {
+    guard redact == .all, let redaction else { return }
+    output.changed.removeAll(keepingCapacity: true)
+    redaction.release(to: &output.changed)
+    record.redactions = redaction.count
+    sendDown(input, 0..<0, output: &output)
+  }
+
+  /// Whether the body cannot be searched: `Accept-Encoding: identity` was sent, and it is coded all the same.
+  var isCodedAgainstOurWish: Bool {
+    guard redact == .all else { return false }
+    let span = response.bytes.span
+    for field in response.fields where FieldName.matches(field.name, of: span, "content-encoding") {
+      var codings = ListElements(field.value)
+      while let coding = codings.next(in: span) {
+        if !FieldName.matches(coding, of: span, "identity") { return true }
+      }
+    }
+    return false
+  }
+
+  /// The same of what follows an upgrade: a WebSocket's extension that was not offered could compress it.
+  var hasExtensionsAgainstOurWish: Bool {
+    guard redact == .all else { return false }
+    let span = response.bytes.span
+    return response.fields.contains { FieldName.matches($0.name, of: span, "sec-websocket-extensions") }
+  }
+}

@@ -1,0 +1,36 @@
+import Gateway
+
+/// Stands for what looks for secrets: here each `^` is one, and a `~` at the end of a piece could become one.
+final class RedactionDouble: Redaction {
+  private(set) var count: UInt64 = 0
+  private var isHolding = false
+  /// It cannot search any more.
+  var fails = false
+
+  func redact(_ text: inout [UInt8]) -> Bool {
+    for index in text.indices where text[index] == UInt8(ascii: "^") {
+      text[index] = UInt8(ascii: "*")
+      count += 1
+    }
+    return !fails
+  }
+
+  func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? {
+    if fails { return nil }
+    release(to: &changed)
+    guard piece.count > 0 else { return 0..<0 }
+    isHolding = piece[piece.count - 1] == UInt8(ascii: "~")
+    let end = piece.count - (isHolding ? 1 : 0)
+    // Masked bytes go on changed, and what follows the last of them as it is.
+    let last = (0..<end).last { piece[$0] == UInt8(ascii: "^") }.map { $0 + 1 } ?? 0
+    var masked = (0..<last).map { piece[$0] }
+    _ = redact(&masked)
+    changed += masked
+    return last..<end
+  }
+
+  func release(to changed: inout [UInt8]) {
+    if isHolding { changed.append(UInt8(ascii: "~")) }
+    isHolding = false
+  }
+}

@@ -1,0 +1,174 @@
+import Gateway
+import HTTP1
+import Policy
+import Testing
+
+/// What the exchange does with what searches its answer (T33): here `^` is a secret, and `~` could become one.
+@Suite struct RedactionTests {
+  private func conversation(_ redact: Service.Redact) throws -> Conversation {
+    Conversation(try snapshot { $0.redact = redact })
+  }
+
+  private func asked(_ redact: Service.Redact, _ fields: String = "", method: String = "GET") throws -> Conversation {
+    var played = try conversation(redact)
+    played.client("\(method) /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\(fields)\r\n")
+    return played
+  }
+
+  @Test(arguments: [Service.Redact.headers, .all])
+  func `T33: the reason, every field, an interim answer and trailers are searched`(redact: Service.Redact) throws {
+    var played = try asked(redact, "TE: trailers\r\n")
+    played.upstream("HTTP/1.1 103 Early^\r\nLink: </^>\r\n\r\n")
+    played.upstream("HTTP/1.1 200 Not^Fine\r\nX-A^: b^c\r\nLocation: /base/^\r\nTransfer-Encoding: chunked\r\n\r\n")
+    played.upstream("0\r\nX-T: t^t\r\n\r\n")
+    #expect(!played.answer.contains("^"))
+    for part in ["103 Early*\r\n", "200 Not*Fine\r\n", "X-A*: b*c\r\n", "Location: /api/*\r\n", "X-T: t*t\r\n"] {
+      #expect(played.answer.contains(part), "\(part)")
+    }
+    #expect(played.records.map(\.redactions) == [7])
+  }
+
+  @Test(arguments: [Service.Redact.off, .headers])
+  func `T33: without redact: all a body passes as it came`(redact: Service.Redact) throws {
+    var played = try asked(redact)
+    played.upstream("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n^a^~")
+    #expect(played.answer.hasSuffix("\r\n\r\n^a^~"))
+    #expect(played.records.map(\.redactions) == [0])
+  }
+
+  @Test func `T33: with redact: off a head passes as it came, and nothing is needed to search it`() throws {
+    var played = try asked(.off)
+    played.redaction = nil
+    played.upstream("HTTP/1.1 200 OK\r\nX-A: ^\r\nContent-Length: 0\r\n\r\n")
+    #expect(played.answer.contains("X-A: ^\r\n"))
+  }
+
+  @Test(arguments: [CredentialChoice.none, .pass])
+  func `T33: where no credential was added, nothing is searched`(choice: CredentialChoice) throws {
+    var played = Conversation(
+      try snapshot(credential: choice) { service in service.redact = .all })
+    played.redaction = nil
+    played.client("GET /api/x HTTP/1.1\r\nHost: localhost:7070\r\nAccept-Encoding: gzip\r\n\r\n")
+    played.upstream("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\n^")
+    #expect(played.request.contains("Accept-Encoding: gzip\r\n") && played.answer.hasSuffix("^"))
+  }
+
+  @Test(arguments: [
+    ("Content-Length: 10\r\n\r\nab^cd~ef^~", "ab*cd~ef*~", ""),
+    ("Transfer-Encoding: chunked\r\n\r\n3\r\nab^\r\n4\r\ncd~e\r\n3\r\nf^~\r\n0\r\n\r\n", "ab*cd~ef*~", ""),
+    ("\r\nab^cd~ef^~", "ab*cd~ef*~", "close"),
+  ])
+  func `T33: a body keeps its length and its framing at every split`(answer: String, body: String, end: String) throws {
+    let bytes = Array("HTTP/1.1 200 OK\r\n\(answer)".utf8)
+    for version in ["1.0", "1.1"] {
+      for split in 0...bytes.count {
+        for isByByte in [false, true] {
+          var played = try conversation(.all)
+          played.client("GET /api/x HTTP/\(version)\r\nHost: localhost:7070\r\n\r\n")
+          played.upstream(Array(bytes[..<split]))
+          if isByByte {
+            for byte in bytes[split...] { played.upstream([byte]) }
+          } else {
+            played.upstream(Array(bytes[split...]))
+          }
+          if end == "close" { played.upstreamEnded() }
+          let parts = played.answer.split(separator: "\r\n\r\n", maxSplits: 1)
+          let shown = String(parts.last ?? "")
+          if played.answer.contains("Transfer-Encoding: chunked") {
+            #expect(unchunked(shown) == body, "\(version) \(split)")
+          } else {
+            #expect(shown == body, "\(version) \(split)")
+          }
+          #expect(played.records.map(\.bytesDown) == [10])
+          #expect(played.records.map(\.redactions) == [2])
+        }
+      }
+    }
+  }
+
+  /// nil: no chunked body, or not a whole one.
+  private func unchunked(_ text: String) -> String? {
+    var rest = text[...]
+    var body = ""
+    while let line = rest.firstRange(of: "\r\n") {
+      guard let size = Int(rest[..<line.lowerBound], radix: 16) else { return nil }
+      rest = rest[line.upperBound...]
+      if size == 0 { return rest == "\r\n" || rest.isEmpty ? body : nil }
+      guard rest.utf8.count >= size + 2 else { return nil }
+      body += rest.prefix(size)
+      rest = rest.dropFirst(size)
+      guard rest.hasPrefix("\r\n") else { return nil }
+      rest = rest.dropFirst(1)
+    }
+    return nil
+  }
+
+  @Test func `T33: what was held back goes on when its time is up`() throws {
+    var played = try asked(.all)
+    played.upstream("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabc~\r\n")
+    #expect(played.answer.hasSuffix("3\r\nabc\r\n"))
+    let redaction = try #require(played.redaction)
+    played.fact { $0.heldLongEnough(redaction: redaction, output: &$1) }
+    #expect(played.answer.hasSuffix("3\r\nabc\r\n1\r\n~\r\n"))
+    played.fact { $0.heldLongEnough(redaction: redaction, output: &$1) }
+    #expect(played.answer.hasSuffix("3\r\nabc\r\n1\r\n~\r\n"))
+  }
+
+  @Test func `T33: with redact: all an answer is asked for that can be searched`() throws {
+    let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Extensions: permessage-deflate\r\n"
+    var played = Conversation(
+      try snapshot { service in
+        service.redact = .all
+        service.headers.set = [HeaderPolicy.Setting(name: "Accept-Encoding", value: Array("br".utf8))]
+      })
+    played.client(
+      "GET /api/x HTTP/1.1\r\nHost: localhost:7070\r\nAccept-Encoding: gzip\r\nAccept_Encoding: zstd\r\n\(upgrade)\r\n")
+    #expect(played.request.contains("Accept-Encoding: identity\r\n"))
+    #expect(!["gzip", "zstd", "br", "deflate"].contains { played.request.contains($0) })
+    #expect(played.request.contains("Upgrade: websocket\r\n"))
+    #expect(try asked(.headers, "Accept-Encoding: gzip\r\n").request.contains("Accept-Encoding: gzip\r\n"))
+  }
+
+  @Test(arguments: ["gzip", "identity, br", "\"identity\""])
+  func `T33: an answer that is coded all the same is refused`(coding: String) throws {
+    var played = try asked(.all)
+    played.upstream("HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: 3\r\n\r\nabc")
+    #expect(played.answer.hasPrefix("HTTP/1.1 502 ") && played.answer.contains("encoded-answer"))
+    for (method, status) in [("HEAD", "200 OK"), ("GET", "304 Not Modified"), ("GET", "204 No Content")] {
+      var played = try asked(.all, method: method)
+      played.upstream("HTTP/1.1 \(status)\r\nContent-Encoding: gzip\r\n\r\n")
+      #expect(played.answer.hasPrefix("HTTP/1.1 \(status)"), "there is nothing in it")
+    }
+    var uncoded = try asked(.all)
+    uncoded.upstream("HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\nContent-Length: 3\r\n\r\nabc")
+    #expect(uncoded.answer.hasPrefix("HTTP/1.1 200 "))
+  }
+
+  @Test func `T33: what follows an upgrade is searched, and may not be compressed`() throws {
+    let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\n"
+    let granted = "HTTP/1.1 101 Switching^\r\n\(upgrade)"
+    for redact in [Service.Redact.headers, .all] {
+      var played = try asked(redact, upgrade)
+      played.upstream(granted + "\r\nfirst^~")
+      played.upstream("x^y~")
+      played.upstreamEnded()
+      let expected = redact == .all ? "first*~x*y~" : "first^~x^y~"
+      #expect(played.answer.contains("101 Switching*\r\n") && played.answer.hasSuffix("\r\n\r\n" + expected))
+    }
+    var compressed = try asked(.all, upgrade)
+    compressed.upstream(granted + "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n")
+    #expect(compressed.answer.contains("unrequested-upgrade"))
+  }
+
+  @Test func `T33: what cannot be searched does not go on`() throws {
+    var without = try asked(.headers)
+    without.redaction = nil
+    without.upstream("HTTP/1.1 200 OK\r\nX-A: ^\r\nContent-Length: 0\r\n\r\n")
+    #expect(without.answer.hasPrefix("HTTP/1.1 500 ") && !without.answer.contains("^"))
+    var failing = try asked(.all)
+    failing.upstream("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
+    failing.redaction?.fails = true
+    failing.upstream("c^")
+    #expect(failing.answer.hasSuffix("ab") && failing.phase == .closed && failing.log.contains("reset"))
+  }
+}
