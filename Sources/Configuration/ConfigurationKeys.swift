@@ -16,7 +16,12 @@ package enum ListenerKey: String, ConfigurationKey {
   case address
   case allowUsers = "allow_users"
   case allowGroups = "allow_groups"
-  case hosts, mode
+  case hosts, browsers, mode
+}
+
+package enum BrowsersKey: String, ConfigurationKey {
+  package static let kind = "\"browsers\""
+  case origins
 }
 
 package enum CredentialKey: String, ConfigurationKey {
@@ -102,7 +107,7 @@ package enum LimitKey: String, ConfigurationKey {
 enum SchemaWords {
   /// Known to the documentation of later versions, refused by this one: a key that is not enforced must not be accepted.
   static let later: Set<String> = [
-    "browsers", "clients", "jar", "login", "oauth", "refresh_on", "replay_buffer", "workers",
+    "clients", "jar", "login", "oauth", "refresh_on", "replay_buffer", "workers",
   ]
 
   /// Which kinds of mapping have a key of this name.
@@ -115,9 +120,9 @@ enum SchemaWords {
   static let sorted: [String] = all.sorted()
 
   private static let tables: [(kind: String, keys: [String])] = [
-    table(TopKey.self), table(ListenerKey.self), table(CredentialKey.self), table(SourceKey.self), table(BasicKey.self),
-    table(HeaderKey.self), table(SuspendKey.self), table(ServiceKey.self), table(RuleKey.self), table(TimeoutKey.self),
-    table(LimitKey.self),
+    table(TopKey.self), table(ListenerKey.self), table(BrowsersKey.self), table(CredentialKey.self),
+    table(SourceKey.self), table(BasicKey.self), table(HeaderKey.self), table(SuspendKey.self), table(ServiceKey.self),
+    table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self),
   ]
 
   private static func table<Key: ConfigurationKey>(_: Key.Type) -> (kind: String, keys: [String]) {

@@ -4,6 +4,7 @@ internal import Policy
 extension SettingsReader {
   func check(_ services: [ServiceDraft], listeners: [ListenerDraft], credentials: [CredentialDraft]) {
     checkAddresses(listeners)
+    checkPages(listeners)
     checkMounts(services)
     for service in services {
       checkScheme(service)

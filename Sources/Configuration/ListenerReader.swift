@@ -12,10 +12,13 @@ struct ListenerDraft {
   /// False: the callers are a default.
   var namesCallers: Bool
   var hosts: [String]
+  /// The web pages that may ask.
+  var pages: [(origin: Origin, place: Place)] = []
 
   var settings: ListenerSettings {
     ListenerSettings(
-      name: name, addresses: addresses.map(\.address), callers: callers, admission: admission, extraAuthorities: hosts)
+      name: name, addresses: addresses.map(\.address), callers: callers, admission: admission, extraAuthorities: hosts,
+      pages: PageOrigins(pages.map(\.origin)))
   }
 }
 
@@ -43,6 +46,9 @@ extension SettingsReader {
     }
     var draft = listener(Named(name: name, place: top.place(of: .metrics), value: node))
     draft?.admission = TopKey.metrics.rawValue
+    if let page = draft?.pages.first {
+      report.error(page.place, "metrics are not for web pages", help: "delete \"browsers\" here")
+    }
     return draft
   }
 
@@ -83,7 +89,8 @@ extension SettingsReader {
     return ListenerDraft(
       name: named.name, admission: "listeners.\(named.name)", place: named.place, addresses: addresses,
       callers: callers ?? ownCallers ?? Callers(uids: []), namesCallers: callers != nil,
-      hosts: hosts.compactMap { host($0) })
+      hosts: hosts.compactMap { host($0) },
+      pages: fields[.browsers].map { pages($0, at: fields.place(of: .browsers)) } ?? [])
   }
 
   /// The mode of a unix socket stands before `allow_users`: whom it keeps out is not asked who they are.

@@ -72,7 +72,7 @@ extension SettingsReader {
     return .host(host)
   }
 
-  private func quotedPlain(_ text: String) -> String { String(quoted(text).dropFirst().dropLast()) }
+  func quotedPlain(_ text: String) -> String { String(quoted(text).dropFirst().dropLast()) }
 
   /// The listeners of the file with the names of host-mounted services, and one more for each service with a port of its own,
   /// which takes over who may ask and under which names.

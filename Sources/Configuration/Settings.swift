@@ -98,15 +98,19 @@ package struct ListenerSettings: Sendable, Equatable {
   /// Extra names of `hosts:` and of host-mounted services: authorities with port, lower-case. The listener's own names are added when its port is known (port 0 in tests).
   /// Port 0 of a host-mounted service (`github.localhost:0`) stands for that port as well.
   package let extraAuthorities: [String]
+  /// The web pages that may ask here.
+  package let pages: PageOrigins
 
   package init(
-    name: String, addresses: [Address], callers: Callers, admission: String, extraAuthorities: [String]
+    name: String, addresses: [Address], callers: Callers, admission: String, extraAuthorities: [String],
+    pages: PageOrigins = PageOrigins([])
   ) {
     self.name = name
     self.addresses = addresses
     self.callers = callers
     self.admission = admission
     self.extraAuthorities = extraAuthorities
+    self.pages = pages
   }
 }
 

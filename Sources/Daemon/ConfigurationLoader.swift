@@ -83,7 +83,7 @@ package enum ConfigurationLoader {
     let admissions = settings.listeners.enumerated().map { index, listener in
       let authorities = listener.authorities(ports: index < ports.count ? ports[index] : [])
       own.formUnion(authorities ?? [])
-      return Admission(callers: listener.callers, authorities: authorities)
+      return Admission(callers: listener.callers, authorities: authorities, pages: listener.pages)
     }
     return Snapshot(
       generation: generation, rules: settings.rules, admissions: admissions, headLimits: limits, ownAuthorities: own,

@@ -103,6 +103,7 @@ final class Journal {
     line.field("down", record.bytesDown)
     line.field("ms", milliseconds)
     line.field("generation", record.generation == 0 ? generation.snapshot.generation : record.generation)
+    if record.isPreflight { line.raw(" preflight=true") }
     if record.isRejected { line.raw(" credential_rejected=true") }
     if record.redactions > 0 { line.field("redacted", record.redactions) }
     if record.isRetried { line.raw(" retried=true") }
@@ -110,7 +111,8 @@ final class Journal {
     if record.refusal != nil {
       if case .malformed(let reason) = record.refusal { line.field("reason", reason.rawValue) }
       if let detail { line.field("detail", detail) }
-      if let help = help(for: record, listener: listener, settings: generation.settings) { line.field("help", help) }
+      let help = help(for: record, head: exchange.head, listener: listener, settings: generation.settings)
+      if let help { line.field("help", help) }
     }
     end(line)
   }
@@ -129,8 +131,8 @@ final class Journal {
     return name
   }
 
-  /// The line of the configuration that would have let this caller in.
-  private func help(for record: AccessRecord, listener: String, settings: Settings) -> String? {
+  /// The line of the configuration that would have let this caller, or this page, in.
+  private func help(for record: AccessRecord, head: RequestHead, listener: String, settings: Settings) -> String? {
     guard case .policy(let refusal) = record.refusal else { return nil }
     let rules = settings.rules
     switch refusal {
@@ -138,6 +140,11 @@ final class Journal {
       guard let listener = settings.listeners.first(where: { $0.name == listener }) else { return nil }
       return "to let this user ask, \(listener.admission) needs "
         + AllowUsers.line(adding: uid, to: listener.callers, named: userName)
+    case .originNotAllowed:
+      guard let listener = settings.listeners.first(where: { $0.name == listener }),
+        let origin = PageOrigins.origin(of: head)
+      else { return nil }
+      return "to let this page ask, \(listener.admission) needs \(listener.pages.line(adding: origin))"
     case .callerNotAllowedHere(let service, let uid):
       return "to let this user ask, services.\(rules.services[service].name) needs "
         + AllowUsers.line(adding: uid, to: rules.services[service].callers, named: userName)

@@ -18,6 +18,8 @@ package struct AccessRecord: Sendable {
   package var isRejected = false
   /// Places of the answer where the credential stood and was masked.
   package var redactions: UInt64 = 0
+  /// A page asked whether it may send a request, and we said yes: no service had a part in it.
+  package var isPreflight = false
   /// The exchange ended before its answer was complete.
   package var isAborted = false
   /// Generation of the configuration that decided it.

@@ -185,6 +185,8 @@ package struct ClientConnection: ~Copyable, Sendable {
       refuse(refusal, closes: isMisdirected || !exchange.isRequestComplete, output: &output)
     } else if exchange.isScrape {
       answerScrape(output: &output)
+    } else if exchange.isPreflight {
+      answerPreflight(output: &output)
     } else {
       phase = .awaitingUpstream
       output.actions.insert(exchange.record.isRetried ? .openFreshUpstream : .openUpstream)

@@ -43,6 +43,8 @@ package struct Exchange: ~Copyable, Sendable {
   package internal(set) var answerClosesClient = false
   /// It is a scrape, and admitted: the answer is our own.
   package private(set) var isScrape = false
+  /// It is the preflight of a page that may ask: the answer is our own.
+  package private(set) var isPreflight = false
 
   /// More interim answers than this are a flood (T26).
   static let maximumInformational = 32
@@ -109,6 +111,7 @@ package struct Exchange: ~Copyable, Sendable {
     hasAnswered = false
     answerClosesClient = false
     isScrape = false
+    isPreflight = false
   }
 
   /// Admission, canonical target, rules, fields: nil when the request may go out.
@@ -137,6 +140,10 @@ package struct Exchange: ~Copyable, Sendable {
       try readTarget(bytes.span.extracting(head.target))
       if listener == snapshot.metricsListener {
         try checkScrape()
+        return nil
+      }
+      if let method = admitted.preflight {
+        try checkPreflight(bytes.span.extracting(method), admitted, snapshot, &trace)
         return nil
       }
       let route = try snapshot.rules.decide(
@@ -169,6 +176,14 @@ package struct Exchange: ~Copyable, Sendable {
       throw .noService
     }
     isScrape = true
+  }
+
+  /// Would the request be decided well that the page asks about? It has no fields yet that could be judged.
+  private mutating func checkPreflight(
+    _ name: Span<UInt8>, _ admitted: AdmittedRequest, _ snapshot: Snapshot, _ trace: inout [RuleVerdict]?
+  ) throws(PolicyRefusal) {
+    _ = try snapshot.rules.decide(admitted, method: Method(name), methodName: name, target: target, trace: &trace)
+    isPreflight = true
   }
 
   func isStillAllowed(by new: Snapshot, listener: Int) -> Bool {

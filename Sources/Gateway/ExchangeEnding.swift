@@ -46,6 +46,13 @@ extension ClientConnection {
     if exchange.answerClosesClient { end(output: &output) } else { phase = .awaitingHead }
   }
 
+  mutating func answerPreflight(output: inout Output) {
+    let closes = mustCloseAfterOwnAnswer || !exchange.isRequestComplete
+    exchange.answerPreflight(closes: closes, output: &output)
+    output.actions.insert(.record)
+    if closes { end(output: &output) } else { phase = .awaitingHead }
+  }
+
   /// An HTTP/1.0 client would have to be told that the connection stays; it is simpler to end it.
   private var mustCloseAfterOwnAnswer: Bool {
     isDraining || clientHasEnded || !exchange.head.isKeepAlive || exchange.head.version == .http10

@@ -122,8 +122,8 @@ extension Exchange {
 
   private func context(_ route: Route, _ snapshot: Snapshot) -> ResponseForwarding.Context {
     ResponseForwarding.Context(
-      route: route, snapshot: snapshot, path: target.path, injected: grant != nil,
-      isNavigation: admitted?.isNavigation ?? false, closes: answerClosesClient,
+      route: route, snapshot: snapshot, path: target.path, injected: grant != nil, admitted: admitted,
+      closes: answerClosesClient,
       saysKeepAlive: head.version == .http10)
   }
 
@@ -185,11 +185,24 @@ extension Exchange {
   mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
     output.toClient.removeAll(keepingCapacity: true)
     output.clientBody = 0..<0
-    let count = Problem.write(refusal, isHead: head.method == .head, closes: closes, to: &output.toClient)
+    let count = Problem.write(
+      refusal, of: head, admitted: admitted, closes: closes, to: &output.toClient)
     output.actions.insert(.sendToClient)
     record.bytesDown = UInt64(count)
     record.status = refusal.row.status
     record.refusal = refusal
+    responsePhase = .done
+    hasAnswered = true
+    answerClosesClient = closes
+  }
+
+  /// Our own answer to a page that asks whether it may send a request: it may.
+  mutating func answerPreflight(closes: Bool, output: inout Output) {
+    guard let admitted else { return }
+    CrossOrigin.writePreflight(head, admitted, closes: closes, to: &output.toClient)
+    output.actions.insert(.sendToClient)
+    record.status = 204
+    record.isPreflight = true
     responsePhase = .done
     hasAnswered = true
     answerClosesClient = closes

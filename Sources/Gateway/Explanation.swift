@@ -18,6 +18,10 @@ package struct Explanation: Sendable {
   package let grant: Grant?
   /// What the upstream would be asked to switch to.
   package let upgrade: UpgradeProtocol?
+  /// The origin of the page that asks, if it is listed.
+  package let page: String?
+  /// It is the page's preflight, which we answer.
+  package let isPreflight: Bool
 
   package init(_ head: RequestHead, caller: Caller?, listener: Int, snapshot: Snapshot) {
     var exchange = Exchange(limits: snapshot.headLimits)
@@ -40,5 +44,7 @@ package struct Explanation: Sendable {
     upstreamHead = output
     grant = exchange.grant.map { snapshot.rules.grants[$0] }
     upgrade = refusal == nil ? exchange.forwarding.upgrade : nil
+    page = exchange.admitted?.page.map { String(decoding: $0, as: UTF8.self) }
+    isPreflight = exchange.isPreflight
   }
 }

@@ -1,14 +1,18 @@
-internal import HTTP1
+package import HTTP1
+package import Policy
 
 /// Writes an answer of our own: RFC 9457 problem+json with RFC 9209 Proxy-Status. The extension member `help` is the command
 /// that explains the `type`.
 package enum Problem {
   /// - Parameters:
-  ///   - isHead: the request's method was HEAD: everything but the body.
+  ///   - head: what is refused; of a HEAD everything but the body is written.
+  ///   - admitted: nil if admission did not let it in, or was not asked.
   ///   - closes: the connection ends after this answer.
   /// - Returns: the number of body bytes.
   @discardableResult
-  package static func write(_ refusal: Refusal, isHead: Bool, closes: Bool, to output: inout [UInt8]) -> Int {
+  package static func write(
+    _ refusal: Refusal, of head: RequestHead, admitted: AdmittedRequest?, closes: Bool, to output: inout [UInt8]
+  ) -> Int {
     let row = refusal.row
     var body: [UInt8] = []
     body.append("{\"type\":\"urn:bearerd:error:")
@@ -21,6 +25,13 @@ package enum Problem {
       body.append(",\"reason\":\"")
       body.append(contentsOf: reason.rawValue.utf8)
       body.append("\"")
+    }
+    // Of all that a request says this alone is repeated: an origin that was taken apart and put together again.
+    if refusal == .policy(.originNotAllowed), let origin = PageOrigins.origin(of: head) {
+      var line = JSONWriter()
+      line.member(nil, PageOrigins([]).line(adding: origin))
+      body.append(",\"add\":")
+      body.append(contentsOf: line.bytes)
     }
     body.append(",\"help\":\"bearerctl errors ")
     body.append(row.code.text)
@@ -44,9 +55,10 @@ package enum Problem {
       output.append(decimal: time / 1_000 &+ (time % 1_000 == 0 ? 0 : 1))
       output.append("\r\n")
     }
+    if let admitted { CrossOrigin.write(for: admitted, to: &output) }
     if closes { output.append("Connection: close\r\n") }
     output.append("\r\n")
-    if isHead { return 0 }
+    if head.method == .head { return 0 }
     output.append(contentsOf: body)
     return body.count
   }

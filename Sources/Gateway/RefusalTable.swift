@@ -56,12 +56,13 @@ extension RefusalCode {
     case .originNotAllowed:
       RefusalRow(
         403, "origin-not-allowed", "http_request_denied",
-        "The request has an Origin field, so a web page sent it, and web pages may not use credentials; ask from a program"
+        "The request has an Origin field, so a web page sent it, and its origin is not listed under browsers of the listener"
       )
     case .crossSite:
       RefusalRow(
         403, "cross-site", "http_request_denied",
-        "The request has a Sec-Fetch-Site field, so a web page sent it, and web pages may not use credentials")
+        "The request has a Sec-Fetch-Site field, so a web page sent it, and it does not say which: it has no Origin field"
+      )
     case .methodNotSupported:
       RefusalRow(405, "method-not-supported", "http_request_denied", "TRACE, TRACK and CONNECT do not pass here")
     case .hostNotAllowed:

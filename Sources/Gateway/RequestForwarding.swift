@@ -15,6 +15,7 @@ struct RequestForwarding {
   private(set) var injects = false
   /// To what the upstream is asked to switch.
   private(set) var upgrade: UpgradeProtocol?
+  private var isFromPage = false
   private var places = RequestPlaces()
 
   /// What the places that it names and `on_client_header` say of this request, before a connection is opened for it.
@@ -23,6 +24,7 @@ struct RequestForwarding {
     snapshot: Snapshot
   ) -> Refusal? {
     injects = false
+    isFromPage = admitted.page != nil
     upgrade = Upgrading.request(head, options: options, service: snapshot.rules.services[route.service])
     if options.nominatesReservedField { return .reservedFieldInConnection }
     do throws(Refusal) {
@@ -89,7 +91,7 @@ struct RequestForwarding {
       }
       if field.known == .te, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
       switch fate(of: field, of: head.bytes, head, options, route, headers, credentialFields) {
-      case .goesOn: write(field, of: head.bytes, to: &output)
+      case .goesOn: write(field, of: head.bytes, plan, to: &output)
       case .endsHere:
         if field.known == .upgrade, upgrade == nil { notes?.removed.append("Upgrade") }
       case .removed: notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
@@ -123,8 +125,11 @@ struct RequestForwarding {
       || FieldName.resembles(field.name, of: bytes.span, "sec-websocket-extensions")
   }
 
-  private func write(_ field: Field, of bytes: [UInt8], to output: inout [UInt8]) {
-    if let value = places.value(of: field) {
+  private func write(_ field: Field, of bytes: [UInt8], _ plan: ForwardingPlan, to output: inout [UInt8]) {
+    if isFromPage, field.known == .origin || field.known == .referer {
+      let value = field.known == .origin ? plan.origin : plan.referer
+      MessageWriter.field(name: bytes.span.extracting(field.name), value: value.span, to: &output)
+    } else if let value = places.value(of: field) {
       MessageWriter.field(name: bytes.span.extracting(field.name), value: value.span, to: &output)
     } else {
       MessageWriter.field(field, of: bytes, to: &output)
@@ -148,6 +153,8 @@ struct RequestForwarding {
       .proxyAuthenticate, .proxyAuthenticationInfo:
       return .endsHere
     case .proxyAuthorization: return .removed
+    // It says how the page stands to us, and contradicts the Origin that the upstream gets.
+    case .secFetchSite where isFromPage: return .removed
     // RFC 9110 §10.1.1: an HTTP/1.0 client does not know that it could have to wait.
     case .expect where !head.expectsContinue: return .endsHere
     case .other where resemblesFraming(field.name, of: bytes): return .removed

@@ -11,7 +11,8 @@ struct ResponseForwarding {
     var path: [UInt8]
     /// The keyring wrote a credential for this request.
     var injected: Bool
-    var isNavigation: Bool
+    /// What admission knows of who asks.
+    var admitted: AdmittedRequest?
     var closes: Bool
     /// The client speaks HTTP/1.0 and asked to keep the connection.
     var saysKeepAlive: Bool
@@ -36,7 +37,7 @@ struct ResponseForwarding {
     }
     MessageWriter.framing(framing, to: &output)
     if context.injected, head.status == 401 || head.status == 407 { writeRejection(head.status, to: &output) }
-    if context.isNavigation { output.append("Content-Security-Policy: sandbox\r\n") }
+    if let admitted = context.admitted { CrossOrigin.write(for: admitted, to: &output) }
     if let upgrade = context.upgrade {
       Upgrading.write(upgrade, to: &output)
     } else if context.closes {

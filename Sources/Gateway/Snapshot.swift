@@ -27,7 +27,7 @@ package final class Snapshot: Sendable {
     self.generation = generation
     self.rules = rules
     self.admissions = admissions
-    socketAdmissions = admissions.map { Admission(callers: $0.callers, authorities: nil) }
+    socketAdmissions = admissions.map { Admission(callers: $0.callers, authorities: nil, pages: $0.pages) }
     self.headLimits = headLimits
     self.ownAuthorities = ownAuthorities
     ownPorts = Set(ownAuthorities.compactMap { $0.split(separator: ":").last.flatMap { UInt16($0) } })
@@ -53,6 +53,9 @@ extension RuleSet {
 struct ForwardingPlan: Sendable {
   /// `Host: api.example.com` and the line end.
   let hostLine: [UInt8]
+  /// What a page's `Origin` and `Referer` become: to the upstream it is one of its own.
+  let origin: [UInt8]
+  let referer: [UInt8]
   let basePath: [UInt8]
   /// Path of the mount, with its closing slash: what a local address begins with.
   let localBase: [UInt8]
@@ -65,6 +68,8 @@ struct ForwardingPlan: Sendable {
     line.append("\r\n")
     hostLine = line
     basePath = service.upstream.basePath
+    origin = Array(service.upstream.origin.description.utf8)
+    referer = origin + basePath
     switch service.mount {
     case .path(let path): localBase = path
     case .host, .whole: localBase = [UInt8(ascii: "/")]

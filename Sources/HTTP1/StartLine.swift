@@ -191,6 +191,13 @@ extension Method {
   ///
   /// - Parameter word: the last eight bytes of the name, the last one lowest. All that are known here are shorter, so
   ///   that no long name ends like one.
+  /// Of a name that is not in a request line. Methods are case-sensitive (RFC 9110 §9.1).
+  package init(_ name: Span<UInt8>) {
+    var word: UInt64 = 0
+    for index in name.indices { word = word << 8 | UInt64(name[index]) }
+    self = name.count > 8 ? .other : Method(word)
+  }
+
   fileprivate init(_ word: UInt64) {
     switch word {
     case 0x47_4554: self = .get

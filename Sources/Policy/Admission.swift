@@ -7,10 +7,13 @@ package struct Admission: Sendable, Equatable {
   /// if it is 80. nil: not checked (unix sockets).
   package var authorities: [String]? { didSet { known = authorities.map(Authorities.init) } }
   private var known: Authorities?
+  /// The web pages that may ask; every other is refused.
+  package var pages: PageOrigins
 
-  package init(callers: Callers, authorities: [String]?) {
+  package init(callers: Callers, authorities: [String]?, pages: PageOrigins = PageOrigins([])) {
     self.callers = callers
     self.authorities = authorities
+    self.pages = pages
     known = authorities.map(Authorities.init)
   }
 
@@ -24,9 +27,12 @@ package struct Admission: Sendable, Equatable {
     // Its target and Host name another server by design: what it asks for is refused, not whom.
     if head.method == .connect { throw .methodNotSupported }
     let host = if let known { try Self.checkHost(head, known) } else { try Self.uncheckedHost(head) }
-    let isNavigation = try Self.checkBrowser(head)
-    try Self.checkMethod(head)
-    return AdmittedRequest(caller: caller, listener: listener, host: host, isNavigation: isNavigation)
+    let visit = try checkBrowser(head)
+    try Self.checkMethod(head.method, head.bytes.span.extracting(head.methodRange))
+    let preflight = visit.page == nil ? nil : try Self.preflight(head)
+    return AdmittedRequest(
+      caller: caller, listener: listener, host: host, isNavigation: visit.isNavigation, page: visit.page,
+      preflight: preflight, dependsOnOrigin: !pages.isEmpty)
   }
 
   /// What a page that had its name point at us cannot forge (T1). An absolute-form target names the authority a second
@@ -63,35 +69,62 @@ package struct Admission: Sendable, Equatable {
     return Authorities.selector(name[...])?.lowercased()
   }
 
-  /// Web pages do not get to use credentials (T2, T3): a browser sends Origin with everything but simple GETs, and
-  /// Sec-Fetch-Site with everything to a local address. `none` is a person typing.
+  private struct Visit {
+    /// The listed origin of the page that asks; nil: it is none.
+    var page: [UInt8]?
+    var isNavigation = false
+  }
+
+  /// Web pages do not get to use credentials, but for those that are listed (T2, T3): a browser sends Origin with everything
+  /// but simple GETs, and Sec-Fetch-Site with everything to a local address. `none` is a person typing. Which page a request
+  /// without Origin comes from, nobody can say: Referer survives redirects and sandboxes.
   /// Sec-Fetch-Mode alone means nothing: Node's `fetch` sends it, too.
-  /// - Returns: whether this is a typed-in navigation.
-  private static func checkBrowser(_ head: RequestHead) throws(PolicyRefusal) -> Bool {
-    var isTyped = false
+  private func checkBrowser(_ head: RequestHead) throws(PolicyRefusal) -> Visit {
+    var visit = Visit()
+    var isBrowser = false
     var navigates = false
     var isCrossSite = false
     for field in head.fields {
-      if field.known == .origin { throw .originNotAllowed }
+      if field.known == .origin {
+        guard visit.page == nil, let page = pages.listed(head.bytes.span.extracting(field.value)) else {
+          throw .originNotAllowed
+        }
+        visit.page = page
+      }
       if field.known == .secFetchSite {
-        isTyped = true
+        isBrowser = true
         isCrossSite = isCrossSite || !"none".utf8.elementsEqual(head.bytes.span.extracting(field.value))
       }
       if field.known == .secFetchMode {
         navigates = "navigate".utf8.elementsEqual(head.bytes.span.extracting(field.value))
       }
     }
-    if isCrossSite { throw .crossSite }
-    return isTyped && navigates
+    if isCrossSite, visit.page == nil { throw .crossSite }
+    visit.isNavigation = isBrowser && navigates
+    return visit
+  }
+
+  /// The method that a page asks about before it uses it (Fetch standard, "CORS-preflight request"); nil: this is no preflight.
+  private static func preflight(_ head: RequestHead) throws(PolicyRefusal) -> Range<Int>? {
+    guard head.method == .options else { return nil }
+    let span = head.bytes.span
+    for field in head.fields where FieldName.matches(field.name, of: span, "access-control-request-method") {
+      let name = span.extracting(field.value)
+      guard !name.isEmpty, head.bytes[field.value].allSatisfy(ByteClass.isTokenCharacter) else {
+        throw .methodNotSupported
+      }
+      try checkMethod(Method(name), name)
+      return field.value
+    }
+    return nil
   }
 
   /// TRACE echoes the credential, CONNECT tunnels past us (T18). Some servers read methods without regard to case.
-  private static func checkMethod(_ head: RequestHead) throws(PolicyRefusal) {
-    switch head.method {
+  private static func checkMethod(_ method: Method, _ name: Span<UInt8>) throws(PolicyRefusal) {
+    switch method {
     case .trace, .connect: throw .methodNotSupported
     case .get, .head, .post, .put, .delete, .patch, .options: return
     case .other:
-      let name = head.bytes.span.extracting(head.methodRange)
       for refused in ["TRACE", "TRACK", "CONNECT"] where refused.utf8.equalsIgnoringCase(name) {
         throw .methodNotSupported
       }
@@ -106,14 +139,26 @@ package struct AdmittedRequest: Sendable, Equatable {
   /// The request's host without port, lower-case, when it selects a service by host name (any admitted name that is not the
   /// plain listener name); else nil.
   package let host: String?
-  /// A typed-in navigation: the answer gets `Content-Security-Policy: sandbox`.
+  /// A browser will show the answer, as a page of ours: it gets `Content-Security-Policy: sandbox`.
   package let isNavigation: Bool
+  /// The listed origin of the page that asks; nil: it is none.
+  package let page: [UInt8]?
+  /// Of the page's preflight, where in the head the method stands that it asks about; nil: it is none.
+  package let preflight: Range<Int>?
+  /// Pages may ask here, so that answers differ by who asks.
+  package let dependsOnOrigin: Bool
 
-  fileprivate init(caller: Caller, listener: Int, host: String?, isNavigation: Bool) {
+  fileprivate init(
+    caller: Caller, listener: Int, host: String?, isNavigation: Bool, page: [UInt8]?, preflight: Range<Int>?,
+    dependsOnOrigin: Bool
+  ) {
     self.caller = caller
     self.listener = listener
     self.host = host
     self.isNavigation = isNavigation
+    self.page = page
+    self.preflight = preflight
+    self.dependsOnOrigin = dependsOnOrigin
   }
 }
 

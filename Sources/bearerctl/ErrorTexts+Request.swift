@@ -72,16 +72,24 @@ extension ErrorText {
   static let originNotAllowed = ErrorText(
     """
     The request has an `Origin` field, so a web page sent it. Pages may not use credentials, whichever user the browser \
-    runs as (T2).
+    runs as (T2), but for those whose origin stands in `browsers` of the listener. `null` is the origin of pages that have \
+    none of their own, such as files, and cannot be listed.
     """,
-    todo: "Ask from a program. One that adds `Origin` by itself can mostly be told not to.")
+    todo: """
+      If the page is yours, add its origin: the answer's `add` is the line, and the log has it together with the origins \
+      that are listed already. If a program adds `Origin` by itself, it can mostly be told not to.
+      """)
 
   static let crossSite = ErrorText(
     """
-    The request has a `Sec-Fetch-Site` field with another value than `none`, so a web page sent it, and pages may not \
-    use credentials (T2).
+    The request has a `Sec-Fetch-Site` field with another value than `none`, so a web page sent it, and no `Origin`, so \
+    that nobody can say which page it was. Links, frames and plain images are like that. They do not get through for pages \
+    that are listed either: anybody whom such a page refers to could send them back here by a redirect (T2).
     """,
-    todo: "Ask from a program. Typing the address into the browser works, for looking at something.")
+    todo: """
+      In a page that is listed, use `fetch` (not with `no-cors`), or write `crossorigin` into the element. Typing the \
+      address into the browser works, for looking at something.
+      """)
 
   static let methodNotSupported = ErrorText(
     """

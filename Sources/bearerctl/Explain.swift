@@ -68,21 +68,22 @@ struct Explain: ParsableCommand {
     let authority = url.authority ?? listener.firstAuthority
     let caller = try self.caller()
 
-    let report = ExplainReport(
-      method: method, authority: authority, host: hostField ?? authority, target: url.target, caller: caller,
-      listener: listener, settings: settings,
-      terminal: .output)
+    func report(_ head: RequestHead) -> ExplainReport {
+      ExplainReport(
+        method: method, authority: authority, host: hostField ?? authority, origin: PageOrigins.origin(of: head),
+        target: url.target, caller: caller, listener: listener, settings: settings, terminal: .output)
+    }
     var head = RequestHead()
     do throws(MessageError) {
       var reader = HeadReader(limits: snapshot.headLimits)
       let bytes = request(target: url.target, authority: authority)
       guard try reader.readRequest(bytes.span, into: &head) != nil else { throw MessageError(.closedInHead) }
     } catch {
-      StandardOutput.print(report.malformed(error))
+      StandardOutput.print(report(RequestHead()).malformed(error))
       throw Failure(Failure.no)
     }
     let explanation = Explanation(head, caller: caller, listener: index, snapshot: snapshot)
-    StandardOutput.print(report.text(explanation, refusal: explanation.refusal))
+    StandardOutput.print(report(head).text(explanation, refusal: explanation.refusal))
     if explanation.refusal != nil { throw Failure(Failure.no) }
   }
 

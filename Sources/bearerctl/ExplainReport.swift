@@ -10,6 +10,8 @@ struct ExplainReport {
   let authority: String
   /// What the request says in `Host`: a `--header` may say something other than the URL.
   let host: String
+  /// Of the page that asks, if it is one that could be listed.
+  let origin: Origin?
   let target: String
   let caller: Caller
   let listener: ListenerSettings
@@ -22,6 +24,7 @@ struct ExplainReport {
       Row("listener", ["\(listener.name), at \(listener.place)"]),
       Row("caller", ["\(Users.name(ofUID: caller.uid) ?? "unknown") (uid \(caller.uid))"]),
     ]
+    if let page = explanation.page { rows.append(Row("page", ["\(page.harmless), listed under browsers"])) }
     if !explanation.path.isEmpty { rows.append(Row("path", [explanation.path])) }
     if let index = service(of: explanation) {
       let service = settings.rules.services[index]
@@ -139,6 +142,9 @@ struct ExplainReport {
   // MARK: the verdict
 
   private func goesOut(_ explanation: Explanation) -> String {
+    if explanation.isPreflight {
+      return terminal.good("bearerd would answer it itself: the page may send what it asks about.") + "\n"
+    }
     guard explanation.route != nil else {
       return terminal.good("bearerd would answer it itself: these are its metrics.") + "\n"
     }
@@ -152,7 +158,7 @@ struct ExplainReport {
   private func verdict(_ refusal: Refusal, path: String) -> String {
     let row = refusal.row
     let remedy = Remedy(
-      settings: settings, listener: listener, caller: caller, method: method, host: host, path: path)
+      settings: settings, listener: listener, caller: caller, method: method, host: host, origin: origin, path: path)
     let help = remedy.text(refusal).map { $0 + "\n" } ?? ""
     return terminal.bad("Refused: \(row.status) \(row.code).") + "\n"
       + wrapped("\(row.title.description.prefix { $0 != ";" }).") + "\n" + help

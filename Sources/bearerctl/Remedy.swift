@@ -12,6 +12,8 @@ struct Remedy {
   let method: String
   /// What the request says in `Host`.
   let host: String
+  /// Of the page that asks, if it is one that could be listed.
+  let origin: Origin?
   /// Canonical.
   let path: String
 
@@ -69,7 +71,11 @@ struct Remedy {
     case .ambiguousPath:
       return wrapped(
         "Let the rules decide every reading in the same way, or let the program write the path without %2F, // and ;.")
-    case .originNotAllowed, .crossSite: return "Credentials are for programs."
+    case .originNotAllowed:
+      guard let origin else { return "Credentials are for programs." }
+      return line("To let this page ask, \(listener.admission) needs", listener.pages.line(adding: origin))
+    case .crossSite:
+      return wrapped("Let the page send its Origin (fetch does; an <img> with crossorigin), and list that.")
     case .callerUnknown, .authorityMismatch, .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter,
       .badEscape, .fragment:
       return nil

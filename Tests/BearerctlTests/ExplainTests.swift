@@ -156,9 +156,25 @@ import Testing
       Case("github.yaml", ["G(T", "/github/user"], 1, ["Refused: 400 malformed-request.", "badMethod"]),
       Case(
         "github.yaml", ["GET", "/github/user", "-H", "Origin: https://evil.test"], 1,
-        [
-          "Refused: 403 origin-not-allowed."
-        ]),
+        ["Refused: 403 origin-not-allowed.", "listeners.main needs", "browsers: { origins: [https://evil.test] }"]),
+      Case(
+        "github.yaml", ["GET", "/github/user", "-H", "Origin: null"], 1,
+        ["Refused: 403 origin-not-allowed.", "Credentials are for programs."]),
+      Case(
+        "web-page.yaml", ["GET", "/api/x", "-H", "Origin: http://localhost:3000"], 0,
+        ["page        http://localhost:3000, listed under browsers", "It would go out"]),
+      Case(
+        "web-page.yaml", ["GET", "/api/x", "-H", "Origin: https://evil.test"], 1,
+        ["browsers: { origins: [http://localhost:3000, https://evil.test] }"]),
+      Case("web-page.yaml", ["GET", "/api/x", "-H", "Sec-Fetch-Site: cross-site"], 1, ["Refused: 403 cross-site."]),
+      Case(
+        "web-page.yaml",
+        ["OPTIONS", "/api/x", "-H", "Origin: http://localhost:3000", "-H", "Access-Control-Request-Method: GET"], 0,
+        ["bearerd would answer it itself: the page may send what it asks about."]),
+      Case(
+        "web-page.yaml",
+        ["OPTIONS", "/api/x", "-H", "Origin: http://localhost:3000", "-H", "Access-Control-Request-Method: PUT"], 1,
+        ["Refused: 403 no-rule."]),
       Case(
         "github.yaml", ["GET", "/github/user", "-H", "Host: evil.test:7070"], 1,
         ["Refused: 421 host-not-allowed.", "hosts: [\"evil.test:7070\"]"]),

@@ -34,7 +34,8 @@ import Testing
 
   @Test func `every key of the configuration stands in bearerd.yaml(5), in its section, and no other`() throws {
     let titles = [
-      "listener": "A listener", "credential": "A credential", "source": "The source of a secret", "basic": "Basic",
+      "listener": "A listener", "browsers": "Web pages", "credential": "A credential",
+      "source": "The source of a secret", "basic": "Basic",
       "header": "A header of a credential", "service": "A service", "rule": "A rule", "limits": "Limits",
       "timeouts": "Timeouts", "suspend": "When a credential is held back",
     ]

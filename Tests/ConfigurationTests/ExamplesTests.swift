@@ -20,6 +20,7 @@ import Testing
   @Test func thereAreExamples() {
     let names = [
       "couchdb", "github", "gitlab", "package-index", "public-subpaths", "two-accounts", "two-headers", "unix-socket",
+      "web-page",
     ]
     #expect(Self.examples == names.map { $0 + ".yaml" })
   }
@@ -37,7 +38,7 @@ import Testing
     machine.files["/etc/bearerd/secrets/github.token"] = .some(nil)
     let (settings, warnings) = try machine.read(Self.text("bearerd.yaml")).get()
     #expect(settings.rules.services.map(\.name) == ["github"])
-    #expect(warnings.filter { $0.severity == .warning }.map(\.line) == [23])
+    #expect(warnings.filter { $0.severity == .warning }.map(\.line) == [24])
   }
 
   /// Whoever deletes a `#` gets what the comment says. Alternatives that exclude each other are left out.

@@ -31,6 +31,7 @@ import Testing
     try Self.check(TopKey.self, schema, "top")
     let kinds = try #require(schema["$defs"] as? [String: Any])
     try Self.check(ListenerKey.self, kinds["listener"], "listener")
+    try Self.check(BrowsersKey.self, kinds["browsers"], "browsers")
     try Self.check(CredentialKey.self, kinds["credential"], "credential")
     try Self.check(SourceKey.self, kinds["source"], "source")
     try Self.check(BasicKey.self, kinds["basic"], "basic")

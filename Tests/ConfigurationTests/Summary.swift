@@ -11,6 +11,7 @@ struct Summary: CustomStringConvertible {
       let addresses = listener.addresses.map(Self.address).joined(separator: " ")
       let names = listener.extraAuthorities.isEmpty ? "" : " names \(listener.extraAuthorities.joined(separator: " "))"
       lines.append("listener \(listener.name): \(addresses) callers \(Self.uids(listener.callers))\(names)")
+      for page in listener.pages.origins { lines.append("  pages of \(page)") }
     }
     for (credential, grant) in zip(settings.credentials, settings.rules.grants) {
       let origins = grant.origins.map(\.description).joined(separator: " ")

@@ -6,7 +6,11 @@ import Policy
 enum World {
   /// At `/api/`, for `https://up.test/base/`, with a credential.
   static let usual = snapshot(at: .path(bytesOf("/api/")), upstream: "https://up.test/base/") { _ in }
-  /// The same, and cookies go through; a second service stands below it.
+  /// The same, and pages of one origin may ask.
+  static let open = snapshot(at: .path(bytesOf("/api/")), upstream: "https://up.test/base/", page: "https://app.test") {
+    _ in
+  }
+  /// The same, but no page may, and cookies go through; a second service stands below it.
   static let nested = snapshot(
     at: .path(bytesOf("/api/")), upstream: "https://up.test/base/",
     more: [service("in", "/api/in/", "https://in.test/")]
@@ -15,7 +19,7 @@ enum World {
   static let whole = snapshot(at: .whole, upstream: "https://up.test/") { $0.credential = .pass }
 
   private static func snapshot(
-    at mount: Mount, upstream: String, more: [Service] = [], _ edit: (inout Service) -> Void
+    at mount: Mount, upstream: String, page: String? = nil, more: [Service] = [], _ edit: (inout Service) -> Void
   ) -> Snapshot {
     var main = service("api", "/", upstream)
     main.mount = mount
@@ -27,8 +31,15 @@ enum World {
     limits.headBytes = 4096
     return Snapshot(
       generation: 1, rules: RuleSet(services: [main] + more, grants: [grant]),
-      admissions: [Admission(callers: Callers(uids: [1000]), authorities: names)], headLimits: limits,
+      admissions: [
+        Admission(
+          callers: Callers(uids: [1000]), authorities: names, pages: PageOrigins(page.map { [origin($0)] } ?? []))
+      ], headLimits: limits,
       ownAuthorities: Set(names))
+  }
+
+  private static func origin(_ text: String) -> Origin {
+    do throws(OriginError) { return try Origin(parsing: text) } catch { preconditionFailure(error.message) }
   }
 
   private static func service(_ name: String, _ path: String, _ upstream: String) -> Service {

@@ -108,7 +108,7 @@ private struct Sent: Equatable {
 /// Each session carries one request and not a byte more; those that were whole. Of one that is refused in its body, the
 /// head may have gone out, or nothing.
 private func forward(_ bytes: [UInt8], _ ends: [Int]) -> [Sent] {
-  var proxy = Proxy(World.usual)
+  var proxy = Proxy(World.open)
   for piece in pieces(bytes, ends) {
     proxy.client(piece)
     while proxy.awaitsAnswer { proxy.upstream(bytesOf("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) }
@@ -128,6 +128,12 @@ private func checkSent(_ bytes: [UInt8]) -> Sent {
   let isOptions = head.method == .options
   promise(
     credentials.map(\.value) == (isOptions ? [] : [bytesOf("Bearer canary")]), "credentials of \(shown(bytes))")
+
+  // What says whence a request comes says it of the upstream itself, or of nobody.
+  promise(wire.values("origin").allSatisfy { $0 == bytesOf("https://up.test") }, "Origin of \(shown(bytes))")
+  promise(wire.values("sec-fetch-site").allSatisfy { $0 == bytesOf("none") }, "Sec-Fetch-Site of \(shown(bytes))")
+  let asks = !wire.values("access-control-request-method").isEmpty && !wire.values("origin").isEmpty
+  promise(!isOptions || !asks, "a preflight went out: \(shown(bytes))")
 
   let rest = Array(bytes[wire.count...])
   var body = ReadBody(head.bodyLength, rest, [rest.count])

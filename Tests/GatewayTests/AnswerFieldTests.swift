@@ -34,11 +34,13 @@ import Testing
     "Strict-Transport-Security: max-age=9", "Alt-Svc: h2=\":443\"", "Public-Key-Pins: x",
     "Public-Key-Pins-Report-Only: x",
     "Service-Worker-Allowed: /", "Clear-Site-Data: \"*\"", "NEL: {}", "Report-To: {}", "Reporting-Endpoints: x=\"/y\"",
-    "Access-Control-Allow-Origin: *", "access-control-allow-credentials: true",
+    "Access-Control-Allow-Origin: *", "access-control-allow-credentials: true", "Access_Control_Allow_Origin: *",
+    "Access-Control-Expose-Headers: *", "Access-Control-Allow-Private-Network: true",
+    "Strict_Transport_Security: max-age=9",
     "Proxy-Status: bearerd; error=dns_error",
     "Proxy-Status: x, bearerd", "Proxy-Status: \"bearerd\"",
   ])
-  func theFieldDoesNotComeBack(line: String) throws {
+  func `T35: the field does not come back`(line: String) throws {
     for text in [line, line.lowercased()] {
       let played = exchange(
         get(), "HTTP/1.1 103 Early\r\n\(text)\r\n\r\n" + ok(text, "X-Kept: 1"), try snapshot(credential: .pass))
@@ -51,7 +53,7 @@ import Testing
     #expect(value("Proxy-Status", played.answer) == "cdn; error=dns_error")
   }
 
-  @Test func aTypedInNavigationIsSandboxed() throws {
+  @Test func `T35: a typed-in navigation is sandboxed`() throws {
     let played = exchange(get("Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate"), ok(), try snapshot())
     #expect(value("Content-Security-Policy", played.answer) == "sandbox")
   }
@@ -59,7 +61,7 @@ import Testing
   @Test(arguments: [
     "Origin: https://evil.test", "Origin: null", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-origin",
   ])
-  func webPagesAreRefused(line: String) throws {
+  func `T2 T3: web pages are refused`(line: String) throws {
     let played = exchange(get(line), nil, try snapshot())
     #expect(status(played.answer) == "403" && played.sessions.isEmpty)
   }
@@ -71,7 +73,7 @@ import Testing
     ("401 Unauthorized", "WWW-Authenticate: Basic realm=x", "WWW-Authenticate"),
     ("407 Proxy", "Proxy-Authenticate: Basic realm=x", "Proxy-Authenticate"),
   ])
-  func anInjectedCredentialsChallengeIsNeutral(line: String, challenge: String, name: String) throws {
+  func `T36: an injected credential's challenge is neutral`(line: String, challenge: String, name: String) throws {
     let played = exchange(get(), ok(challenge, "Authentication-Info: x", status: line, body: "no"), try snapshot())
     #expect(value(name, played.answer) == "bearerd-credential-rejected")
     #expect(
@@ -82,18 +84,18 @@ import Testing
   }
 
   @Test(arguments: [CredentialChoice.pass, .none])
-  func theClientsOwnChallengeReachesIt(credential: CredentialChoice) throws {
+  func `T36: the client's own challenge reaches it`(credential: CredentialChoice) throws {
     let response = ok("WWW-Authenticate: Odd x=y", status: "401 Unauthorized")
     #expect(exchange(get(), response, try snapshot(credential: credential)).answer == response)
   }
 
-  @Test func aKeptClientCredentialsChallengeReachesIt() throws {
+  @Test func `T36: a kept client credential's challenge reaches it`() throws {
     let response = ok("WWW-Authenticate: Basic realm=x", status: "401 Unauthorized")
     let edited = try snapshot { $0.headers.onClientHeader = .keep }
     #expect(exchange(get("Authorization: mine"), response, edited).answer == response)
   }
 
-  @Test func aServiceMayAskForA502() throws {
+  @Test func `T36: a service may ask for a 502`() throws {
     let edited = try snapshot { $0.rejected = .badGateway }
     let played = exchange(get(), ok("WWW-Authenticate: Basic", status: "401 Unauthorized", body: "theirs"), edited)
     #expect(

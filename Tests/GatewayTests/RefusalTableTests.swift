@@ -42,7 +42,7 @@ import Testing
   func theAnswerIsItsRowAndNothingElse(refusal: Refusal, closes: Bool) {
     let row = refusal.row
     var output: [UInt8] = []
-    Problem.write(refusal, isHead: false, closes: closes, to: &output)
+    Problem.write(refusal, of: RequestHead(), admitted: nil, closes: closes, to: &output)
     var reason = ""
     if case .malformed(let cause) = refusal { reason = ",\"reason\":\"\(cause.rawValue)\"" }
     let body =

@@ -9,7 +9,8 @@ let caller = Caller(uid: 1000)
 func snapshot(
   at mount: Mount = .path(Array("/api/".utf8)), upstream: String = "https://up.test/base/",
   credential: CredentialChoice = .inject(0), fields: [String] = ["authorization"], generation: UInt64 = 1,
-  more: [Service] = [], limits: HeadLimits = HeadLimits(), edit: (inout Service) -> Void = { _ in }
+  more: [Service] = [], limits: HeadLimits = HeadLimits(), pages: [String] = [],
+  edit: (inout Service) -> Void = { _ in }
 ) throws -> Snapshot {
   var service = Service(
     name: "api", listener: 0, mount: mount, upstream: try Upstream(parsing: upstream), credential: credential)
@@ -18,7 +19,11 @@ func snapshot(
   let names = ["localhost:7070", "127.0.0.1:7070", "[::1]:7070", "api.localhost:7070"]
   return Snapshot(
     generation: generation, rules: RuleSet(services: [service] + more, grants: [grant]),
-    admissions: [Admission(callers: Callers(uids: [1000]), authorities: names)], headLimits: limits,
+    admissions: [
+      Admission(
+        callers: Callers(uids: [1000]), authorities: names,
+        pages: PageOrigins(try pages.map { try Origin(parsing: $0) }))
+    ], headLimits: limits,
     ownAuthorities: Set(names))
 }
 

@@ -44,7 +44,9 @@ import Testing
     ("127.0.0.2:7070", false, nil),
   ]
 
-  @Test(arguments: hosts) func hostMustBeOneOfTheNames(_ host: String?, _ isAdmitted: Bool, _ selects: String?) {
+  @Test(arguments: hosts) func `T1: Host must be one of the names`(
+    _ host: String?, _ isAdmitted: Bool, _ selects: String?
+  ) {
     switch admit(requestHead(host: host)) {
     case .success(let request): #expect(isAdmitted && request.host == selects)
     case .failure(let refusal): #expect(!isAdmitted && refusal == .hostNotAllowed)
@@ -97,17 +99,124 @@ import Testing
     ([(.secFetchSite, "cross-site"), (.origin, "https://evil.test")], .originNotAllowed, false),
     // Node's fetch (T2)
     ([(.secFetchMode, "cors")], nil, false), ([(.secFetchMode, "navigate")], nil, false),
+    ([(.origin, "https://app.test"), (.secFetchMode, "cors")], .originNotAllowed, false),
     ([(.secFetchSite, "none"), (.secFetchMode, "navigate")], nil, true),
     ([(.secFetchMode, "navigate"), (.secFetchSite, "none")], nil, true),
     ([(.secFetchSite, "none"), (.secFetchMode, "no-cors")], nil, false),
   ]
 
   @Test(arguments: browsers)
-  func pagesAreRefused(_ fields: [(KnownField, String)], _ refusal: PolicyRefusal?, _ isNavigation: Bool) {
+  func `T2: web pages are refused`(_ fields: [(KnownField, String)], _ refusal: PolicyRefusal?, _ isNavigation: Bool) {
     switch admit(requestHead(fields: fields)) {
     case .success(let request): #expect(refusal == nil && request.isNavigation == isNavigation)
     case .failure(let error): #expect(error == refusal)
     }
+  }
+
+  /// What programs send that are no pages, though some look a little like one.
+  static let programs: [(String, String)] = [
+    ("curl", "User-Agent: curl/8.5.0\r\nAccept: */*\r\n"),
+    (
+      "Node's fetch",
+      "connection: keep-alive\r\naccept: */*\r\naccept-language: *\r\nsec-fetch-mode: cors\r\nuser-agent: node\r\n"
+        + "accept-encoding: gzip, deflate\r\n"
+    ),
+    ("Deno", "accept: */*\r\naccept-language: *\r\nuser-agent: Deno/2.1\r\naccept-encoding: gzip,br\r\n"),
+    (
+      "Python's requests",
+      "User-Agent: python-requests/2.32.3\r\nAccept-Encoding: gzip, deflate\r\nAccept: */*\r\nConnection: keep-alive\r\n"
+    ),
+    ("Python's urllib", "Accept-Encoding: identity\r\nUser-Agent: Python-urllib/3.11\r\nConnection: close\r\n"),
+    ("Go", "User-Agent: Go-http-client/1.1\r\nAccept-Encoding: gzip\r\n"),
+    ("git", "User-Agent: git/2.39.5\r\nAccept: */*\r\nAccept-Encoding: deflate, gzip\r\nPragma: no-cache\r\n"),
+    (
+      "a person's browser",
+      "sec-ch-ua-mobile: ?0\r\nUpgrade-Insecure-Requests: 1\r\nUser-Agent: Mozilla/5.0\r\nSec-Fetch-Site: none\r\n"
+        + "Sec-Fetch-Mode: navigate\r\nSec-Fetch-User: ?1\r\nSec-Fetch-Dest: document\r\n"
+    ),
+  ]
+
+  @Test(arguments: programs, [[], ["https://app.test"]])
+  func `T2: programs that are no pages get in, wherever pages may`(program: (String, String), listed: [String]) throws {
+    var head = RequestHead()
+    var reader = HeadReader(limits: HeadLimits())
+    let bytes = Array("GET / HTTP/1.1\r\nHost: localhost:7070\r\n\(program.1)\r\n".utf8)
+    try #require(try reader.readRequest(bytes.span, into: &head) == bytes.count)
+    let request = try pages(listed).admit(head, caller: caller, listener: 0)
+    #expect(request.page == nil && request.isNavigation == (program.0 == "a person's browser"))
+  }
+
+  func pages(_ origins: [String]) throws -> Admission {
+    Admission(
+      callers: Callers(uids: [1000]), authorities: Self.names,
+      pages: PageOrigins(try origins.map { try Origin(parsing: $0) }))
+  }
+
+  static let listed = ["https://app.test", "http://localhost:3000", "https://App.Test:8443", "http://[::1]:80"]
+
+  static let listedRows: [([(KnownField, String)], PolicyRefusal?, String?)] = [
+    ([(.origin, "https://app.test")], nil, "https://app.test"),
+    ([(.secFetchSite, "cross-site"), (.origin, "https://app.test")], nil, "https://app.test"),
+    ([(.origin, "http://localhost:3000"), (.secFetchSite, "same-site")], nil, "http://localhost:3000"),
+    ([(.origin, "https://app.test:8443")], nil, "https://app.test:8443"),
+    ([(.origin, "http://[::1]")], nil, "http://[::1]"),
+    ([], nil, nil), ([(.secFetchSite, "none")], nil, nil),
+    // Byte for byte: browsers write one form.
+    ([(.origin, "https://APP.test")], .originNotAllowed, nil),
+    ([(.origin, "https://app.test:443")], .originNotAllowed, nil),
+    ([(.origin, "https://app.test/")], .originNotAllowed, nil),
+    ([(.origin, "http://app.test")], .originNotAllowed, nil),
+    ([(.origin, "https://app.test.evil.test")], .originNotAllowed, nil),
+    ([(.origin, "https://evil.test/https://app.test")], .originNotAllowed, nil),
+    ([(.origin, "https://app.test https://app.test")], .originNotAllowed, nil),
+    ([(.origin, "app.test")], .originNotAllowed, nil), ([(.origin, "null")], .originNotAllowed, nil),
+    ([(.origin, "")], .originNotAllowed, nil), ([(.origin, "*")], .originNotAllowed, nil),
+    ([(.origin, "http://localhost:7070")], .originNotAllowed, nil),
+    ([(.origin, "http://localhost")], .originNotAllowed, nil),
+    ([(.origin, "https://app.test"), (.origin, "https://app.test")], .originNotAllowed, nil),
+    ([(.origin, "https://app.test"), (.origin, "https://evil.test")], .originNotAllowed, nil),
+    // Without Origin nobody can say which page it was.
+    ([(.secFetchSite, "cross-site"), (.referer, "https://app.test/")], .crossSite, nil),
+    ([(.secFetchSite, "same-origin"), (.referer, "http://localhost:3000/")], .crossSite, nil),
+  ]
+
+  @Test(arguments: listedRows)
+  func `T2: a page gets in if its origin is listed, and only by its Origin`(
+    _ fields: [(KnownField, String)], _ refusal: PolicyRefusal?, _ page: String?
+  ) throws {
+    let admission = try pages(Self.listed)
+    let result = Result { () throws(PolicyRefusal) in
+      try admission.admit(requestHead(fields: fields), caller: caller, listener: 0)
+    }
+    switch result {
+    case .success(let request):
+      #expect(refusal == nil && request.page.map(text) == page && request.dependsOnOrigin && !request.isNavigation)
+    case .failure(let error): #expect(error == refusal)
+    }
+    // It is one more question, in place of no other.
+    #expect(throws: PolicyRefusal.callerNotAllowed(uid: 7)) {
+      try admission.admit(requestHead(fields: fields), caller: Caller(uid: 7), listener: 0)
+    }
+    #expect(throws: PolicyRefusal.hostNotAllowed) {
+      try admission.admit(requestHead(host: "evil.test:7070", fields: fields), caller: caller, listener: 0)
+    }
+  }
+
+  @Test func `T35: what a browser will show is a navigation, whoever had it go there`() throws {
+    let fields: [(KnownField, String)] = [
+      (.origin, "https://app.test"), (.secFetchSite, "cross-site"), (.secFetchMode, "navigate"),
+    ]
+    let request = try pages(Self.listed).admit(requestHead("POST", fields: fields), caller: caller, listener: 0)
+    #expect(request.isNavigation)
+  }
+
+  @Test func theLineToAddNamesAllThatMayAsk() throws {
+    let none = PageOrigins([])
+    #expect(
+      none.line(adding: try Origin(parsing: "https://app.test:443")) == "browsers: { origins: [https://app.test] }")
+    #expect(
+      try pages(["https://app.test", "http://[::1]:3000"]).pages.line(adding: Origin(parsing: "https://app.test"))
+        == "browsers: { origins: [\"http://[::1]:3000\", https://app.test] }")
   }
 
   @Test func noTunnelsAndNoEchoes() {

@@ -1,0 +1,46 @@
+internal import HTTP1
+internal import Policy
+
+/// What a browser is told about who may read an answer, and as what it may show it: by us alone (Fetch standard, "CORS
+/// protocol"). Callers are known by the kernel, so pages need no cookies: credentials are never allowed, which also gives `*`
+/// its wide meaning.
+enum CrossOrigin {
+  /// Appends the fields of an answer, or nothing.
+  static func write(for admitted: AdmittedRequest, to output: inout [UInt8]) {
+    if admitted.isNavigation { output.append("Content-Security-Policy: sandbox\r\n") }
+    guard admitted.dependsOnOrigin else { return }
+    output.append("Vary: Origin\r\n")
+    guard let page = admitted.page else { return }
+    writeOrigin(page, to: &output)
+    output.append("Access-Control-Expose-Headers: *\r\n")
+  }
+
+  /// Appends the answer to a preflight that asks about what the rules allow. It says yes to every field: what a page may not
+  /// send is removed on the way. What it may do is decided again by its request, so that a browser may keep this.
+  static func writePreflight(
+    _ head: RequestHead, _ admitted: AdmittedRequest, closes: Bool, to output: inout [UInt8]
+  ) {
+    guard let page = admitted.page, let method = admitted.preflight else { return }
+    let span = head.bytes.span
+    output.append("HTTP/1.1 204 No Content\r\n")
+    writeOrigin(page, to: &output)
+    MessageWriter.field(name: "Access-Control-Allow-Methods", value: span.extracting(method), to: &output)
+    // `*` does not mean Authorization, which libraries send with whatever they were given as a key.
+    output.append("Access-Control-Allow-Headers: *, Authorization\r\nAccess-Control-Max-Age: 600\r\n")
+    for field in head.fields {
+      // Whoever comes from the public network, or from another machine's, asks whether a local one takes that.
+      if FieldName.matches(field.name, of: span, "access-control-request-private-network") {
+        output.append("Access-Control-Allow-Private-Network: true\r\n")
+      } else if FieldName.matches(field.name, of: span, "access-control-request-local-network") {
+        output.append("Access-Control-Allow-Local-Network: true\r\n")
+      }
+    }
+    output.append("Vary: Origin, Access-Control-Request-Method, Access-Control-Request-Headers\r\n")
+    if closes { output.append("Connection: close\r\n") }
+    MessageWriter.endOfHead(to: &output)
+  }
+
+  private static func writeOrigin(_ page: [UInt8], to output: inout [UInt8]) {
+    MessageWriter.field(name: "Access-Control-Allow-Origin", value: page.span, to: &output)
+  }
+}

@@ -1,0 +1,46 @@
+package import HTTP1
+
+/// The web pages that may ask at a listener, by their origins.
+package struct PageOrigins: Sendable, Equatable {
+  package let origins: [Origin]
+  /// As browsers write them in `Origin` (RFC 6454 §6.2): lower-case, without the scheme's own port.
+  private let texts: [[UInt8]]
+
+  package init(_ origins: [Origin]) {
+    self.origins = origins
+    texts = origins.map { Array($0.description.utf8) }
+  }
+
+  package var isEmpty: Bool { texts.isEmpty }
+
+  /// The listed origin that `value` is, byte for byte; nil: none. `null` is the origin of every page that has none of its own
+  /// (RFC 6454 §7.3), and never listed.
+  func listed(_ value: Span<UInt8>) -> [UInt8]? {
+    for text in texts where equals(text, value) { return text }
+    return nil
+  }
+
+  /// The line of a configuration that lets pages of one origin more ask.
+  package func line(adding origin: Origin) -> String {
+    let names = (origins.filter { $0 != origin } + [origin]).map { origin in
+      // To YAML the bracket of an address would begin a list.
+      origin.description.utf8.contains(UInt8(ascii: "[")) ? "\"\(origin)\"" : origin.description
+    }
+    return "browsers: { origins: [\(names.joined(separator: ", "))] }"
+  }
+
+  /// The origin of the page that sent this request, if it is one that could be listed.
+  package static func origin(of head: RequestHead) -> Origin? {
+    guard let field = head.fields.first(where: { $0.known == .origin }) else { return nil }
+    let origin = try? Origin(parsing: String(decoding: head.bytes[field.value], as: UTF8.self))
+    // A page of our own: what the browser shows of us may not ask (T35).
+    if let origin, let host = head.host, head.bytes[host].elementsEqual(origin.authority.utf8) { return nil }
+    return origin
+  }
+
+  private func equals(_ text: [UInt8], _ value: Span<UInt8>) -> Bool {
+    guard text.count == value.count else { return false }
+    for index in text.indices where text[index] != value[index] { return false }
+    return true
+  }
+}

@@ -1,0 +1,135 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// `browsers` of a listener: the pages that it lists may ask and read, no other may, and the upstream has no say in it.
+@Suite struct PagesThatAreListed {
+  private static let page = "Origin: https://app.test\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: cors\r\n"
+
+  /// An upstream that lets everybody read, and greets whoever asks for a WebSocket.
+  private static let generous: @Sendable (UpstreamConnection) -> Void = { connection in
+    while let (head, _) = connection.head() {
+      if head.contains("\r\nUpgrade: websocket\r\n") {
+        connection.switchProtocols()
+        connection.echo()
+        return
+      }
+      connection.say("HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\nContent-Length: 5\r\n\r\nhello")
+    }
+  }
+
+  private func stage(_ service: String = "", origins: String = "[https://app.test, \"http://localhost:3000\"]") throws
+    -> Stage
+  {
+    let stage = try Stage(handler: Self.generous)
+    try stage.start(configuration(stage, service, origins: origins))
+    return stage
+  }
+
+  private func configuration(_ stage: Stage, _ service: String, origins: String) -> String {
+    stage.configuration(
+      service: service, listener: "address: localhost:0\n    browsers: { origins: \(origins) }",
+      more: "limits: { revoked_grace: 100ms }")
+  }
+
+  @Test func `T2: a listed page may ask and read, by our word`() throws {
+    let stage = try stage()
+    let answer = try stage.get(fields: Self.page + "Referer: https://app.test/a/secret\r\n")
+    #expect(answer.status == 200 && answer.text == "hello")
+    #expect(answer.values("Access-Control-Allow-Origin") == ["https://app.test"])
+    #expect(answer.values("Vary") == ["Origin"])
+    #expect(answer.values("Access-Control-Allow-Credentials").isEmpty)
+    let recorded = stage.recorded
+    #expect(recorded.contains("\r\nOrigin: \(stage.origin)\r\n"))
+    #expect(recorded.contains("\r\nReferer: \(stage.origin)/base/\r\n"))
+    #expect(!recorded.contains("app.test") && !recorded.contains("Sec-Fetch-Site"))
+    // Programs ask as ever.
+    #expect(try stage.get().values("Access-Control-Allow-Origin").isEmpty)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T2: its preflight is answered by us, for what the rules allow`() throws {
+    let stage = try stage("rules: [{ match: /x, methods: [PUT] }]")
+    func preflight(_ path: String, _ method: String, origin: String = "https://app.test") throws -> LocalClient.Response
+    {
+      try stage.request(
+        """
+        OPTIONS \(path) HTTP/1.1\r\nHost: HOST\r\nOrigin: \(origin)\r\nAccess-Control-Request-Method: \(method)\r
+        Access-Control-Request-Headers: x-test\r\nAccess-Control-Request-Private-Network: true\r\n\r\n
+        """)
+    }
+    let answer = try preflight("/api/x", "PUT")
+    #expect(answer.status == 204)
+    #expect(answer.values("Access-Control-Allow-Methods") == ["PUT"])
+    #expect(answer.values("Access-Control-Allow-Private-Network") == ["true"])
+    #expect(stage.daemon!.waitForLog("method=OPTIONS path=/api/x status=204 up=0 down=0 "))
+    #expect(stage.daemon!.logText.contains("preflight=true"))
+    #expect(try preflight("/api/x", "DELETE").status == 403)
+    #expect(try preflight("/api/y", "PUT").status == 403)
+    #expect(try preflight("/else/", "PUT").status == 404)
+    for path in ["/api/x", "/else/"] {
+      let refused = try preflight(path, "PUT", origin: "https://evil.test")
+      #expect(refused.status == 403 && refused.text.contains("origin-not-allowed"))
+      #expect(!refused.head.contains("Access-Control-"))
+    }
+    #expect(stage.upstream.records.isEmpty)
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T2: whoever is not listed stays out, and the log says what would let him in`() throws {
+    let stage = try stage()
+    for fields in [
+      "Origin: https://evil.test\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n",
+      "Sec-Fetch-Site: cross-site\r\nReferer: https://app.test/\r\n", "Origin: https://app.test\r\nOrigin: null\r\n",
+    ] {
+      let answer = try stage.get(fields: fields)
+      #expect(answer.status == 403 && !answer.head.contains("Access-Control-"), "\(fields)")
+    }
+    #expect(
+      try stage.get(fields: "Origin: https://evil.test\r\n").text.contains(
+        "\"add\":\"browsers: { origins: [https://evil.test] }\""))
+    #expect(
+      stage.daemon!.waitForLog(
+        "help=\"to let this page ask, listeners.main needs browsers: "
+          + "{ origins: [https://app.test, http://localhost:3000, https://evil.test] }\""))
+    #expect(stage.upstream.records.isEmpty)
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T3: a listed page may have a WebSocket, until it is listed no more`() throws {
+    let stage = try stage()
+    let other = try stage.get(fields: Stage.asking + "Origin: https://evil.test\r\n")
+    #expect(other.status == 403 && stage.upstream.records.isEmpty)
+    let client = try stage.raw()
+    try client.send(stage.head("GET", fields: Stage.asking + "Origin: https://app.test\r\n"))
+    #expect(try client.head().hasPrefix("HTTP/1.1 101 "))
+    #expect(try stage.echoes(client))
+    #expect(stage.recorded.contains("\r\nOrigin: \(stage.origin)\r\n"))
+    try stage.reload(configuration(stage, "", origins: "[\"http://localhost:3000\"]"))
+    #expect(client.rest() == ([], .reset))
+    stage.assertCanary(times: 1)
+  }
+
+  /// As browsers send it: from a page of ours that has its origin, from one in a sandbox, and by an image.
+  @Test(arguments: [
+    "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors\r\nReferer: http://HOST/api/page\r\n",
+    "Sec-Fetch-Site: same-origin\r\nOrigin: http://HOST\r\n", "Sec-Fetch-Site: cross-site\r\nOrigin: null\r\n",
+    "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\n",
+    "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: iframe\r\n",
+    "Sec-Fetch-Site: same-site\r\nOrigin: http://github.localhost\r\n", "Origin: http://HOST\r\n",
+  ])
+  func `T35: a page of one service does not get to another one`(fields: String) throws {
+    let stage = try Stage(handler: Self.generous)
+    let services = "  other: { upstream: \"\(stage.origin)/\", ca_file: ca.pem, credential: canary }"
+    try stage.start(
+      stage.configuration(
+        listener: "address: localhost:0\n    browsers: { origins: [https://app.test] }", services: services))
+    let shown = try stage.get(fields: "Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\n")
+    #expect(shown.values("Content-Security-Policy") == ["sandbox"])
+    let answer = try stage.request("GET /other/x HTTP/1.1\r\nHost: HOST\r\n\(fields)\r\n")
+    #expect(answer.status == 403, "\(fields)")
+    #expect(!stage.recorded.contains("GET /x "))
+    stage.assertCanary(times: 1)
+  }
+}
