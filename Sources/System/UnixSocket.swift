@@ -103,10 +103,13 @@ extension UnixSocket {
     return FileStatus(status)
   }
 
-  /// Takes a socket that was ours away. Anything but a socket stays.
+  /// Takes a socket away that was ours and is closed. Anything but a socket stays, and so does one behind which somebody
+  /// answers: another daemon has put it there.
   package static func remove(path: String) {
     var status = stat()
-    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK, var address = try? UnixAddress(path: path),
+      (try? isStale(&address)) == true
+    else { return }
     unlink(path)
   }
 

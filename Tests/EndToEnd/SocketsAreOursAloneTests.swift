@@ -128,6 +128,21 @@ import Testing
     stage.assertCanary(times: 2)
   }
 
+  @Test func `T9: who ends takes no socket away that another daemon has put in its place`() throws {
+    let stage = try Stage()
+    let path = stage.scratch.path + "/app.sock"
+    let configuration = stage.configuration(listener: "address: unix:\(path)")
+    try stage.start(configuration)
+    let first = stage.daemon!
+    #expect(unlink(path) == 0)
+    try stage.start(configuration)
+    #expect(first.stop() == 0)
+    #expect(try stage.ask(as: [], unix: path).output.hasPrefix("HTTP/1.1 200 "))
+    #expect(stage.daemon!.stop() == 0)
+    #expect(access(path, F_OK) != 0, "its own is taken away")
+    stage.assertCanary(times: 1)
+  }
+
   @Test func `T9: a name without a file is refused: it has no permissions`() throws {
     let stage = try Stage()
     for address in ["unix:@bearerd-test", "\"unix:\\0bearerd-test\"", "\"unix:\""] {
