@@ -79,7 +79,7 @@ let package = Package(
     tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests("Differential", ["Policy", "HTTP1", "TestSupport"], exclude: ["run", "heads.py", "paths.py", "paths.mjs"]),
-    tests("EndToEnd", ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "TestSupport", "bearerd"]),
+    tests("EndToEnd", ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "TestSupport", "bearerd", "bearerctl"]),
   ]
 )
 

@@ -2,7 +2,7 @@ internal import Policy
 
 /// Where to listen. Only this machine can reach a loopback address or a unix socket; anything wider needs client tokens.
 extension SettingsReader {
-  /// `localhost:PORT`, `127.0.0.1:PORT`, `[::1]:PORT`, `unix:/PATH` or `systemd:NAME`.
+  /// `localhost:PORT`, `127.0.0.1:PORT`, `[::1]:PORT`, another address, `unix:/PATH` or `systemd:NAME`.
   func address(_ text: String, at place: Place, mode: UInt32) -> ListenerSettings.Address? {
     if text.hasPrefix("unix:") { return unix(String(text.dropFirst("unix:".utf8.count)), at: place, mode: mode) }
     if text.hasPrefix("systemd:") { return systemd(String(text.dropFirst("systemd:".utf8.count)), at: place) }
@@ -16,11 +16,9 @@ extension SettingsReader {
     if ASCII.lowercased(host) == "localhost" { return .localhost(port: port) }
     let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
     let literal = isBracketed ? String(host.dropFirst().dropLast()) : host
-    guard let address = IPAddress(parsing: literal), address.isLoopback, (address.bytes.count == 16) == isBracketed
-    else {
+    guard let address = IPAddress(parsing: literal), (address.bytes.count == 16) == isBracketed else {
       report.error(
-        place,
-        "\(host.isEmpty ? "every address" : quoted(host)) is not a loopback address: who listens to other machines needs client tokens, which this version does not have",
+        place, host.isEmpty ? "no address stands before the port" : "\(quoted(host)) is no address in numbers",
         help: "write localhost:\(port), or unix:/PATH for containers")
       return nil
     }
@@ -73,22 +71,25 @@ extension ListenerSettings.Address {
     case (.unix, .localhost), (.unix, .tcp), (.localhost, .unix), (.tcp, .unix): false
     case (.systemd, _), (_, .systemd): false
     case (.localhost(let one), .localhost(let other)): one == other && one != 0
-    case (.tcp(let one, let port), .tcp(let other, let otherPort)): one == other && port == otherPort && port != 0
+    case (.tcp(let one, let port), .tcp(let other, let otherPort)):
+      port == otherPort && port != 0 && one.bytes.count == other.bytes.count
+        && (one == other || one.isUnspecified || other.isUnspecified)
     case (.localhost(let port), .tcp(let address, let other)), (.tcp(let address, let other), .localhost(let port)):
-      port == other && port != 0 && Self.localhost.contains(address.description)
+      port == other && port != 0 && (address.isUnspecified || Self.localhost.contains(address.description))
     }
   }
 
   /// Whether a connection to `host` and `port` may end here.
   func answers(_ host: HostName, port: UInt16) -> Bool {
-    guard port != 0, host.isLocal else { return false }
+    guard port != 0 else { return false }
     switch (self, host) {
     // What the service manager hands over is compared when it has.
     case (.unix, _), (.systemd, _): return false
-    case (.localhost(let own), .name), (.tcp(_, let own), .name): return own == port
+    case (.localhost(let own), .name), (.tcp(_, let own), .name): return own == port && host.isLocal
     case (.localhost(let own), .address(let address)):
       return own == port && Self.localhost.contains(address.description)
-    case (.tcp(let own, let ownPort), .address(let address)): return own == address && ownPort == port
+    case (.tcp(let own, let ownPort), .address(let address)):
+      return ownPort == port && (own == address || own.isUnspecified && address.isLoopback)
     }
   }
 

@@ -34,6 +34,12 @@ extension SettingsReader {
 
   func advise(listeners: [ListenerDraft], credentials: [CredentialDraft], services: [ServiceDraft]) {
     for listener in listeners where !listener.namesCallers { advise(listener) }
+    for listener in listeners {
+      guard let (_, place) = listener.addresses.first(where: { [$0.address].reachOthers }) else { continue }
+      report.advice(
+        place, "client tokens, requests and answers cross this network in plain text",
+        help: "let it be a network within this machine, as between containers, or one that encrypts")
+    }
     for credential in credentials {
       if let place = credential.environmentPlace {
         report.advice(
@@ -45,7 +51,7 @@ extension SettingsReader {
   }
 
   private func advise(_ listener: ListenerDraft) {
-    let uids = listener.callers.uids.sorted().map(String.init).joined(separator: ", ")
+    let uids = (listener.callers.uids ?? []).sorted().map(String.init).joined(separator: ", ")
     let message = "listener \"\(listener.name)\" does not say who may ask; it is uid \(uids), who runs the daemon"
     if listener.place.line > 0 {
       report.advice(listener.place, message, help: "add to it: allow_users: [\(uids)]")

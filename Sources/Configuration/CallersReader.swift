@@ -1,12 +1,19 @@
 internal import Policy
 
-/// `allow_users` and `allow_groups`: names and numbers to uids.
+/// `allow_users`, `allow_groups`: names and numbers to uids. `allow_clients`: names.
 extension SettingsReader {
   static let root: UInt32 = 0
   /// What the kernel shows for uids of another user namespace: anybody's.
   static let overflow: UInt32 = 65_534
   /// Debian policy 9.2.2: lower ones belong to the system.
   static let firstPerson: UInt32 = 1000
+
+  /// nil: none of the keys stands here.
+  func callers(users: YAMLNode?, groups: YAMLNode?, clients: [ClientReference]?) -> Callers? {
+    let uids = callers(users: users, groups: groups)?.uids
+    guard uids != nil || clients != nil else { return nil }
+    return Callers(uids: uids, clients: clients.map { Set($0.map(\.name)) })
+  }
 
   /// nil: neither key stands here.
   func callers(users: YAMLNode?, groups: YAMLNode?) -> Callers? {

@@ -16,7 +16,7 @@ package enum ListenerKey: String, ConfigurationKey {
   case address
   case allowUsers = "allow_users"
   case allowGroups = "allow_groups"
-  case hosts, browsers, mode
+  case clients, hosts, browsers, mode
 }
 
 package enum BrowsersKey: String, ConfigurationKey {
@@ -29,6 +29,7 @@ package enum CredentialKey: String, ConfigurationKey {
   case origins, bearer, basic, headers
   case allowUsers = "allow_users"
   case allowGroups = "allow_groups"
+  case allowClients = "allow_clients"
   case suspend
 }
 
@@ -65,6 +66,7 @@ package enum ServiceKey: String, ConfigurationKey {
   case allowAddresses = "allow_addresses"
   case allowUsers = "allow_users"
   case allowGroups = "allow_groups"
+  case allowClients = "allow_clients"
   case setHeaders = "set_headers"
   case removeHeaders = "remove_headers"
   case allowClientHeaders = "allow_client_headers"
@@ -107,7 +109,7 @@ package enum LimitKey: String, ConfigurationKey {
 enum SchemaWords {
   /// Known to the documentation of later versions, refused by this one: a key that is not enforced must not be accepted.
   static let later: Set<String> = [
-    "clients", "jar", "login", "oauth", "refresh_on", "replay_buffer", "workers",
+    "jar", "login", "oauth", "refresh_on", "replay_buffer", "workers",
   ]
 
   /// Which kinds of mapping have a key of this name.

@@ -8,6 +8,7 @@ struct CredentialDraft {
   /// Of the list, for cross checks.
   var originsPlace: Place
   var callers: Callers?
+  var clients: [ClientReference] = []
   var scheme: CredentialSettings.Scheme?
   var suspension: Suspension? = Suspension()
   /// Where an environment variable is the source.
@@ -46,7 +47,9 @@ extension SettingsReader {
     guard let fields = fields(named.value, at: named.place, of: CredentialKey.self) else { return draft }
     draft.originsPlace = fields.place(of: .origins)
     draft.origins = origins(fields)
-    draft.callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
+    let clients = fields[.allowClients].map { clientReferences($0) }
+    draft.clients = clients ?? []
+    draft.callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups], clients: clients)
     draft.scheme = scheme(fields)
     if let node = fields[.suspend] { draft.suspension = suspension(node, at: fields.place(of: .suspend)) }
     draft.environmentPlace = draft.scheme?.usesEnvironment == true ? place(of: fields) : nil
@@ -107,7 +110,7 @@ extension SettingsReader {
     case .bearer: return source(node, at: place).map { .bearer($0) }
     case .basic: return basic(node, at: place)
     case .headers: return headers(node)
-    case .origins, .allowUsers, .allowGroups, .suspend: return nil
+    case .origins, .allowUsers, .allowGroups, .allowClients, .suspend: return nil
     }
   }
 

@@ -5,11 +5,19 @@ extension SettingsReader {
   func check(_ services: [ServiceDraft], listeners: [ListenerDraft], credentials: [CredentialDraft]) {
     checkAddresses(listeners)
     checkPages(listeners)
+    for listener in listeners { checkReach(of: listener) }
+    for credential in credentials {
+      check(credential.clients, known: listeners.flatMap(\.clients), of: nil, addTo: "one")
+    }
     checkMounts(services)
     for service in services {
       checkScheme(service)
       checkLoop(service, listeners)
       checkCallers(service.service.callers, at: service.place, listeners, service.service.listener)
+      if listeners.indices.contains(service.service.listener) {
+        let listener = listeners[service.service.listener]
+        check(service.clients, known: listener.clients, of: listener.name, addTo: listener.admission)
+      }
       for use in uses(of: service) {
         check(use, service, credentials)
         checkCallers(of: use, service, listeners, credentials)
@@ -113,8 +121,14 @@ extension SettingsReader {
 
   /// Who is named here and let in nowhere.
   private func checkCallers(_ callers: Callers?, at place: Place, _ listeners: [ListenerDraft], _ index: Int) {
-    guard let callers, listeners.indices.contains(index) else { return }
-    let strangers = callers.uids.subtracting(listeners[index].callers.uids).sorted()
+    guard let uids = callers?.uids, listeners.indices.contains(index) else { return }
+    if !listeners[index].addresses.map(\.address).admitUsers {
+      return report.warning(
+        place,
+        "nobody who comes by listener \"\(listeners[index].name)\" is a user of this machine, and allow_users wants one",
+        help: "name clients in allow_clients instead")
+    }
+    let strangers = uids.subtracting(listeners[index].callers.uids ?? []).sorted()
     guard let first = strangers.first else { return }
     report.warning(
       place, "uid \(first) may use this service, but listener \"\(listeners[index].name)\" does not let it in",
@@ -128,11 +142,17 @@ extension SettingsReader {
     guard use.isNamedHere, credentials.indices.contains(use.index), listeners.indices.contains(draft.service.listener)
     else { return }
     let credential = credentials[use.index]
-    let admitted = draft.service.callers ?? listeners[draft.service.listener].callers
-    if let own = credential.callers, own.uids.isDisjoint(with: admitted.uids) {
+    let listener = listeners[draft.service.listener]
+    let uids = draft.service.callers?.uids ?? listener.callers.uids ?? []
+    let clients = draft.service.callers?.clients ?? Set(listener.clients.map(\.name))
+    let message = "nobody who may use credential \"\(credential.name)\" may use this service"
+    if let own = credential.callers?.uids, own.isDisjoint(with: uids) {
       report.warning(
-        use.place, "nobody who may use credential \"\(credential.name)\" may use this service",
-        help: "compare allow_users here and on line \(credential.place.line)")
+        use.place, message, help: "compare allow_users here and on line \(credential.place.line)")
+    }
+    if let own = credential.callers?.clients, own.isDisjoint(with: clients) {
+      report.warning(
+        use.place, message, help: "compare clients here and allow_clients on line \(credential.place.line)")
     }
   }
 

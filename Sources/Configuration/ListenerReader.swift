@@ -14,11 +14,14 @@ struct ListenerDraft {
   var hosts: [String]
   /// The web pages that may ask.
   var pages: [(origin: Origin, place: Place)] = []
+  var clients: [Client] = []
+  /// The key stands there, whatever it says.
+  var hasClients = false
 
   var settings: ListenerSettings {
     ListenerSettings(
       name: name, addresses: addresses.map(\.address), callers: callers, admission: admission, extraAuthorities: hosts,
-      pages: PageOrigins(pages.map(\.origin)))
+      clients: clients, pages: PageOrigins(pages.map(\.origin)))
   }
 }
 
@@ -76,7 +79,14 @@ extension SettingsReader {
         help: isHeld ? "the socket unit says it: SocketMode=0666" : nil)
     }
     let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
-    if callers == nil, ownCallers == nil {
+    let isForTokensAlone = fields.has(.clients) && !addresses.isEmpty && !addresses.map(\.address).admitUsers
+    if isForTokensAlone, callers != nil {
+      report.error(
+        fields.place(of: fields.has(.allowUsers) ? .allowUsers : .allowGroups),
+        "nobody who comes by a network is a user of this machine: clients alone say who may ask here",
+        help: "delete the line")
+    }
+    if callers == nil, ownCallers == nil, !isForTokensAlone {
       report.error(
         named.place,
         "listener \"\(named.name)\" does not say who may ask, and the daemon runs as a user of the system (uid \(environment.uid))",
@@ -88,14 +98,17 @@ extension SettingsReader {
     let hosts = fields[.hosts].flatMap { filledList($0, of: "names with a port") } ?? []
     return ListenerDraft(
       name: named.name, admission: "listeners.\(named.name)", place: named.place, addresses: addresses,
-      callers: callers ?? ownCallers ?? Callers(uids: []), namesCallers: callers != nil,
+      callers: callers ?? (isForTokensAlone ? nil : ownCallers) ?? Callers(uids: []),
+      namesCallers: callers != nil || isForTokensAlone,
       hosts: hosts.compactMap { host($0) },
-      pages: fields[.browsers].map { pages($0, at: fields.place(of: .browsers)) } ?? [])
+      pages: fields[.browsers].map { pages($0, at: fields.place(of: .browsers)) } ?? [],
+      clients: fields[.clients].map { clients($0) } ?? [],
+      hasClients: fields.has(.clients))
   }
 
   /// The mode of a unix socket stands before `allow_users`: whom it keeps out is not asked who they are.
   private func checkReach(of callers: Callers, place: Place) {
-    guard callers.uids.contains(where: { $0 != environment.uid && $0 != 0 }) else { return }
+    guard let uids = callers.uids, uids.contains(where: { $0 != environment.uid && $0 != 0 }) else { return }
     report.warning(
       place, "only the daemon's own user and group can connect to this socket, and allow_users names others",
       help: "add to the listener: mode: \"0666\" (who gets an answer is still for allow_users to say)")

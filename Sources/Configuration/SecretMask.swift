@@ -1,3 +1,5 @@
+internal import Policy
+
 /// Finds what a diagnostic must not show: a secret that somebody wrote into the file, in whatever wrong place.
 /// Everything is hidden that does not stand under a key whose values are known to be harmless.
 struct SecretMask {
@@ -51,7 +53,12 @@ struct SecretMask {
     case .mapping(let entries):
       for entry in entries {
         if entry.key.text == nil { hide(entry.key) }
-        if key == ServiceKey.setHeaders.rawValue {
+        if key == ListenerKey.clients.rawValue {
+          visit(entry.value, under: key, guesses: false)
+          if !SettingsReader.isName(entry.name) || entry.name.hasPrefix(ClientToken.prefix) {
+            hidden.append(entry.key.stretch)
+          }
+        } else if key == ServiceKey.setHeaders.rawValue {
           hide(entry.value)
           if entry.value.isAbsent || !FieldRules.isToken(entry.name) { hidden.append(entry.key.stretch) }
         } else if let word = word(entry.name, guesses: guesses) {
@@ -76,6 +83,9 @@ struct SecretMask {
     switch key {
     case nil: true
     case let key where Self.takesSource(key): true
+    case ListenerKey.clients.rawValue: TokenDigest(parsing: text) == nil
+    // A token where a client's name was wanted.
+    case CredentialKey.allowClients.rawValue: text.utf8.count > 32 || text.hasPrefix(ClientToken.prefix)
     // A token where its name was wanted.
     case ServiceKey.credential.rawValue: Suggestion.nearest(to: text, in: credentialNames) == nil
     case HeaderKey.prefix.rawValue: true

@@ -15,6 +15,7 @@ struct ServiceDraft {
   /// A port of its own, for which `listen` makes a listener.
   let ownAddress: ListenerSettings.Address?
   let rules: [RulePlaces]
+  let clients: [ClientReference]
 }
 
 /// `services`.
@@ -44,7 +45,8 @@ extension SettingsReader {
     let timeouts = fields[.timeouts].map {
       self.timeouts($0, at: fields.place(of: .timeouts), over: surrounding.timeouts)
     }
-    let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
+    let clients = fields[.allowClients].map { clientReferences($0) }
+    let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups], clients: clients)
     let rejected = fields[.onRejected].flatMap {
       choice($0, [("pass", Service.OnRejected.pass), ("502", .badGateway)])
     }
@@ -70,7 +72,7 @@ extension SettingsReader {
       mountPlace: fields[.at]?.place ?? named.place, credentialPlace: fields[.credential]?.place,
       headersPlace: fields.place(of: headersKey), pinsPlace: fields.has(.pins) ? fields.place(of: .pins) : nil,
       trustPlace: fields.has(.caFile) ? fields.place(of: .caFile) : nil, ownAddress: at.ownAddress,
-      rules: rules?.map(\.places) ?? [])
+      rules: rules?.map(\.places) ?? [], clients: clients ?? [])
   }
 
   private func serviceHeaders(_ fields: Fields<ServiceKey>) -> HeaderPolicy {

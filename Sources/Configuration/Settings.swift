@@ -92,6 +92,8 @@ package struct ListenerSettings: Sendable, Equatable {
   package let name: String
   package let addresses: [Address]
   package let callers: Callers
+  /// Not empty: each request needs the token of one of them, besides `callers`.
+  package let clients: [Client]
   /// Where the file says who may ask here: `listeners.main`, for a service with a port of its own the listener that it names,
   /// or `metrics`.
   package let admission: String
@@ -103,9 +105,10 @@ package struct ListenerSettings: Sendable, Equatable {
 
   package init(
     name: String, addresses: [Address], callers: Callers, admission: String, extraAuthorities: [String],
-    pages: PageOrigins = PageOrigins([])
+    clients: [Client] = [], pages: PageOrigins = PageOrigins([])
   ) {
     self.name = name
+    self.clients = clients
     self.addresses = addresses
     self.callers = callers
     self.admission = admission

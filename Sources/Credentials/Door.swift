@@ -42,7 +42,9 @@ extension Keyring {
         reason: .wrongSession, detail: "the session to \(origin) was not opened for credential \(grant.name)")
     }
     guard grant.callers?.admits(caller) ?? true else {
-      throw Denied(reason: .callerNotGranted, detail: "credential \(grant.name) is not for uid \(caller.uid)")
+      let who = caller.uid.map { "uid \($0)" } ?? "the network"
+      let client = caller.client.map { ", client \($0)" } ?? ""
+      throw Denied(reason: .callerNotGranted, detail: "credential \(grant.name) is not for \(who)\(client)")
     }
     guard satisfies(proof.pins, proof.identity.trust.pinning) else {
       throw Denied(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")

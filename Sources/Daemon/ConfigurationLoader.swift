@@ -2,7 +2,7 @@ package import Configuration
 internal import Credentials
 package import Gateway
 internal import HTTP1
-internal import Policy
+package import Policy
 internal import System
 internal import TLS
 
@@ -74,7 +74,10 @@ package enum ConfigurationLoader {
   }
 
   /// What the gateway decides by. `ports`: what each listener's TCP sockets are bound to.
-  package static func snapshot(of settings: Settings, generation: UInt64, ports: [[UInt16]]) -> Snapshot {
+  package static func snapshot(
+    of settings: Settings, generation: UInt64, ports: [[UInt16]],
+    tokenHash: @escaping TokenHash = { TokenDigest.of($0) }
+  ) -> Snapshot {
     var limits = HeadLimits()
     limits.headBytes = settings.limits.headBytes
     limits.fields = settings.limits.fields
@@ -83,11 +86,12 @@ package enum ConfigurationLoader {
     let admissions = settings.listeners.enumerated().map { index, listener in
       let authorities = listener.authorities(ports: index < ports.count ? ports[index] : [])
       own.formUnion(authorities ?? [])
-      return Admission(callers: listener.callers, authorities: authorities, pages: listener.pages)
+      return Admission(
+        callers: listener.callers, authorities: authorities, clients: listener.clients, pages: listener.pages)
     }
     return Snapshot(
       generation: generation, rules: settings.rules, admissions: admissions, headLimits: limits, ownAuthorities: own,
-      metricsListener: settings.metricsListener)
+      metricsListener: settings.metricsListener, tokenHash: tokenHash)
   }
 }
 
@@ -101,6 +105,10 @@ extension ListenerSettings {
     var hasTCP = false
     for address in addresses {
       switch address {
+      case .tcp(let ip, let port) where !ip.isLoopback && !ip.isUnspecified:
+        hasTCP = true
+        let literal = ip.bytes.count == 16 ? "[\(ip)]" : "\(ip)"
+        for port in port == 0 ? ports : [port] { names.append("\(literal):\(port)") }
       case .localhost(let port), .tcp(_, let port):
         hasTCP = true
         for port in port == 0 ? ports : [port] {

@@ -6,13 +6,13 @@ internal import System
 /// A socket that was handed over is held to what an `address:` in the file may say.
 extension InheritedSocket {
   /// Why it may not be listened on, and what to write instead; nil if it may.
-  var refusal: (message: String, help: String)? {
+  func refusal(for listener: ListenerSettings) -> (message: String, help: String)? {
     switch place {
     case .tcp(let ip, _):
-      guard !(IPAddress(bytes: ip)?.isLoopback ?? false) else { return nil }
+      guard listener.clients.isEmpty, !(IPAddress(bytes: ip)?.isLoopback ?? false) else { return nil }
       return (
-        "systemd:\(name) is \(text), which is not a loopback address: who listens to other machines needs client tokens, which this version does not have",
-        "write ListenStream=127.0.0.1:7070 and ListenStream=[::1]:7070 into the socket unit"
+        "systemd:\(name) is \(text), which can be reached from other machines, where nobody's user is known: that needs client tokens",
+        "write ListenStream=127.0.0.1:7070 and ListenStream=[::1]:7070 into the socket unit, or add to \(listener.admission): clients: { NAME: sha256/… }, as bearerctl token NAME prints it"
       )
     case .unix(let path):
       do throws(SystemError) {
@@ -44,7 +44,7 @@ extension InheritedSocket {
     case .unix(let path):
       guard let status = FileStatus(path: path), status.mode & 0o002 == 0 else { return nil }
       let members = status.mode & 0o020 == 0 ? [] : Users.members(ofGroup: status.group)
-      let outside = listener.callers.uids.subtracting(members).subtracting([0, status.owner]).sorted()
+      let outside = (listener.callers.uids ?? []).subtracting(members).subtracting([0, status.owner]).sorted()
       guard let first = outside.first else { return nil }
       return (
         "uid \(first) may ask and cannot connect to it (mode \(String(status.mode, radix: 8)))",

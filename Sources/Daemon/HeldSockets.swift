@@ -18,7 +18,7 @@ package final class HeldSockets {
     let named = sockets.filter { $0.name == name }
     var refused: (message: String, help: String)?
     if named.isEmpty { refused = (missing(name), HeldSockets.lines(name)) }
-    for socket in named where refused == nil { refused = socket.refusal }
+    for socket in named where refused == nil { refused = socket.refusal(for: listener) }
     if let refused {
       throw .configuration([.about(file: file, "listener \"\(listener.name)\": \(refused.message)", help: refused.help)]
       )

@@ -91,6 +91,7 @@ final class Journal {
       if let rule { line.field("rule", rule + 1) }
     }
     if let uid = record.caller?.uid { line.field("uid", UInt64(uid)) }
+    if let client = record.caller?.client { line.field("client", client) }
     let head = exchange.head.bytes
     if !exchange.head.methodRange.isEmpty, exchange.head.methodRange.upperBound <= head.count {
       line.field("method", head.span.extracting(exchange.head.methodRange))
@@ -145,10 +146,18 @@ final class Journal {
         let origin = PageOrigins.origin(of: head)
       else { return nil }
       return "to let this page ask, \(listener.admission) needs \(listener.pages.line(adding: origin))"
-    case .callerNotAllowedHere(let service, let uid):
+    case .clientTokenMissing: return "no client token came with the request"
+    case .clientTokenUnknown: return "the client token that came is not one of those in the listener's clients"
+    case .clientNotAllowedHere(let service):
+      return "to let this client ask, allow_clients of services.\(rules.services[service].name) has to name it"
+    case .clientNotGranted(_, let grant):
+      return "to let this client have it, allow_clients of credentials.\(rules.grants[grant].name) has to name it"
+    case .callerNotAllowedHere(_, nil), .callerNotGranted(_, _, nil):
+      return "who comes by a network is no user, and allow_users wants one: name clients in allow_clients instead"
+    case .callerNotAllowedHere(let service, let uid?):
       return "to let this user ask, services.\(rules.services[service].name) needs "
         + AllowUsers.line(adding: uid, to: rules.services[service].callers, named: userName)
-    case .callerNotGranted(_, let grant, let uid):
+    case .callerNotGranted(_, let grant, let uid?):
       return "to let this user have it, credentials.\(rules.grants[grant].name) needs "
         + AllowUsers.line(adding: uid, to: rules.grants[grant].callers, named: userName)
     default: return nil

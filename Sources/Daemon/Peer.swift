@@ -2,7 +2,8 @@ internal import EventLoop
 internal import Policy
 internal import System
 
-/// Who is at the other end of a client connection, as the kernel says. Asked once per connection.
+/// Who is at the other end of a client connection, as the kernel says. Asked once per connection. Where our end is no
+/// loopback address, the other may be anywhere, and nobody is asked.
 struct Peer {
   let caller: Caller?
   private let client: SocketAddress?
@@ -17,7 +18,7 @@ struct Peer {
       client = stream.peerAddress
       server = stream.localAddress
       if let client, let server {
-        caller = Peer.owner(client, server, diagnostics)
+        caller = server.isLoopback ? Peer.owner(client, server, diagnostics) : .network
       } else {
         caller = nil
       }
@@ -29,6 +30,8 @@ struct Peer {
   func isGone(_ stream: EventLoop.Stream, worker: Worker) -> Bool {
     if stream.isUnix { return CallerIdentity.hasHungUp(descriptor: stream.descriptor) }
     guard let client, let server else { return true }
+    // Of another machine's sockets nobody knows: its answer is tried.
+    guard server.isLoopback else { return false }
     return Peer.owner(client, server, worker.diagnostics) == nil
   }
 
@@ -39,4 +42,8 @@ struct Peer {
       clientIP: client.ip, clientPort: client.port, serverIP: server.ip, serverPort: server.port
     ).map(Caller.init)
   }
+}
+
+extension SocketAddress {
+  fileprivate var isLoopback: Bool { IPAddress(bytes: ip)?.isLoopback ?? false }
 }

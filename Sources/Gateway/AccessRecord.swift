@@ -35,10 +35,12 @@ package struct AccessRecord: Sendable {
     if let route { return (route.service, route.rule) }
     guard case .policy(let refusal) = refusal else { return nil }
     switch refusal {
-    case .noRule(let service), .callerNotAllowedHere(let service, _), .callerNotGranted(let service, _, _):
+    case .noRule(let service), .callerNotAllowedHere(let service, _), .callerNotGranted(let service, _, _),
+      .clientNotAllowedHere(let service), .clientNotGranted(let service, _):
       return (service, nil)
     case .denied(let service, let rule): return (service, rule)
-    case .callerUnknown, .callerNotAllowed, .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite,
+    case .callerUnknown, .callerNotAllowed, .clientTokenMissing, .clientTokenUnknown, .hostNotAllowed,
+      .authorityMismatch, .originNotAllowed, .crossSite,
       .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
       .noService:
       return nil

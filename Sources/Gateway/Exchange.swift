@@ -135,8 +135,11 @@ package struct Exchange: ~Copyable, Sendable {
     let bytes = head.bytes
     do throws(PolicyRefusal) {
       let admissions = isLocalSocket ? snapshot.socketAdmissions : snapshot.admissions
-      let admitted = try admissions[listener].admit(head, caller: caller, listener: listener)
+      let admitted = try admissions[listener].admit(
+        head, caller: caller, listener: listener, hash: snapshot.tokenHash)
       self.admitted = admitted
+      self.caller = admitted.caller
+      record.caller = admitted.caller
       try readTarget(bytes.span.extracting(head.target))
       if listener == snapshot.metricsListener {
         try checkScrape()

@@ -6,6 +6,8 @@ package struct Explanation: Sendable {
   /// nil: it would go out.
   package let refusal: Refusal?
   package let route: Route?
+  /// Whose client token came with it; nil: nobody's.
+  package let client: String?
   /// The canonical path, as matched and logged.
   package let path: String
   /// Why each rule of the service won or lost; empty without rules or when no service was found.
@@ -38,6 +40,7 @@ package struct Explanation: Sendable {
     }
     self.refusal = refusal
     route = exchange.route
+    client = exchange.caller?.client
     path = String(decoding: exchange.target.path, as: UTF8.self)
     rules = trace ?? []
     self.notes = notes ?? ForwardingNotes()

@@ -108,6 +108,8 @@ extension PolicyRefusal {
     switch self {
     case .callerUnknown: .callerUnknown
     case .callerNotAllowed, .callerNotAllowedHere, .callerNotGranted: .callerNotAllowed
+    case .clientTokenMissing, .clientTokenUnknown: .clientUnknown
+    case .clientNotAllowedHere, .clientNotGranted: .clientNotAllowed
     case .hostNotAllowed: .hostNotAllowed
     case .authorityMismatch: .authorityMismatch
     case .originNotAllowed: .originNotAllowed

@@ -15,6 +15,8 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
   // admission
   case callerNotAllowed
   case callerUnknown
+  case clientUnknown
+  case clientNotAllowed
   case originNotAllowed
   case crossSite
   case methodNotSupported
@@ -89,7 +91,8 @@ extension RefusalCode {
     case .malformedRequest, .reservedFieldInConnection, .requestTimeout, .targetTooLong, .unknownExpectation,
       .headTooLarge, .unknownTransferCoding, .versionNotSupported:
       .parser
-    case .callerNotAllowed, .callerUnknown, .originNotAllowed, .crossSite, .methodNotSupported, .hostNotAllowed,
+    case .callerNotAllowed, .callerUnknown, .clientUnknown, .clientNotAllowed, .originNotAllowed, .crossSite,
+      .methodNotSupported, .hostNotAllowed,
       .authorityMismatch:
       .admission
     case .badPath, .badEscape, .dotSegment, .forbiddenCharacter, .fragment, .ambiguousPath, .clientCredentialField,

@@ -53,6 +53,15 @@ extension RefusalCode {
       RefusalRow(
         403, "caller-unknown", "http_request_denied",
         "The system could not say which user is asking; connect again, from this machine")
+    case .clientUnknown:
+      RefusalRow(
+        403, "client-unknown", "http_request_denied",
+        "This listener wants a client token that it knows; send it where the API's key goes, as in Authorization: Bearer"
+      )
+    case .clientNotAllowed:
+      RefusalRow(
+        403, "client-not-allowed", "http_request_denied",
+        "This client may not ask here; allow_clients says who may, and the log of bearerd names the line to add")
     case .originNotAllowed:
       RefusalRow(
         403, "origin-not-allowed", "http_request_denied",

@@ -17,6 +17,8 @@ struct RequestForwarding {
   private(set) var upgrade: UpgradeProtocol?
   private var isFromPage = false
   private var places = RequestPlaces()
+  /// A client token came with it, which is for us alone.
+  private var hasClientToken = false
 
   /// What the places that it names and `on_client_header` say of this request, before a connection is opened for it.
   mutating func judge(
@@ -25,6 +27,7 @@ struct RequestForwarding {
   ) -> Refusal? {
     injects = false
     isFromPage = admitted.page != nil
+    hasClientToken = admitted.caller.client != nil
     upgrade = Upgrading.request(head, options: options, service: snapshot.rules.services[route.service])
     if options.nominatesReservedField { return .reservedFieldInConnection }
     do throws(Refusal) {
@@ -55,13 +58,15 @@ struct RequestForwarding {
     return false
   }
 
-  /// How many lines the client sent under one of the names, at most.
+  /// How many lines the client sent under one of the names, at most. One with a client token is none of them.
   private func most(of names: [String], in head: RequestHead) -> Int {
     let span = head.bytes.span
     var most = 0
     for name in names {
       var count = 0
-      for field in head.fields where FieldName.resembles(field.name, of: span, name) { count += 1 }
+      for field in head.fields where FieldName.resembles(field.name, of: span, name) {
+        if !(hasClientToken && ClientToken.isCarried(by: field, of: head.bytes)) { count += 1 }
+      }
       most = max(most, count)
     }
     return most
@@ -160,6 +165,7 @@ struct RequestForwarding {
     case .other where resemblesFraming(field.name, of: bytes): return .removed
     default: break
     }
+    if hasClientToken, ClientToken.isCarried(by: field, of: bytes) { return .removed }
     let span = bytes.span
     if !options.nominated.isEmpty, options.names(field.name, of: bytes, nominatedIn: head.bytes) { return .removed }
     for name in headers.remove where FieldName.resembles(field.name, of: span, name) { return .removed }

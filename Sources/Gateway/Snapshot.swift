@@ -11,6 +11,8 @@ package final class Snapshot: Sendable {
   let socketAdmissions: [Admission]
   /// Index of the listener that answers scrapes and nothing else; nil: there is none.
   let metricsListener: Int?
+  /// How the client tokens of requests are told apart.
+  let tokenHash: TokenHash
   package let headLimits: HeadLimits
   /// Authorities that lead back to us, lower-case with port.
   package let ownAuthorities: Set<String>
@@ -21,13 +23,16 @@ package final class Snapshot: Sendable {
 
   package init(
     generation: UInt64, rules: RuleSet, admissions: [Admission], headLimits: HeadLimits, ownAuthorities: Set<String>,
-    metricsListener: Int? = nil
+    metricsListener: Int? = nil, tokenHash: @escaping TokenHash = { _ in nil }
   ) {
+    self.tokenHash = tokenHash
     self.metricsListener = metricsListener
     self.generation = generation
     self.rules = rules
     self.admissions = admissions
-    socketAdmissions = admissions.map { Admission(callers: $0.callers, authorities: nil, pages: $0.pages) }
+    socketAdmissions = admissions.map {
+      Admission(callers: $0.callers, authorities: nil, clients: $0.clients, pages: $0.pages)
+    }
     self.headLimits = headLimits
     self.ownAuthorities = ownAuthorities
     ownPorts = Set(ownAuthorities.compactMap { $0.split(separator: ":").last.flatMap { UInt16($0) } })

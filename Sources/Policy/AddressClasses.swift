@@ -5,6 +5,9 @@ extension IPAddress {
     bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
   }
 
+  /// 0.0.0.0 or ::, which to listen on means every address.
+  package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
+
   /// Loopback, link-local (cloud metadata included), unspecified, multicast, broadcast, or a known metadata address:
   /// what no public name may resolve to, in any embedding (IPv4-mapped, IPv4-compatible, NAT64 64:ff9b::/96 and
   /// 64:ff9b:1::/48, SIIT ::ffff:0:0/96, 6to4). Private addresses (RFC 1918, ULA) are fine: many upstreams live there.

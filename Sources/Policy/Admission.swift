@@ -3,6 +3,9 @@ package import HTTP1
 /// May this caller ask at all? One per listener address.
 package struct Admission: Sendable, Equatable {
   package var callers: Callers
+  /// Not empty: each request has to bring the token of one of them, besides coming from a user who may ask. Who comes over a
+  /// network is no user, so the token is all.
+  package var clients: [Client]
   /// Authorities that `Host` may name, lower-case, with port (`localhost:7070`); the port may be absent in the request only
   /// if it is 80. nil: not checked (unix sockets).
   package var authorities: [String]? { didSet { known = authorities.map(Authorities.init) } }
@@ -10,29 +13,50 @@ package struct Admission: Sendable, Equatable {
   /// The web pages that may ask; every other is refused.
   package var pages: PageOrigins
 
-  package init(callers: Callers, authorities: [String]?, pages: PageOrigins = PageOrigins([])) {
+  package init(
+    callers: Callers, authorities: [String]?, clients: [Client] = [], pages: PageOrigins = PageOrigins([])
+  ) {
     self.callers = callers
+    self.clients = clients
     self.authorities = authorities
     self.pages = pages
     known = authorities.map(Authorities.init)
   }
 
-  /// Caller, Host (421), Origin and Sec-Fetch-Site (403), TRACE, TRACK and CONNECT (405), in this order.
+  /// Caller, Host (421), Origin and Sec-Fetch-Site (403), TRACE, TRACK and CONNECT (405), client token, in this order.
   /// `caller` is nil when the kernel gave no certain answer: refused.
   package func admit(
-    _ head: RequestHead, caller: Caller?, listener: Int
+    _ head: RequestHead, caller: Caller?, listener: Int, hash: TokenHash = { _ in nil }
   ) throws(PolicyRefusal) -> AdmittedRequest {
     guard let caller else { throw .callerUnknown }
-    guard callers.admits(caller) else { throw .callerNotAllowed(uid: caller.uid) }
+    try checkUser(caller)
     // Its target and Host name another server by design: what it asks for is refused, not whom.
     if head.method == .connect { throw .methodNotSupported }
     let host = if let known { try Self.checkHost(head, known) } else { try Self.uncheckedHost(head) }
     let visit = try checkBrowser(head)
     try Self.checkMethod(head.method, head.bytes.span.extracting(head.methodRange))
     let preflight = visit.page == nil ? nil : try Self.preflight(head)
+    let client = try client(of: head, hash)
     return AdmittedRequest(
-      caller: caller, listener: listener, host: host, isNavigation: visit.isNavigation, page: visit.page,
-      preflight: preflight, dependsOnOrigin: !pages.isEmpty)
+      caller: caller.proven(as: client), listener: listener, host: host, isNavigation: visit.isNavigation,
+      page: visit.page, preflight: preflight, dependsOnOrigin: !pages.isEmpty)
+  }
+
+  /// Only where tokens are asked for may somebody come whom the kernel does not know.
+  private func checkUser(_ caller: Caller) throws(PolicyRefusal) {
+    if let uid = caller.uid {
+      guard callers.admits(caller) else { throw .callerNotAllowed(uid: uid) }
+    } else if clients.isEmpty {
+      throw .callerUnknown
+    }
+  }
+
+  /// The last question, so that nobody can have us compute hashes for what is refused anyway.
+  private func client(of head: RequestHead, _ hash: TokenHash) throws(PolicyRefusal) -> String? {
+    if clients.isEmpty { return nil }
+    guard let digest = ClientToken.digest(in: head, by: hash) else { throw .clientTokenMissing }
+    guard let name = clients.name(of: digest) else { throw .clientTokenUnknown }
+    return name
   }
 
   /// What a page that had its name point at us cannot forge (T1). An absolute-form target names the authority a second

@@ -1,12 +1,47 @@
-/// Who asks, as the kernel says.
+/// Who asks: as the kernel says, and as a client token proves.
 package struct Caller: Sendable, Equatable {
-  package let uid: UInt32
+  /// nil: the connection came over a network, where our kernel knows nobody.
+  package let uid: UInt32?
+  /// Whose client token came with the request; only `Admission.admit` sets it.
+  package private(set) var client: String?
+
   package init(uid: UInt32) { self.uid = uid }
+
+  /// Somebody on the other end of a network.
+  package static let network = Caller()
+  private init() { uid = nil }
+
+  func proven(as client: String?) -> Caller {
+    var caller = self
+    caller.client = client
+    return caller
+  }
 }
 
-/// Who may ask. Groups are resolved to their members' uids when the configuration is read.
+/// Who may ask: whoever is in each of the lists that stand. Groups are resolved to their members' uids when the configuration
+/// is read.
 package struct Callers: Sendable, Equatable {
-  package var uids: Set<UInt32>
-  package init(uids: Set<UInt32>) { self.uids = uids }
-  package func admits(_ caller: Caller) -> Bool { uids.contains(caller.uid) }
+  /// nil: any uid, and those who have none.
+  package var uids: Set<UInt32>?
+  /// Names of clients. nil: with or without a client token.
+  package var clients: Set<String>?
+
+  package enum Verdict: Sendable, Equatable { case admitted, userNotListed, clientNotListed }
+
+  package init(uids: Set<UInt32>?, clients: Set<String>? = nil) {
+    self.uids = uids
+    self.clients = clients
+  }
+
+  package func verdict(on caller: Caller) -> Verdict {
+    if let uids {
+      guard let uid = caller.uid, uids.contains(uid) else { return .userNotListed }
+    }
+    if let clients {
+      guard let client = caller.client, clients.contains(client) else { return .clientNotListed }
+    }
+    return .admitted
+  }
+
+  package func admits(_ caller: Caller) -> Bool { verdict(on: caller) == .admitted }
 }

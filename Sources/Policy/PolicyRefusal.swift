@@ -3,6 +3,10 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
   // admission
   case callerUnknown
   case callerNotAllowed(uid: UInt32)
+  /// No client token came, and this listener wants one.
+  case clientTokenMissing
+  /// One came that is nobody's.
+  case clientTokenUnknown
   case hostNotAllowed
   case authorityMismatch
   case originNotAllowed
@@ -19,7 +23,10 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
   case noService
   case noRule(service: Int)
   case denied(service: Int, rule: Int)
-  case callerNotAllowedHere(service: Int, uid: UInt32)
-  /// The credential that the rule asks for is not granted to this caller.
-  case callerNotGranted(service: Int, grant: Int, uid: UInt32)
+  /// `uid` is nil for who came over a network.
+  case callerNotAllowedHere(service: Int, uid: UInt32?)
+  case clientNotAllowedHere(service: Int)
+  /// The credential that the rule asks for is not granted to this user.
+  case callerNotGranted(service: Int, grant: Int, uid: UInt32?)
+  case clientNotGranted(service: Int, grant: Int)
 }

@@ -52,8 +52,10 @@ package struct RuleSet: Sendable, Equatable {
     let found = service(for: request, path: target.path)
     for reading in target.readings where service(for: request, path: reading) != found { throw .ambiguousPath }
     guard let found else { throw .noService }
-    if let callers = services[found].callers, !callers.admits(request.caller) {
-      throw .callerNotAllowedHere(service: found, uid: request.caller.uid)
+    switch services[found].callers?.verdict(on: request.caller) {
+    case nil, .admitted: break
+    case .userNotListed: throw .callerNotAllowedHere(service: found, uid: request.caller.uid)
+    case .clientNotListed: throw .clientNotAllowedHere(service: found)
     }
 
     let verdict = table.verdict(
@@ -114,8 +116,11 @@ package struct RuleSet: Sendable, Equatable {
   /// The keyring's door asks again; here the answer comes before a connection is opened.
   private func checkGrant(_ choice: CredentialChoice, _ caller: Caller, service: Int) throws(PolicyRefusal) {
     guard case .inject(let index) = choice, grants.indices.contains(index) else { return }
-    guard let callers = grants[index].callers, !callers.admits(caller) else { return }
-    throw .callerNotGranted(service: service, grant: index, uid: caller.uid)
+    switch grants[index].callers?.verdict(on: caller) {
+    case nil, .admitted: return
+    case .userNotListed: throw .callerNotGranted(service: service, grant: index, uid: caller.uid)
+    case .clientNotListed: throw .clientNotGranted(service: service, grant: index)
+    }
   }
 
   private func service(for request: AdmittedRequest, path: [UInt8]) -> Int? {

@@ -19,6 +19,7 @@ struct Bearerctl: ParsableCommand {
         bearerctl check                      is my configuration right?
         bearerctl explain GET /github/user   what would happen to it, and why?
         bearerctl pin api.github.com         which keys could I pin?
+        bearerctl token ci                   let a container in
         bearerctl reload                     use the changed configuration now
         bearerctl status --watch             what is it doing right now?
         bearerctl errors pin-mismatch        what does this error mean?
@@ -28,7 +29,8 @@ struct Bearerctl: ParsableCommand {
       """,
     version: "bearerctl \(Version.text)",
     subcommands: [
-      Check.self, Explain.self, PinCommand.self, Status.self, Errors.self, Reload.self, Metrics.self, Demo.self,
+      Check.self, Explain.self, PinCommand.self, Token.self, Status.self, Errors.self, Reload.self, Metrics.self,
+      Demo.self,
     ])
 
   static func main() {

@@ -27,6 +27,8 @@ extension RefusalCode {
     case .versionNotSupported: .versionNotSupported
     case .callerNotAllowed: .callerNotAllowed
     case .callerUnknown: .callerUnknown
+    case .clientUnknown: .clientUnknown
+    case .clientNotAllowed: .clientNotAllowed
     case .originNotAllowed: .originNotAllowed
     case .crossSite: .crossSite
     case .methodNotSupported: .methodNotSupported

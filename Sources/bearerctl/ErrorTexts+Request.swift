@@ -69,6 +69,25 @@ extension ErrorText {
       always knows.
       """)
 
+  static let clientUnknown = ErrorText(
+    """
+    The listener has `clients`, so each request needs the token of one of them, and none came, or one that is nobody's. \
+    The upstream was not asked.
+    """,
+    todo: """
+      Give the program a client token where its API key would go: as the key of its SDK, in `Authorization: Bearer`, in \
+      `X-Api-Key`, or as the password of `Basic`. It is taken out of the request before it goes on. `bearerctl token NAME` \
+      makes one and prints the line for `clients`. The log says whether no token came or a wrong one. git sends a password \
+      only when it is asked for one, which bearerd does not do: `git config http.extraHeader "Authorization: Bearer …"`.
+      """)
+
+  static let clientNotAllowed = ErrorText(
+    "`allow_clients` of the service or of the credential does not name the client whose token came.",
+    todo: """
+      The log has a line with `refused=client-not-allowed` whose `help` names the line. If the client should not be let \
+      in, there is nothing to do.
+      """)
+
   static let originNotAllowed = ErrorText(
     """
     The request has an `Origin` field, so a web page sent it. Pages may not use credentials, whichever user the browser \

@@ -5,6 +5,7 @@ internal import Gateway
 internal import HTTP1
 internal import Policy
 internal import System
+internal import TLS
 
 /// `bearerctl explain`
 struct Explain: ParsableCommand {
@@ -12,7 +13,8 @@ struct Explain: ParsableCommand {
     abstract: "What would happen to a request, and why? Nothing is sent.",
     usage: """
       bearerctl explain METHOD URL [--config FILE] [--user NAME|UID]
-                               [--header 'Name: value' ...] [--listener NAME]
+                               [--client NAME] [--listener NAME]
+                               [--header 'Name: value' ...]
       """,
     discussion: """
       Decides the request by the code that decides in the daemon, and prints what it found: who asks, \
@@ -22,6 +24,7 @@ struct Explain: ParsableCommand {
         bearerctl explain GET http://localhost:7070/github/user
         bearerctl explain DELETE /github/repos/me/mine
         bearerctl explain GET /github/user --user deploy -H 'Accept: text/html'
+        bearerctl explain GET /github/user --listener docker --client ci
 
       It reads the configuration file as it is now; a daemon that has not been reloaded may decide otherwise.
       Exits with 0 if the request would go out, and with 1 if it would be refused.
@@ -38,6 +41,9 @@ struct Explain: ParsableCommand {
 
   @Option(name: .shortAndLong, help: "Who asks: a name or a number. (default: you)")
   var user: String?
+
+  @Option(name: .long, help: "Whose client token comes with it: a name of the listener's clients.")
+  var client: String?
 
   @Option(name: [.customShort("H"), .customLong("header")], help: "A header field of the request, like curl's.")
   var headers: [String] = []
@@ -62,11 +68,12 @@ struct Explain: ParsableCommand {
     let loaded = try LoadedConfiguration(config)
     let settings = loaded.settings
     let index = try listenerIndex(for: url, in: settings)
-    let snapshot = ConfigurationLoader.snapshot(
-      of: settings, generation: 1, ports: settings.listeners.map { _ in [url.port ?? RequestURL.defaultPort] })
     let listener = settings.listeners[index]
+    let snapshot = ConfigurationLoader.snapshot(
+      of: settings, generation: 1, ports: settings.listeners.map { _ in [url.port ?? RequestURL.defaultPort] },
+      tokenHash: try tokenHash(listener))
     let authority = url.authority ?? listener.firstAuthority
-    let caller = try self.caller()
+    let caller = try self.caller(host: authority, listener)
 
     func report(_ head: RequestHead) -> ExplainReport {
       ExplainReport(
@@ -89,7 +96,9 @@ struct Explain: ParsableCommand {
 
   /// The head as a client would send it.
   private func request(target: String, authority: String) -> [UInt8] {
-    let fields = headers.map { $0 + "\r\n" }.joined()
+    // A token that stands for the client's: `tokenHash` takes it for that.
+    let token = client == nil ? [] : ["Authorization: Bearer \(ClientToken.placeholder)"]
+    let fields = (token + headers).map { $0 + "\r\n" }.joined()
     let host = hostField == nil ? "Host: \(authority)\r\n" : ""
     return Array("\(method) \(target) HTTP/1.1\r\n\(host)\(fields)\r\n".utf8)
   }
@@ -100,8 +109,22 @@ struct Explain: ParsableCommand {
     return field.dropFirst("host:".count).split { $0 == " " || $0 == "\t" }.joined(separator: " ")
   }
 
-  private func caller() throws -> Caller {
-    guard let user else { return Caller(uid: Users.currentUID) }
+  /// Nobody knows a client's token, only its hash: what stands for the token gets that.
+  private func tokenHash(_ listener: ListenerSettings) throws -> TokenHash {
+    guard let client else { return { TokenDigest.of($0) } }
+    let known = listener.clients.map(\.name).joined(separator: ", ")
+    guard let digest = listener.clients.first(where: { $0.name == client })?.digests.first else {
+      throw Failure(
+        Failure.usage,
+        "listener \(listener.name) has no client \(client.harmless); \(known.isEmpty ? "it has none" : "there is \(known)")"
+      )
+    }
+    return { _ in digest }
+  }
+
+  /// Who does not say is this user, but where only a network leads.
+  private func caller(host: String, _ listener: ListenerSettings) throws -> Caller {
+    guard let user else { return listener.isReachedByNetwork(as: host) ? .network : Caller(uid: Users.currentUID) }
     guard let uid = UInt32(user) ?? Users.uid(named: user) else {
       throw Failure(Failure.usage, "there is no user \(user.harmless)")
     }

@@ -22,8 +22,12 @@ struct ExplainReport {
   func text(_ explanation: Explanation, refusal: Refusal?) -> String {
     var rows = [
       Row("listener", ["\(listener.name), at \(listener.place)"]),
-      Row("caller", ["\(Users.name(ofUID: caller.uid) ?? "unknown") (uid \(caller.uid))"]),
+      Row(
+        "caller", [caller.uid.map { "\(Users.name(ofUID: $0) ?? "unknown") (uid \($0))" } ?? "somebody on the network"]),
     ]
+    if !listener.clients.isEmpty {
+      rows.append(Row("client", [explanation.client.map { "\($0), by its token" } ?? "none: no token that is known"]))
+    }
     if let page = explanation.page { rows.append(Row("page", ["\(page.harmless), listed under browsers"])) }
     if !explanation.path.isEmpty { rows.append(Row("path", [explanation.path])) }
     if let index = service(of: explanation) {
@@ -169,9 +173,10 @@ struct ExplainReport {
     guard case .policy(let refusal) = explanation.refusal else { return nil }
     switch refusal {
     case .noRule(let service), .denied(let service, _), .callerNotAllowedHere(let service, _),
-      .callerNotGranted(let service, _, _):
+      .callerNotGranted(let service, _, _), .clientNotAllowedHere(let service), .clientNotGranted(let service, _):
       return service
-    case .callerUnknown, .callerNotAllowed, .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite,
+    case .callerUnknown, .callerNotAllowed, .clientTokenMissing, .clientTokenUnknown, .hostNotAllowed,
+      .authorityMismatch, .originNotAllowed, .crossSite,
       .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
       .noService:
       return nil

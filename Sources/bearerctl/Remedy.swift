@@ -46,11 +46,22 @@ struct Remedy {
       return line(
         "To let \(user) ask, \(listener.admission) needs",
         AllowUsers.line(adding: uid, to: listener.callers, named: Users.name(ofUID:)))
-    case .callerNotAllowedHere(let service, let uid):
+    case .clientTokenMissing, .clientTokenUnknown:
+      let names = listener.clients.map(\.name).joined(separator: ", ")
+      return wrapped(
+        "A request here needs the token of one of \(listener.admission).clients: \(names). To see what one of them would get, add --client NAME."
+      )
+    case .clientNotAllowedHere(let service):
+      return "To let this client ask, name it in allow_clients of services.\(name(service))."
+    case .clientNotGranted(_, let grant):
+      return "To let this client use it, name it in allow_clients of credentials.\(settings.rules.grants[grant].name)."
+    case .callerNotAllowedHere(_, nil), .callerNotGranted(_, _, nil):
+      return wrapped("Who comes by a network is no user. Name clients in allow_clients instead of users.")
+    case .callerNotAllowedHere(let service, let uid?):
       return line(
         "To let \(user) ask, services.\(name(service)) needs",
         AllowUsers.line(adding: uid, to: settings.rules.services[service].callers, named: Users.name(ofUID:)))
-    case .callerNotGranted(_, let grant, let uid):
+    case .callerNotGranted(_, let grant, let uid?):
       return line(
         "To let \(user) use it, credentials.\(settings.rules.grants[grant].name) needs",
         AllowUsers.line(adding: uid, to: settings.rules.grants[grant].callers, named: Users.name(ofUID:)))
@@ -108,7 +119,7 @@ struct Remedy {
     return hasPort ? host : "\(host):\(RequestURL.defaultPort)"
   }
 
-  private var user: String { Users.name(ofUID: caller.uid) ?? String(caller.uid) }
+  private var user: String { caller.uid.map { Users.name(ofUID: $0) ?? String($0) } ?? "it" }
 
   private func name(_ service: Int) -> String { settings.rules.services[service].name }
 

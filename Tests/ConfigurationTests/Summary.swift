@@ -12,6 +12,9 @@ struct Summary: CustomStringConvertible {
       let names = listener.extraAuthorities.isEmpty ? "" : " names \(listener.extraAuthorities.joined(separator: " "))"
       lines.append("listener \(listener.name): \(addresses) callers \(Self.uids(listener.callers))\(names)")
       for page in listener.pages.origins { lines.append("  pages of \(page)") }
+      for client in listener.clients {
+        lines.append("  client \(client.name): \(client.digests.map(\.description).joined(separator: " "))")
+      }
     }
     for (credential, grant) in zip(settings.credentials, settings.rules.grants) {
       let origins = grant.origins.map(\.description).joined(separator: " ")
@@ -137,6 +140,8 @@ struct Summary: CustomStringConvertible {
   }
 
   private static func uids(_ callers: Callers) -> String {
-    callers.uids.sorted().map(String.init).joined(separator: ",")
+    let uids = callers.uids.map { $0.sorted().map(String.init).joined(separator: ",") }
+    let clients = callers.clients.map { "clients " + $0.sorted().joined(separator: ",") }
+    return [uids, clients].compactMap { $0 }.joined(separator: " and ")
   }
 }

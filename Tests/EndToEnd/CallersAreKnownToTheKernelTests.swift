@@ -119,6 +119,61 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
+  #if arch(x86_64)
+    @Test func `T7: where the lookup fails, nobody comes in`() throws {
+      // A filter under which socket(AF_NETLINK) is EACCES, inherited by the daemon.
+      let filter = """
+        my @f = ([0x20,0,0,0], [0x15,0,3,41], [0x20,0,0,16], [0x15,0,1,16], [0x06,0,0,0x0005000D], [0x06,0,0,0x7fff0000]);
+        my $code = join "", map { pack "SCCL", @$_ } @f;
+        my $program = pack "Sx6P", scalar(@f), $code;
+        syscall(157, 38, 1, 0, 0, 0) == 0 or die "no_new_privs: $!";
+        syscall(157, 22, 2, $program) == 0 or die "seccomp: $!";
+        exec @ARGV;
+        """
+      let stage = try Stage()
+      let daemon = try stage.start(wrapper: ["/usr/bin/perl", "-e", filter, "--"])
+      #expect(daemon.logText.contains("event=callers-unknown"))
+      for _ in 0..<3 {
+        let answer = try stage.get()
+        #expect(answer.status == 403 && answer.text.contains("urn:bearerd:error:caller-unknown"))
+      }
+      #expect(stage.upstream.records.isEmpty)
+      stage.assertCanary(times: 0)
+    }
+  #endif
+
+  @Test(.enabled(if: isRoot, "becomes another user"))
+  func `T8: a program of an admitted user may use a credential, and cannot take it`() throws {
+    let stage = try Stage()
+    let (owner, app) = (Stage.user(12_346), Stage.user(12_345))
+    let file = try stage.scratch.write("bearerd.yaml", "", mode: 0o644)
+    _ = try run(["chown", "-R", "12346:12346", stage.scratch.path])
+    try stage.start(
+      stage.configuration().replacing("allow_users: [0]", with: "allow_users: [12345]"),
+      wrapper: ["/usr/bin/setpriv"] + owner.dropFirst() + ["--"])
+    #expect(try stage.ask(as: app).output.hasPrefix("HTTP/1.1 200 "))
+    let process = "/proc/\(stage.daemon!.pid)"
+    let secret = stage.scratch.path + "/canary.token"
+    for path in [file, secret]
+      + ["mem", "environ", "maps", "auxv", "fd/0", "task/\(stage.daemon!.pid)/mem"].map({ "\(process)/\($0)" })
+    {
+      let result = try run(app + ["head", "-c", "1", path])
+      #expect(result.status != 0 && result.output.isEmpty, "\(path)")
+    }
+    #expect(try run(app + ["ls", process + "/fd"]).status != 0)
+    #expect(try run(app + ["kill", "-ABRT", "\(stage.daemon!.pid)"]).status != 0)
+    // The control socket knows only its own user and root.
+    let control = try run(
+      app + [
+        "perl", "-MIO::Socket::UNIX", "-e",
+        "my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or exit 3; print $s \"status\\n\"; print <$s>",
+        stage.scratch.path + "/control.sock",
+      ])
+    #expect(control.output.isEmpty)
+    #expect(try stage.ask(as: app).output.hasPrefix("HTTP/1.1 200 "))
+    stage.assertCanary(times: 2)
+  }
+
   @Test(.enabled(if: isRoot, "becomes another user"))
   func `T7: a client of another user namespace is not whom it says it is`() throws {
     // Root in its own namespace, nobody in ours.

@@ -103,6 +103,13 @@ import Testing
         request: Self.get("/api/x", "Authorization: MARK\r\n"), service: "on_client_header: reject"),
       Row(status: 403, code: "caller-not-allowed", error: denied, service: "allow_users: [12345]"),
       Row(
+        status: 403, code: "client-unknown", error: denied, request: Self.get("/api/x", "X-Api-Key: MARK\r\n"),
+        change: { $1.replacing("allow_users:", with: "clients: { ci: \(ClientTokens.ci.digest) }\n    allow_users:") }),
+      Row(
+        status: 403, code: "client-not-allowed", error: denied,
+        request: Self.get("/api/x", "X-Api-Key: \(ClientTokens.dev.text)\r\n"), service: "allow_clients: [ci]",
+        change: { $1.replacing("allow_users:", with: "clients: \(ClientTokens.both)\n    allow_users:") }),
+      Row(
         status: 403, code: "caller-not-allowed", error: denied,
         change: { $1.replacing("allow_users: [\(getuid())]", with: "allow_users: [12345]") }),
     ] { try check(row) }

@@ -126,3 +126,71 @@ import Testing
     #expect(head(played.request).first == "GET /base/x\(sent) HTTP/1.1")
   }
 }
+
+/// Client tokens are for us alone, whatever the rules say of the program's own fields.
+@Suite struct ClientTokenForwardingTests {
+  private static let token = "bearerd_" + String(repeating: "A", count: 43)
+  private static let lines = [
+    "Authorization: Bearer \(token)", "X-Api-Key: \(token)", "x_api_key: \(token)",
+    "Authorization: Basic \(Base64Text.of("x:\(token)"))",
+  ]
+
+  private func snapshot(_ credential: CredentialChoice = .inject(0), edit: (inout HeaderPolicy) -> Void) throws
+    -> Snapshot
+  {
+    let plain = try GatewayTests.snapshot(credential: credential) { edit(&$0.headers) }
+    let digest = TokenDigest([UInt8](repeating: 1, count: 32).span)
+    let clients = [Client(name: "ci", digests: [digest].compactMap { $0 })]
+    return Snapshot(
+      generation: 1, rules: plain.rules,
+      admissions: plain.admissions.map {
+        Admission(callers: $0.callers, authorities: $0.authorities, clients: clients)
+      }, headLimits: plain.headLimits, ownAuthorities: plain.ownAuthorities, tokenHash: { _ in digest })
+  }
+
+  @Test(arguments: lines) func `T6: they are removed under every policy`(line: String) throws {
+    let policies: [(CredentialChoice, (inout HeaderPolicy) -> Void)] = [
+      (.inject(0), { _ in }), (.none, { _ in }), (.pass, { _ in }),
+      (.inject(0), { $0.allowClientHeaders = ["x-api-key", "authorization"] }),
+      (.none, { $0.allowClientHeaders = ["x-api-key", "authorization"] }),
+      (.inject(0), { $0.onClientHeader = .keep }), (.inject(0), { $0.onClientHeader = .reject }),
+    ]
+    for (credential, edit) in policies {
+      let played = exchange(get(line, "X-Kept: 1"), ok(), try snapshot(credential, edit: edit))
+      let added = credential == .inject(0) ? ["<credential>"] : []
+      #expect(Array(head(played.request).dropFirst(2)) == ["X-Kept: 1"] + added, "\(credential)")
+      #expect(played.records.first?.caller?.client == "ci")
+    }
+  }
+
+  @Test func `T6: the program's own field still passes, or counts, beside the token`() throws {
+    let mine = "Authorization: Bearer mine"
+    let passed = exchange(get(Self.lines[1], mine), ok(), try snapshot(.pass) { _ in })
+    #expect(head(passed.request).dropFirst(2) == [mine])
+    let kept = exchange(get(Self.lines[1], mine), ok(), try snapshot { $0.onClientHeader = .keep })
+    #expect(head(kept.request).dropFirst(2) == [mine])
+    let rejected = exchange(get(Self.lines[1], mine), nil, try snapshot { $0.onClientHeader = .reject })
+    #expect(status(rejected.answer) == "400")
+  }
+
+  @Test func `T6: nor do they go up as trailers`() throws {
+    let body = "1\r\na\r\n0\r\nX-Auth-Key: \(Self.token)\r\nX-Sum: 1\r\n\r\n"
+    let played = exchange(
+      get(Self.lines[0], "Transfer-Encoding: chunked", method: "POST") + body, ok(), try snapshot(.pass) { _ in })
+    #expect(played.request.hasSuffix("\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n"), "\(played.answer)")
+  }
+}
+
+private enum Base64Text {
+  static func of(_ text: String) -> String {
+    let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    let bytes = Array(text.utf8)
+    var result = ""
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let chunk = bytes[start..<min(start + 3, bytes.count)]
+      let bits = (0..<3).reduce(0) { $0 << 8 | ($1 < chunk.count ? Int(chunk[start + $1]) : 0) }
+      for place in 0..<4 { result.append(place <= chunk.count ? digits[bits >> (18 - 6 * place) & 63] : "=") }
+    }
+    return result
+  }
+}

@@ -16,7 +16,7 @@ import Testing
   private func shares(_ refusal: Refusal) -> Bool {
     switch refusal {
     case .malformed: true
-    default: refusal.code == .callerNotAllowed
+    default: [.callerNotAllowed, .clientUnknown, .clientNotAllowed].contains(refusal.code)
     }
   }
 
@@ -118,10 +118,12 @@ let registered: Set<String> = [
 let refusals: [Refusal] =
   MessageError.Reason.allCases.map { .malformed($0) }
   + [
-    PolicyRefusal.callerUnknown, .callerNotAllowed(uid: 77), .hostNotAllowed, .authorityMismatch, .originNotAllowed,
+    PolicyRefusal.callerUnknown, .callerNotAllowed(uid: 77), .clientTokenMissing, .clientTokenUnknown, .hostNotAllowed,
+    .authorityMismatch, .originNotAllowed,
     .crossSite, .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
     .noService, .noRule(service: 77), .denied(service: 77, rule: 77), .callerNotAllowedHere(service: 77, uid: 77),
-    .callerNotGranted(service: 77, grant: 77, uid: 77),
+    .callerNotGranted(service: 77, grant: 77, uid: 77), .clientNotAllowedHere(service: 77),
+    .clientNotGranted(service: 77, grant: 77),
   ].map { .policy($0) }
   + [
     .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied, .requestTimeout,

@@ -23,13 +23,16 @@ extension Stage {
   }
 
   /// A request of a program that runs as somebody else, and all that it got. `wrapper` makes it somebody else.
-  func ask(as wrapper: [String], unix path: String? = nil, target: String = "/api/x") throws -> CommandResult {
+  /// - Parameter field: one more field line.
+  func ask(
+    as wrapper: [String], unix path: String? = nil, target: String = "/api/x", field: String = ""
+  ) throws -> CommandResult {
     let authority = path == nil ? "localhost:\(try daemon!.port())" : "localhost"
     let connect =
       path.map { "IO::Socket::UNIX->new(Peer => \"\($0)\")" } ?? "IO::Socket::INET->new(\"\(authority)\")"
     let script = """
       my $s = \(connect) or do { print "no connection: $!"; exit 3 };
-      print $s "GET \(target) HTTP/1.1\\r\\nHost: \(authority)\\r\\nConnection: close\\r\\n\\r\\n";
+      print $s "GET \(target) HTTP/1.1\\r\\nHost: \(authority)\\r\\nConnection: close\(field.isEmpty ? "" : "\\r\\n" + field)\\r\\n\\r\\n";
       $s->flush; local $/; print scalar <$s>;
       """
     return try run(wrapper + ["perl", "-MIO::Socket::INET", "-MIO::Socket::UNIX", "-e", script])

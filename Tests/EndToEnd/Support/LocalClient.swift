@@ -8,14 +8,15 @@ final class LocalClient {
   /// Everything that ever came, for the canary.
   private(set) var received: [UInt8] = []
 
-  init(port: UInt16, family: Int32 = AF_INET) throws {
+  /// - Parameter ip: an IPv4 address of this machine.
+  init(port: UInt16, family: Int32 = AF_INET, ip: String = "127.0.0.1") throws {
     descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
     var result: Int32
     if family == AF_INET {
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = port.bigEndian
-      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      address.sin_addr.s_addr = inet_addr(ip)
       result = withUnsafePointer(to: &address) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
           connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

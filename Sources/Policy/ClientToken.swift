@@ -1,0 +1,94 @@
+package import HTTP1
+
+/// What proves a client where a uid does not: `bearerd_` and 32 random bytes in base64url without padding. Only what looks
+/// like one is ever hashed, and no weak word can be one.
+package enum ClientToken {
+  package static let prefix = "bearerd_"
+  /// In bytes of ASCII.
+  package static let length = 51
+  package static let randomBytes = 32
+  /// Of a `Basic` value: more is not decoded.
+  private static let longestBasic = 1024
+
+  /// Nobody's: it looks like one, for explanations.
+  package static var placeholder: String { prefix + String(repeating: "0", count: length - prefix.utf8.count) }
+
+  /// - Parameter random: as many as `randomBytes`.
+  package static func text(random: [UInt8]) -> String {
+    let digits = Base64.encode(random).utf8.filter { $0 != UInt8(ascii: "=") }.map { byte in
+      switch byte {
+      case UInt8(ascii: "+"): UInt8(ascii: "-")
+      case UInt8(ascii: "/"): UInt8(ascii: "_")
+      default: byte
+      }
+    }
+    return prefix + String(decoding: digits, as: UTF8.self)
+  }
+
+  package static func looksLikeOne(_ bytes: Span<UInt8>) -> Bool {
+    let prefix = prefix.utf8.span
+    guard bytes.count == length else { return false }
+    for index in 0..<length {
+      let byte = bytes[index]
+      if index < prefix.count {
+        if byte != prefix[index] { return false }
+      } else if !ByteClass.isLetter(byte), !ByteClass.isDigit(byte), byte != UInt8(ascii: "-"),
+        byte != UInt8(ascii: "_")
+      {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// The digest of the first token in the head. nil: there is none. Hashes once at most.
+  static func digest(in head: RequestHead, by hash: TokenHash) -> TokenDigest? {
+    for field in head.fields {
+      switch found(in: field, of: head.bytes) {
+      case .nowhere: continue
+      case .plain(let range): return hash(head.bytes.span.extracting(range))
+      case .decoded(let bytes): return hash(bytes.span)
+      }
+    }
+    return nil
+  }
+
+  /// Whether the field carries a token: then it is for us, and nobody behind us gets to see it.
+  package static func isCarried(by field: Field, of bytes: [UInt8]) -> Bool {
+    switch found(in: field, of: bytes) {
+    case .nowhere: false
+    case .plain, .decoded: true
+    }
+  }
+
+  private enum Found { case nowhere, plain(Range<Int>), decoded([UInt8]) }
+
+  /// Wherever a program may put its key: any field that could be a credential, with a scheme before it or without; and in
+  /// `Basic` the password, or the user (RFC 7617 section 2).
+  private static func found(in field: Field, of bytes: [UInt8]) -> Found {
+    guard CredentialFields.isCredentialLike(name: bytes, range: field.name) else { return .nowhere }
+    let value = field.value
+    guard value.count >= length else { return .nowhere }
+    let span = bytes.span
+    let last = (value.upperBound - length)..<value.upperBound
+    if looksLikeOne(span.extracting(last)), last.lowerBound == value.lowerBound || isBlank(span[last.lowerBound - 1]) {
+      return .plain(last)
+    }
+    guard field.known == .authorization, value.count <= longestBasic else { return .nowhere }
+    return basic(bytes[value])
+  }
+
+  private static func basic(_ value: ArraySlice<UInt8>) -> Found {
+    guard value.prefix(6).map(ByteClass.lowercased).elementsEqual("basic ".utf8) else { return .nowhere }
+    let encoded = value.dropFirst(6).drop(while: isBlank)
+    guard let pair = Base64.decode(Array(encoded)), let colon = pair.firstIndex(of: UInt8(ascii: ":")) else {
+      return .nowhere
+    }
+    for part in [Array(pair[(colon + 1)...]), Array(pair[..<colon])] where looksLikeOne(part.span) {
+      return .decoded(part)
+    }
+    return .nowhere
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}

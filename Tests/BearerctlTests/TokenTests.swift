@@ -1,0 +1,36 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct TokenTests {
+  @Test("T53: prints a new token alone to standard output, and its hash in a line that can be used as it is")
+  func makes() throws {
+    let scratch = try Scratch()
+    let (one, other) = (try Run("token", "ci"), try Run("token", "ci"))
+    for run in [one, other] {
+      #expect(run.status == 0)
+      let token = run.output.trimmingCharacters(in: .newlines)
+      #expect(token.wholeMatch(of: /bearerd_[A-Za-z0-9_-]{43}/) != nil)
+      let line = try #require(run.errors.split(separator: "\n").first { $0.contains("clients:") })
+      #expect(!run.errors.contains(token))
+      let file = try scratch.write(
+        "bearerd.yaml", "listeners:\n  main:\n    allow_users: [\(getuid())]\n\(line)\nservices: {}\n", mode: 0o644)
+      #expect(try Run("check", file).status == 0)
+      let hashed = try TestSupport.run(
+        ["sh", "-c", "printf '%s\\n' \(token) | \(Run.binary) token ci --hash"], environment: [:])
+      #expect(hashed.status == 0 && line.contains(hashed.output.trimmingCharacters(in: .newlines)))
+    }
+    #expect(one.output != other.output)
+  }
+
+  @Test(
+    "T53: what is no token is not hashed, and not repeated",
+    arguments: ["", "s3cret", "bearerd_s3cret", "Bearer s3cret"])
+  func refuses(_ input: String) throws {
+    let run = try TestSupport.run(
+      ["sh", "-c", "printf '%s' '\(input)' | \(Run.binary) token ci --hash"], environment: [:])
+    #expect(run.status == 1 && run.output.isEmpty)
+    #expect(run.errors.contains("bearerctl token ci makes one") && !run.errors.contains("s3cret"))
+    #expect(try Run("token", "two words").status == 2)
+  }
+}

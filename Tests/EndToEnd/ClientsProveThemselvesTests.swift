@@ -1,0 +1,231 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// Where uids do not tell callers apart, or there are none, a client token does: in the place of the API's key, and never
+/// passed on.
+@Suite struct ClientsProveThemselves {
+  /// A stage whose listener has both clients.
+  private func stage(
+    _ service: String = ""
+  ) throws -> Stage {
+    let stage = try Stage()
+    try stage.start(
+      stage.configuration(service: service, listener: "address: localhost:0\n    clients: \(ClientTokens.both)"))
+    return stage
+  }
+
+  /// Neither the tokens nor their hashes came anywhere.
+  private func assertNoToken(_ stage: Stage) {
+    for pair in [ClientTokens.ci, ClientTokens.dev] {
+      for form in Stage.encodings(of: pair.text) + [pair.digest] {
+        #expect(!stage.recorded.contains(form))
+        #expect(!stage.daemon!.logText.contains(form))
+      }
+    }
+  }
+
+  private static func basic(_ user: String, _ password: String) -> String {
+    "Authorization: Basic \(Data("\(user):\(password)".utf8).base64EncodedString())\r\n"
+  }
+
+  @Test func `T6: a token is taken from wherever a program puts its key, and goes no further`() throws {
+    let stage = try stage()
+    let token = ClientTokens.ci.text
+    let slots = [
+      "Authorization: Bearer \(token)\r\n", "authorization: bearer  \(token)\r\n", "Authorization: token \(token)\r\n",
+      "Authorization: \(token)\r\n", "X-Api-Key: \(token)\r\n", "x-goog-api-key: \(token)\r\n", "api-key: \(token)\r\n",
+      "PRIVATE-TOKEN: \(token)\r\n", Self.basic("x", token), Self.basic("", token), Self.basic(token, ""),
+      "X-Api-Key: other\r\nAuthorization: Bearer \(token)\r\n",
+      "X-Api-Key: \(token)\r\nAuthorization: Bearer \(token)\r\nx_api_key: \(token)\r\n",
+    ]
+    for slot in slots { #expect(try stage.get(fields: slot).status == 200, "\(slot)") }
+    #expect(stage.daemon!.waitForLog(" uid=\(getuid()) client=ci method=GET ", count: slots.count))
+    assertNoToken(stage)
+    stage.assertCanary(times: slots.count)
+  }
+
+  @Test func `T6: without a token, or with nobody's, the answer is client-unknown and nothing is sent`() throws {
+    let stage = try stage()
+    let other = ClientTokens.Pair().text
+    let wrong = [
+      "", "X-Api-Key: secret\r\n", "Authorization: Bearer \(other)\r\n", "X-Api-Key: \(other)\r\n",
+      "X-Api-Key: \(ClientTokens.ci.text.dropLast())\r\n", "X-Api-Key: \(ClientTokens.ci.text)x\r\n",
+      "Authorization: Bearer \(ClientTokens.ci.digest)\r\n", "X-Other: \(ClientTokens.ci.text)\r\n",
+      "Cookie: key=\(ClientTokens.ci.text)\r\n", Self.basic("x", other), Self.basic("x", ClientTokens.ci.text + "x"),
+      "X-Api-Key: \(ClientTokens.ci.text.uppercased())\r\n",
+      // The first that looks like a token counts, so that one request is one hash.
+      "X-Api-Key: \(other)\r\nAuthorization: Bearer \(ClientTokens.ci.text)\r\n",
+    ]
+    for fields in wrong {
+      let answer = try stage.get("/api/x?key=\(ClientTokens.ci.text)", fields: fields)
+      #expect(answer.status == 403, "\(fields)")
+      #expect(answer.text.contains("urn:bearerd:error:client-unknown"), "\(fields)")
+      #expect(answer.text.contains("Authorization: Bearer"))
+      // Browsers would keep a password and send it for every page that asks; other tools would ask in vain.
+      #expect(answer.values("WWW-Authenticate").isEmpty)
+    }
+    #expect(stage.daemon!.waitForLog("help=\"no client token came with the request\""))
+    #expect(
+      stage.daemon!.waitForLog("help=\"the client token that came is not one of those in the listener's clients\""))
+    #expect(!stage.daemon!.logText.contains("client=ci") && !stage.daemon!.logText.contains(other))
+    #expect(stage.upstream.records.isEmpty)
+    assertNoToken(stage)
+    stage.assertCanary(times: 0)
+  }
+
+  @Test(.enabled(if: isRoot, "becomes another user"))
+  func `T6: on this machine a token is asked for besides the uid, not in its place`() throws {
+    let stage = try stage()
+    let token = "X-Api-Key: \(ClientTokens.ci.text)"
+    #expect(try stage.ask(as: [], field: token).output.hasPrefix("HTTP/1.1 200 "))
+    let stranger = try stage.ask(as: Stage.user(12_345), field: token)
+    #expect(stranger.output.contains("urn:bearerd:error:caller-not-allowed"))
+    #expect(try stage.ask(as: []).output.contains("urn:bearerd:error:client-unknown"))
+    assertNoToken(stage)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T6: a service and a credential narrow the clients, live and in explain`() throws {
+    let stage = try stage("allow_clients: [ci]")
+    let ci = "X-Api-Key: \(ClientTokens.ci.text)\r\n"
+    let dev = "X-Api-Key: \(ClientTokens.dev.text)\r\n"
+    func explained(_ path: String, _ client: String) throws -> CommandResult {
+      try run([
+        RunningDaemon.binary("bearerctl"), "explain", "GET", path, "--config", stage.daemon!.file, "--client", client,
+      ])
+    }
+    #expect(try stage.get(fields: ci).status == 200)
+    let narrowed = try stage.get(fields: dev)
+    #expect(narrowed.status == 403 && narrowed.text.contains("urn:bearerd:error:client-not-allowed"))
+    #expect(stage.daemon!.waitForLog("to let this client ask, allow_clients of services.api has to name it"))
+    let allowed = try explained("/api/x", "ci")
+    #expect(allowed.status == 0 && allowed.output.contains("client      ci, by its token"), "\(allowed)")
+    let refused = try explained("/api/x", "dev")
+    #expect(refused.status == 1 && refused.output.contains("Refused: 403 client-not-allowed."), "\(refused)")
+    #expect(refused.output.contains("allow_clients of services.api"))
+
+    try stage.reload(
+      try String(contentsOfFile: stage.daemon!.file, encoding: .utf8).replacing("    allow_clients: [ci]\n", with: "")
+        .replacing("bearer: { file: canary.token }", with: "bearer: { file: canary.token }\n    allow_clients: [dev]"))
+    #expect(try stage.get(fields: dev).status == 200)
+    let ungranted = try stage.get(fields: ci)
+    #expect(ungranted.status == 403 && ungranted.text.contains("urn:bearerd:error:client-not-allowed"))
+    #expect(stage.daemon!.waitForLog("allow_clients of credentials.canary has to name it"))
+    #expect(try explained("/api/x", "ci").output.contains("Refused: 403 client-not-allowed."))
+    #expect(try explained("/api/x", "dev").status == 0)
+    assertNoToken(stage)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T6: a reload that takes a token away ends what it opened`() throws {
+    let stage = try stage()
+    let client = try stage.client()
+    let port = try stage.daemon!.port()
+    let request = "GET /api/x HTTP/1.1\r\nHost: localhost:\(port)\r\nX-Api-Key: \(ClientTokens.dev.text)\r\n\r\n"
+    try client.send(request)
+    #expect(try client.response().status == 200)
+    try stage.reload(
+      try String(contentsOfFile: stage.daemon!.file, encoding: .utf8)
+        .replacing(ClientTokens.both, with: "{ ci: \(ClientTokens.ci.digest) }"))
+    try client.send(request)
+    #expect(try client.response().status == 403)
+    assertNoToken(stage)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T6: a token does not reach an upstream that gets the program's own fields`() throws {
+    let stage = try stage()
+    let text = try String(contentsOfFile: stage.daemon!.file, encoding: .utf8)
+    try stage.reload(text.replacing("    credential: canary\n", with: "    credential: pass\n"))
+    let both = "X-Api-Key: \(ClientTokens.ci.text)\r\nAuthorization: Bearer mine\r\n"
+    #expect(try stage.get(fields: both).status == 200)
+    #expect(stage.recorded.contains("\r\nAuthorization: Bearer mine\r\n"))
+    try stage.reload(
+      text.replacing("    credential: canary\n", with: "    credential: canary\n    on_client_header: keep\n"))
+    #expect(try stage.get(fields: "Authorization: Bearer \(ClientTokens.ci.text)\r\n").status == 200)
+    try stage.reload(
+      text.replacing("    credential: canary\n", with: "    credential: canary\n    on_client_header: reject\n"))
+    #expect(try stage.get(fields: "Authorization: Bearer \(ClientTokens.ci.text)\r\n").status == 200)
+    assertNoToken(stage)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T6: a unix socket asks for tokens, too`() throws {
+    let stage = try Stage()
+    let path = "\(stage.scratch.path)/app.sock"
+    try stage.start(stage.configuration(listener: "address: unix:\(path)\n    clients: \(ClientTokens.both)"))
+    #expect(try stage.ask(as: [], unix: path).output.contains("urn:bearerd:error:client-unknown"))
+    let token = "X-Api-Key: \(ClientTokens.dev.text)"
+    #expect(try stage.ask(as: [], unix: path, field: token).output.hasPrefix("HTTP/1.1 200 "))
+    assertNoToken(stage)
+    stage.assertCanary(times: 1)
+  }
+}
+
+/// Listening to other machines: only with client tokens, and by default not at all.
+@Suite struct OtherMachinesNeedTokens {
+  private func response(_ stage: Stage, ip: String, _ fields: String, host: String? = nil) throws
+    -> LocalClient.Response
+  {
+    let port = try stage.daemon!.port()
+    let client = try LocalClient(port: port, ip: ip)
+    try client.send("GET /api/x HTTP/1.1\r\nHost: \(host ?? "\(ip):\(port)")\r\n\(fields)\r\n")
+    return try client.response()
+  }
+
+  @Test(.enabled(if: ClientTokens.ownAddress != nil, "needs an address that is not loopback"))
+  func `T4: what comes to an address that is not loopback finds nobody`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let ip = try #require(ClientTokens.ownAddress)
+    #expect(throws: (any Error).self) { try LocalClient(port: try stage.daemon!.port(), ip: ip) }
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test(.enabled(if: ClientTokens.ownAddress != nil, "needs an address that is not loopback"))
+  func `T4: an address that others can reach works with a token, and has no uid`() throws {
+    let stage = try Stage()
+    let ip = try #require(ClientTokens.ownAddress)
+    let token = "X-Api-Key: \(ClientTokens.ci.text)\r\n"
+    let text = stage.configuration(listener: "address: \(ip):0\n    clients: \(ClientTokens.both)")
+      .replacing("    allow_users: [\(getuid())]\n", with: "")
+    try stage.start(text)
+    #expect(try response(stage, ip: ip, token).status == 200)
+    #expect(stage.daemon!.waitForLog(" client=ci "))
+    #expect(!stage.daemon!.logText.contains(" uid="))
+    for (fields, code) in [("", "client-unknown"), ("X-Api-Key: bearerd_\r\n", "client-unknown")] {
+      let answer = try response(stage, ip: ip, fields)
+      #expect(answer.status == 403 && answer.text.contains("urn:bearerd:error:\(code)"))
+    }
+    // A page whose name was pointed at this address, and the loopback names.
+    for host in ["evil.test:\(try stage.daemon!.port())", "localhost:\(try stage.daemon!.port())"] {
+      #expect(try response(stage, ip: ip, token, host: host).status == 421)
+    }
+    // Who has no uid is nobody where users are named.
+    try stage.reload(
+      text.replacing("    credential: canary\n", with: "    credential: canary\n    allow_users: [\(getuid())]\n"))
+    let narrowed = try response(stage, ip: ip, token)
+    #expect(narrowed.status == 403 && narrowed.text.contains("urn:bearerd:error:caller-not-allowed"))
+    stage.assertCanary(times: 1)
+  }
+
+  @Test(.enabled(if: ClientTokens.ownAddress != nil, "needs an address that is not loopback"))
+  func `T4 T6: of every address, loopback asks for the uid as well`() throws {
+    let stage = try Stage()
+    let ip = try #require(ClientTokens.ownAddress)
+    let text = stage.configuration(
+      listener: "address: 0.0.0.0:0\n    clients: \(ClientTokens.both)\n    hosts: [\"bearerd:1\"]"
+    ).replacing("allow_users: [\(getuid())]", with: "allow_users: [12345]")
+    try stage.start(text)
+    let token = "X-Api-Key: \(ClientTokens.ci.text)\r\n"
+    let local = try response(stage, ip: "127.0.0.1", token)
+    #expect(local.status == 403 && local.text.contains("urn:bearerd:error:caller-not-allowed"))
+    #expect(try response(stage, ip: ip, token, host: "bearerd:1").status == 200)
+    #expect(try response(stage, ip: ip, token, host: "0.0.0.0:\(try stage.daemon!.port())").status == 421)
+    #expect(try response(stage, ip: ip, "", host: "bearerd:1").status == 403)
+    stage.assertCanary(times: 1)
+  }
+}

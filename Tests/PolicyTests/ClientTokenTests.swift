@@ -1,0 +1,118 @@
+import HTTP1
+import Policy
+import Testing
+
+/// A digest that tests can tell apart: the first byte of what is hashed after the prefix, 32 times.
+@Sendable private func toyHash(_ bytes: Span<UInt8>) -> TokenDigest? {
+  TokenDigest([UInt8](repeating: bytes[8], count: 32).span)
+}
+
+private func token(_ letter: Character) -> String { "bearerd_" + String(repeating: letter, count: 43) }
+
+private func looksLikeOne(_ text: String) -> Bool { ClientToken.looksLikeOne(Array(text.utf8).span) }
+
+private func madeDigest(_ bytes: [UInt8]) -> TokenDigest? { TokenDigest(bytes.span) }
+
+private func client(_ name: String, _ letters: Character...) -> Client {
+  Client(name: name, digests: letters.compactMap { toyHash(Array(token($0).utf8).span) })
+}
+
+@Suite struct ClientTokenTests {
+  private func admit(
+    _ caller: Caller?, _ value: String? = nil, clients: [Client] = [client("a", "A", "X"), client("b", "B")],
+    host: String = "localhost:7070", hash: TokenHash = toyHash
+  ) -> Result<AdmittedRequest, PolicyRefusal> {
+    Result { () throws(PolicyRefusal) in
+      let admission = Admission(
+        callers: Callers(uids: [1000]), authorities: ["localhost:7070"], clients: clients)
+      return try admission.admit(
+        requestHead(host: host, fields: value.map { [(.authorization, $0)] } ?? []), caller: caller, listener: 0,
+        hash: hash)
+    }
+  }
+
+  @Test func `T6: who has a token is known by its name, whichever of the client's tokens it is`() throws {
+    for (letter, name) in [("A", "a"), ("X", "a"), ("B", "b")] as [(Character, String)] {
+      #expect(try admit(caller, "Bearer " + token(letter)).get().caller.client == name)
+      #expect(try admit(.network, "Bearer " + token(letter)).get().caller.client == name)
+    }
+    #expect(admit(caller, "Bearer " + token("C")) == .failure(.clientTokenUnknown))
+    #expect(admit(caller, "Bearer x") == .failure(.clientTokenMissing))
+    #expect(admit(caller) == .failure(.clientTokenMissing))
+    #expect(admit(caller, "Bearer " + token("A"), hash: { _ in nil }) == .failure(.clientTokenMissing))
+    #expect(admit(Caller(uid: 1), "Bearer " + token("A")) == .failure(.callerNotAllowed(uid: 1)))
+    #expect(admit(nil, "Bearer " + token("A")) == .failure(.callerUnknown))
+  }
+
+  /// Not even if a listener could be reached by mistake.
+  @Test func `T4: where there are no clients, the network is nobody`() {
+    #expect(admit(.network, "Bearer " + token("A"), clients: []) == .failure(.callerUnknown))
+    #expect(throws: Never.self) { try admit(caller, clients: []).get() }
+  }
+
+  @Test func `T53: one hash at most, of a bounded length, and none for what is refused anyway`() {
+    final class Count: @unchecked Sendable { var hashes = 0 }
+    let count = Count()
+    let counting: TokenHash = {
+      count.hashes += 1
+      #expect($0.count == ClientToken.length)
+      return toyHash($0)
+    }
+    _ = admit(caller, "Bearer " + token("C"), hash: counting)
+    #expect(count.hashes == 1)
+    for value in [
+      "Bearer " + String(repeating: "x", count: 60_000), "Basic " + String(repeating: "QUFB", count: 10_000),
+    ] {
+      _ = admit(caller, value, hash: counting)
+    }
+    _ = admit(caller, "Bearer " + token("A"), host: "evil.test:7070", hash: counting)
+    _ = admit(Caller(uid: 7), "Bearer " + token("A"), hash: counting)
+    _ = admit(nil, "Bearer " + token("A"), hash: counting)
+    #expect(count.hashes == 1)
+  }
+
+  /// Every single bit counts.
+  @Test func `T53: digests are compared whole`() throws {
+    let bytes = (0..<32).map { UInt8($0 * 7 + 1) }
+    let digest = try #require(madeDigest(bytes))
+    #expect(digest == madeDigest(bytes))
+    for bit in 0..<256 {
+      var other = bytes
+      other[bit / 8] ^= 1 << UInt8(bit % 8)
+      #expect(digest != madeDigest(other), "\(bit)")
+    }
+    #expect(TokenDigest(parsing: digest.description) == digest)
+  }
+
+  @Test func `T6: only what looks like a token is one`() {
+    let random = (0..<32).map { UInt8(truncatingIfNeeded: $0 * 73) }
+    let made = ClientToken.text(random: random)
+    #expect(made.utf8.count == ClientToken.length && looksLikeOne(made))
+    #expect(ClientToken.text(random: [UInt8](repeating: 0xFB, count: 32)).contains("-"))
+    for text in [
+      "", "bearerd_", token("A") + "A", String(token("A").dropLast()),
+      token("A").replacing("bearerd_", with: "bearerd-"),
+      token("A").replacing("bearerd_", with: "Bearerd_"), token("="), token("+"), token(" "), token("\u{0}"),
+      token("/"),
+    ] { #expect(!looksLikeOne(text), "\(text)") }
+  }
+
+  @Test func `T6: lists of users and of clients must both hold`() {
+    let caller = Caller(uid: 7)
+    #expect(Callers(uids: nil).admits(caller) && Callers(uids: nil).admits(.network))
+    #expect(Callers(uids: [7]).admits(caller))
+    #expect(Callers(uids: [7]).verdict(on: .network) == .userNotListed)
+    #expect(Callers(uids: []).verdict(on: caller) == .userNotListed)
+    #expect(Callers(uids: nil, clients: ["a"]).verdict(on: caller) == .clientNotListed)
+    #expect(Callers(uids: [7], clients: ["a"]).verdict(on: caller) == .clientNotListed)
+    #expect(Callers(uids: [1], clients: ["a"]).verdict(on: caller) == .userNotListed)
+  }
+
+  @Test(arguments: [
+    "", "sha256/", "sha256/AAAA", "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+    "SHA256/ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=", "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=",
+    "sha256/ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0=", "sha256/ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0",
+    "sha256/ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0= ",
+  ])
+  func onlyACompleteDigestIsRead(_ text: String) { #expect(TokenDigest(parsing: text) == nil) }
+}
