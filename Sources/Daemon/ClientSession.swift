@@ -83,11 +83,20 @@ final class ClientSession: Timed, StreamDelegate {
 
   func streamDidEnd(_ stream: EventLoop.Stream) {
     isReading = false
-    let isGone = peer.isGone(stream, worker: worker)
+    let isGone = isWithinExchange && peer.isGone(stream, worker: worker)
     step { machine, output in
       if isGone { machine.clientClosed(output: &output) } else { machine.clientEnded(output: &output) }
     }
     settle()
+  }
+
+  /// Between requests it is all the same whether it closed or only said that it will send nothing more: the kernel need not
+  /// be asked, as it would be once per connection.
+  private var isWithinExchange: Bool {
+    switch machine.phase {
+    case .awaitingUpstream, .exchanging, .upgraded: true
+    case .awaitingHead, .lingering, .closed: false
+    }
   }
 
   func streamDidDrain(_ stream: EventLoop.Stream) {
