@@ -64,9 +64,11 @@ package enum ClientToken {
   private enum Found { case nowhere, plain(Range<Int>), decoded([UInt8]) }
 
   /// Wherever a program may put its key: any field that could be a credential, with a scheme before it or without; and in
-  /// `Basic` the password, or the user (RFC 7617 section 2).
+  /// `Basic` the password, or the user (RFC 7617 section 2). No cookie: browsers send those for every page that asks.
   private static func found(in field: Field, of bytes: [UInt8]) -> Found {
-    guard CredentialFields.isCredentialLike(name: bytes, range: field.name) else { return .nowhere }
+    guard field.known != .cookie, CredentialFields.isCredentialLike(name: bytes, range: field.name) else {
+      return .nowhere
+    }
     let value = field.value
     guard value.count >= length else { return .nowhere }
     let span = bytes.span

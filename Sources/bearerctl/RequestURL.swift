@@ -72,6 +72,7 @@ extension ListenerSettings {
     for address in addresses {
       switch address {
       case .localhost(let port): return port == 0 ? "localhost" : "localhost:\(port)"
+      case .tcp(let ip, let port) where ip.isUnspecified: return port == 0 ? "localhost" : "localhost:\(port)"
       case .tcp(let ip, let port):
         let host = ip.bytes.count == 16 ? "[\(ip)]" : "\(ip)"
         return port == 0 ? host : "\(host):\(port)"

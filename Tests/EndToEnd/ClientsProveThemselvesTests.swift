@@ -53,6 +53,7 @@ import Testing
       "", "X-Api-Key: secret\r\n", "Authorization: Bearer \(other)\r\n", "X-Api-Key: \(other)\r\n",
       "X-Api-Key: \(ClientTokens.ci.text.dropLast())\r\n", "X-Api-Key: \(ClientTokens.ci.text)x\r\n",
       "Authorization: Bearer \(ClientTokens.ci.digest)\r\n", "X-Other: \(ClientTokens.ci.text)\r\n",
+      "Cookie: \(ClientTokens.ci.text)\r\n", "Cookie: a=b; \(ClientTokens.ci.text)\r\n",
       "Cookie: key=\(ClientTokens.ci.text)\r\n", Self.basic("x", other), Self.basic("x", ClientTokens.ci.text + "x"),
       "X-Api-Key: \(ClientTokens.ci.text.uppercased())\r\n",
       // The first that looks like a token counts, so that one request is one hash.
@@ -200,6 +201,10 @@ import Testing
       let answer = try response(stage, ip: ip, fields)
       #expect(answer.status == 403 && answer.text.contains("urn:bearerd:error:\(code)"))
     }
+    let explained = try run([
+      RunningDaemon.binary("bearerctl"), "explain", "GET", "/api/x", "--config", stage.daemon!.file, "--client", "ci",
+    ])
+    #expect(explained.status == 0 && explained.output.contains("somebody on the network"), "\(explained)")
     // A page whose name was pointed at this address, and the loopback names.
     for host in ["evil.test:\(try stage.daemon!.port())", "localhost:\(try stage.daemon!.port())"] {
       #expect(try response(stage, ip: ip, token, host: host).status == 421)
