@@ -8,12 +8,7 @@ extension InheritedSocket {
   /// Why it may not be listened on, and what to write instead; nil if it may.
   func refusal(for listener: ListenerSettings) -> (message: String, help: String)? {
     switch place {
-    case .tcp(let ip, _):
-      guard listener.clients.isEmpty, !(IPAddress(bytes: ip)?.isLoopback ?? false) else { return nil }
-      return (
-        "systemd:\(name) is \(text), which can be reached from other machines, where nobody's user is known: that needs client tokens",
-        "write ListenStream=127.0.0.1:7070 and ListenStream=[::1]:7070 into the socket unit, or add to \(listener.admission): clients: { NAME: sha256/… }, as bearerctl token NAME prints it"
-      )
+    case .tcp: return reach(for: listener)
     case .unix(let path):
       do throws(SystemError) {
         _ = try UnixSocket.inspect(path: path)
@@ -30,6 +25,17 @@ extension InheritedSocket {
         "write ListenStream= and an address into the socket unit"
       )
     }
+  }
+
+  /// The same, of who can connect alone: it has to hold after each reload.
+  func reach(for listener: ListenerSettings) -> (message: String, help: String)? {
+    guard case .tcp(let ip, _) = place, listener.clients.isEmpty, !(IPAddress(bytes: ip)?.isLoopback ?? false) else {
+      return nil
+    }
+    return (
+      "systemd:\(name) is \(text), which can be reached from other machines, where nobody's user is known: that needs client tokens",
+      "write ListenStream=127.0.0.1:7070 and ListenStream=[::1]:7070 into the socket unit, or add to \(listener.admission): clients: { NAME: sha256/… }, as bearerctl token NAME prints it"
+    )
   }
 
   /// What is allowed and will surprise.

@@ -20,8 +20,7 @@ package final class HeldSockets {
     if named.isEmpty { refused = (missing(name), HeldSockets.lines(name)) }
     for socket in named where refused == nil { refused = socket.refusal(for: listener) }
     if let refused {
-      throw .configuration([.about(file: file, "listener \"\(listener.name)\": \(refused.message)", help: refused.help)]
-      )
+      throw HeldSockets.refusal(refused, of: listener, file: file)
     }
     var opened: [InheritedSocket] = []
     do throws(SystemError) {
@@ -33,8 +32,16 @@ package final class HeldSockets {
     }
   }
 
-  /// What the configuration's own check cannot see: an upstream that is one of these sockets.
-  func checkLoops(of settings: Settings) throws(StartError) {
+  /// What the configuration's own check cannot see: an upstream that is one of these sockets, and a listener that wants no
+  /// tokens of who comes from another machine.
+  func check(_ settings: Settings) throws(StartError) {
+    for listener in settings.listeners {
+      for case .systemd(let name) in listener.addresses {
+        for case let refused? in sockets.filter({ $0.name == name }).map({ $0.reach(for: listener) }) {
+          throw HeldSockets.refusal(refused, of: listener, file: settings.file)
+        }
+      }
+    }
     for service in settings.rules.services {
       let origin = service.upstream.origin
       guard sockets.contains(where: { $0.answers(origin.host, port: origin.port) }) else { continue }
@@ -65,6 +72,12 @@ package final class HeldSockets {
   /// start us again for their sake, at once and over and over.
   func turnAwayWaiting() {
     for socket in sockets { socket.turnAwayWaiting() }
+  }
+
+  private static func refusal(
+    _ refused: (message: String, help: String), of listener: ListenerSettings, file: String
+  ) -> StartError {
+    .configuration([.about(file: file, "listener \"\(listener.name)\": \(refused.message)", help: refused.help)])
   }
 
   private func missing(_ name: String) -> String {

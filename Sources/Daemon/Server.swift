@@ -28,7 +28,7 @@ package final class Server {
     trust = SystemTrust()
     let settings = try Server.load(file, journal: journal)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
-    try held.checkLoops(of: settings)
+    try held.check(settings)
     var sockets: [ListenerSockets] = []
     for listener in settings.listeners {
       sockets.append(try ListenerSockets(listener, held: held, file: file, loop: loop))
@@ -83,7 +83,7 @@ package final class Server {
     let number = worker.generation.snapshot.generation + 1
     do throws(StartError) {
       let settings = try Server.load(file, journal: journal)
-      try held.checkLoops(of: settings)
+      try held.check(settings)
       trust.forget()
       let new = try slots(for: settings)
       let generation: Generation

@@ -218,6 +218,26 @@ import Testing
   }
 
   @Test(.enabled(if: ClientTokens.ownAddress != nil, "needs an address that is not loopback"))
+  func `T4: a socket of systemd that others can reach works with tokens, and a reload cannot take them away`() throws {
+    let stage = try Stage()
+    let ip = try #require(ClientTokens.ownAddress)
+    let unit = SocketUnit()
+    _ = try unit.listen("main", on: "0.0.0.0")
+    let text = stage.configuration(
+      listener: "address: systemd:main\n    clients: \(ClientTokens.both)\n    hosts: [\"bearerd:1\"]")
+    try stage.start(unit, text)
+    let token = "X-Api-Key: \(ClientTokens.ci.text)\r\n"
+    #expect(try response(stage, ip: ip, token, host: "bearerd:1").status == 200)
+    #expect(try response(stage, ip: ip, "", host: "bearerd:1").status == 403)
+    try stage.reload(text.replacing("    clients: \(ClientTokens.both)\n", with: ""))
+    #expect(stage.daemon!.waitForLog("event=reload-failed"))
+    #expect(stage.daemon!.logText.contains("can be reached from other machines"))
+    #expect(try response(stage, ip: ip, "", host: "bearerd:1").status == 403)
+    #expect(try response(stage, ip: ip, token, host: "bearerd:1").status == 200)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test(.enabled(if: ClientTokens.ownAddress != nil, "needs an address that is not loopback"))
   func `T4 T6: of every address, loopback asks for the uid as well`() throws {
     let stage = try Stage()
     let ip = try #require(ClientTokens.ownAddress)
