@@ -1,18 +1,25 @@
 internal import CLibuv
 internal import Glibc
 
-/// One getaddrinfo call and everybody who waits for it. libuv holds it while the call is under way.
+/// One getaddrinfo call, the thread that makes it, and everybody who waits for it.
+///
+/// Not on libuv's pool: a few names that hang would take all of its threads, which the process then waits for at its end.
 final class Lookup {
   let name: String
-  private let request = UnsafeMutablePointer<uv_getaddrinfo_t>.allocate(capacity: 1)
+  /// Its last lookup was.
+  let isSlow: Bool
+  /// Milliseconds of the loop's clock.
+  private(set) var startedAt: UInt64 = 0
   private var onFinish: ((Lookup) -> Void)?
   private var waiters: [(port: UInt16, completion: Resolver.Completion)] = []
-  /// Set while a pool thread works on the call: nobody can stop it, so the loop it reports to must stay.
+  private var call: Call?
+  /// Set while the thread works: nobody can stop it, so the loop it reports to must stay.
   private var loop: Loop?
 
   /// `onFinish` is called before the waiters are, so that their next question for the name is a new one.
-  init(_ name: String, onFinish: @escaping (Lookup) -> Void) {
+  init(_ name: String, isSlow: Bool, onFinish: @escaping (Lookup) -> Void) {
     self.name = name
+    self.isSlow = isSlow
     self.onFinish = onFinish
   }
 
@@ -21,50 +28,20 @@ final class Lookup {
   }
 
   func start(on loop: Loop) {
-    var hints = addrinfo()
-    hints.ai_family = AF_UNSPEC
-    hints.ai_socktype = CInt(SOCK_STREAM.rawValue)  // else every address comes once per protocol
-    hints.ai_flags = AI_ADDRCONFIG
-    request.pointee.data = Unmanaged.passRetained(self).toOpaque()
-    let status = uv_getaddrinfo(
-      loop.raw, request,
-      { request, status, list in
-        defer { uv_freeaddrinfo(list) }
-        guard let data = request?.pointee.data else { return }
-        let lookup = Unmanaged<Lookup>.fromOpaque(data).takeRetainedValue()
-        lookup.didReturn(status, list)
-      }, name, nil, &hints)
-    if status == 0 {
+    startedAt = loop.now
+    do throws(UVError) {
+      call = try Call(name, on: loop, for: self)
       self.loop = loop
-    } else {  // no DNS name at all
-      Unmanaged.passUnretained(self).release()
-      loop.onNextTurn { self.finish(.failure(UVError(operation: "getaddrinfo", status: status))) }
+    } catch {
+      loop.onNextTurn { self.finish(.failure(error)) }
     }
   }
 
-  deinit { request.deallocate() }
-
-  private func didReturn(_ status: CInt, _ list: UnsafePointer<addrinfo>?) {
+  fileprivate func didReturn() {
     defer { loop = nil }
-    let addresses = status == 0 ? addresses(in: list) : []
-    if addresses.isEmpty {
-      let reason = status == 0 ? UV_EAI_NODATA.rawValue : status
-      finish(.failure(UVError(operation: "getaddrinfo", status: reason)))
-    } else {
-      finish(.success(addresses))
-    }
-  }
-
-  private func addresses(in list: UnsafePointer<addrinfo>?) -> [SocketAddress] {
-    var addresses: [SocketAddress] = []
-    var next = list
-    while let entry = next?.pointee {
-      if let raw = entry.ai_addr, let address = SocketAddress(raw), !addresses.contains(address) {
-        addresses.append(address)
-      }
-      next = UnsafePointer(entry.ai_next)
-    }
-    return addresses
+    guard let call else { return }
+    self.call = nil
+    finish(call.end())
   }
 
   private func finish(_ result: Result<[SocketAddress], UVError>) {
@@ -77,3 +54,96 @@ final class Lookup {
     }
   }
 }
+
+/// The thread's part. Its memory is the thread's until that has ended.
+private struct Call {
+  private struct Shared {
+    let name: UnsafeMutablePointer<CChar>
+    let wakeup: UnsafeMutablePointer<uv_async_t>
+    /// Of getaddrinfo, and the errno that EAI_SYSTEM means.
+    var status: CInt = 0
+    var reason: CInt = 0
+    var list: UnsafeMutablePointer<addrinfo>?
+  }
+
+  private let shared: UnsafeMutablePointer<Shared>
+  private let wakeup = HandleMemory<uv_async_t>()
+  private var thread = uv_thread_t()
+
+  init(_ name: String, on loop: Loop, for lookup: Lookup) throws(UVError) {
+    let status = uv_async_init(loop.raw, wakeup.raw) { handle in
+      withOwner(handle?.pointee.data, as: Lookup.self) { $0.didReturn() }
+    }
+    guard status == 0 else {
+      wakeup.discard()
+      throw UVError(operation: "uv_async_init", status: status)
+    }
+    wakeup.retain(lookup)
+    shared = .allocate(capacity: 1)
+    shared.initialize(to: Shared(name: name.withCString { strdup($0) }, wakeup: wakeup.raw))
+    var options = uv_thread_options_t(flags: UV_THREAD_HAS_STACK_SIZE.rawValue, stack_size: stackSize)
+    let made = uv_thread_create_ex(
+      &thread, &options,
+      { argument in
+        guard let shared = argument?.assumingMemoryBound(to: Shared.self) else { return }
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)  // else every address comes once per protocol
+        hints.ai_flags = AI_ADDRCONFIG
+        shared.pointee.status = getaddrinfo(shared.pointee.name, nil, &hints, &shared.pointee.list)
+        shared.pointee.reason = errno
+        uv_async_send(shared.pointee.wakeup)
+      }, shared)
+    guard made == 0 else {
+      release()
+      throw UVError(operation: "uv_thread_create", status: made)
+    }
+  }
+
+  /// The thread has said that it is done: joining it takes no time, and makes what it wrote ours.
+  func end() -> Result<[SocketAddress], UVError> {
+    var thread = thread
+    uv_thread_join(&thread)
+    defer { release() }
+    let addresses = shared.pointee.status == 0 ? addresses(in: shared.pointee.list) : []
+    if !addresses.isEmpty { return .success(addresses) }
+    let status = uvStatus(shared.pointee.status, shared.pointee.reason)
+    return .failure(UVError(operation: "getaddrinfo", status: status))
+  }
+
+  private func release() {
+    if let list = shared.pointee.list { freeaddrinfo(list) }
+    free(shared.pointee.name)
+    shared.deallocate()
+    wakeup.close()
+  }
+
+  private func addresses(in list: UnsafeMutablePointer<addrinfo>?) -> [SocketAddress] {
+    var addresses: [SocketAddress] = []
+    var next = list
+    while let entry = next?.pointee {
+      if let raw = entry.ai_addr, let address = SocketAddress(raw), !addresses.contains(address) {
+        addresses.append(address)
+      }
+      next = entry.ai_next
+    }
+    return addresses
+  }
+}
+
+/// getaddrinfo's word (netdb.h, those for GNU sources too) as libuv says it; no error without an address is one as well.
+private func uvStatus(_ status: CInt, _ reason: CInt) -> CInt {
+  switch status {
+  case 0, -5: UV_EAI_NODATA.rawValue
+  case -2: UV_EAI_NONAME.rawValue
+  case -3: UV_EAI_AGAIN.rawValue
+  case -4: UV_EAI_FAIL.rawValue
+  case -9: UV_EAI_ADDRFAMILY.rawValue
+  case -10: UV_EAI_MEMORY.rawValue
+  case -11: reason > 0 ? -reason : UV_EAI_FAIL.rawValue
+  default: UV_EAI_FAIL.rawValue
+  }
+}
+
+/// Virtual, for the most part. Modules of NSS want more than glibc's own.
+private let stackSize = 1 << 20

@@ -1,26 +1,39 @@
 internal import CLibuv
 internal import Glibc
 
-/// Name resolution by getaddrinfo on libuv's pool, whose size it sets before first use. Lookups of one name are joined,
-/// and the number in flight is capped in all: libuv gives "slow" work half of its threads, so that many names must hang
-/// at once before others have to wait.
+/// Name resolution by getaddrinfo, which can hang for as long as a name server does. Each lookup has a thread of its own,
+/// made for it: none waits for another's. Lookups of one name are joined, so that there are never more threads than names;
+/// those in flight are capped, and names that took long before get only a part of that, so that names which are answered
+/// find room even while many are not (T55).
 ///
-/// Nothing is remembered: getaddrinfo does not say for how long an answer holds.
+/// Nothing is remembered but that: getaddrinfo does not say for how long an answer holds.
 package final class Resolver {
   package typealias Completion = (Result<[SocketAddress], UVError>) -> Void
 
+  package struct Limits {
+    /// Threads.
+    package var all = 64
+    /// Of these, for names whose last lookup was slow.
+    package var slow = 32
+    /// Milliseconds from which on it was.
+    package var slowness: UInt64 = 1_000
+
+    package init() {}
+  }
+
   private unowned let loop: Loop
+  private let limits: Limits
   private var lookups: [String: Lookup] = [:]
   private var waiting: [Lookup] = []
-  /// Lookups under way, one per name; never more than half of libuv's pool.
+  /// Names come from the configuration, so these are few.
+  private var slowNames: Set<String> = []
+  /// Lookups under way, one per name.
   package private(set) var inFlight = 0
-  private let limit: Int
+  private var slowInFlight = 0
 
-  package init(loop: Loop) {
+  package init(loop: Loop, limits: Limits = Limits()) {
     self.loop = loop
-    setenv("UV_THREADPOOL_SIZE", "\(defaultPoolSize)", 0)  // 0: an operator's own value stays
-    let poolSize = getenv("UV_THREADPOOL_SIZE").flatMap { Int(String(cString: $0)) } ?? defaultPoolSize
-    limit = (min(max(poolSize, 1), 1024) + 1) / 2  // what libuv makes of it (threadpool.c)
+    self.limits = limits
   }
 
   /// Both families, in the system's order (RFC 6724), no duplicates; never an empty list. `completion` is called on a later
@@ -33,21 +46,32 @@ package final class Resolver {
     if let lookup = lookups[name] {
       return lookup.join(port, completion)
     }
-    let lookup = Lookup(name) { [self] in didFinish($0) }
+    let lookup = Lookup(name, isSlow: slowNames.contains(name)) { [self] in didFinish($0) }
     lookup.join(port, completion)
     lookups[name] = lookup
-    if inFlight < limit { start(lookup) } else { waiting.append(lookup) }
+    if hasRoom(for: lookup) { start(lookup) } else { waiting.append(lookup) }
+  }
+
+  private func hasRoom(for lookup: Lookup) -> Bool {
+    inFlight < limits.all && (!lookup.isSlow || slowInFlight < limits.slow)
   }
 
   private func start(_ lookup: Lookup) {
     inFlight += 1
+    if lookup.isSlow { slowInFlight += 1 }
     lookup.start(on: loop)
   }
 
   private func didFinish(_ lookup: Lookup) {
     inFlight -= 1
+    if lookup.isSlow { slowInFlight -= 1 }
     lookups[lookup.name] = nil
-    if !waiting.isEmpty { start(waiting.removeFirst()) }
+    if loop.now - lookup.startedAt >= limits.slowness {
+      slowNames.insert(lookup.name)
+    } else {
+      slowNames.remove(lookup.name)
+    }
+    while let index = waiting.firstIndex(where: hasRoom) { start(waiting.remove(at: index)) }
   }
 }
 
@@ -58,4 +82,3 @@ private func isLocalhost(_ name: String) -> Bool {
 }
 
 private let loopback: [[UInt8]] = [[127, 0, 0, 1], [UInt8](repeating: 0, count: 15) + [1]]
-private let defaultPoolSize = 16

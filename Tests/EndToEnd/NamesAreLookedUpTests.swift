@@ -30,6 +30,35 @@ struct NamesAreLookedUp {
     try check(.silence, status: 504, code: "name-timeout", error: "dns_timeout")
   }
 
+  @Test func `T55: names that nobody answers for delay no other, nor the daemon's end`() throws {
+    let stage = try Stage()
+    let server = try NameServer(.silenceAbout("hang"), in: stage.scratch)
+    defer { server.stop() }
+    let hanging = (0..<40).map { "  hang\($0): { upstream: \"https://hang\($0).invalid/\" }" }
+    let services = hanging + ["  other: { upstream: \"https://other.invalid/\" }"]
+    try stage.start(
+      stage.configuration(
+        more: "limits: { drain: 0s }\ntimeouts: { connect: 60s }", services: services.joined(separator: "\n")),
+      wrapper: server.wrapper)
+    let waiting = try (0..<40).map { number in
+      let client = try stage.raw()
+      try client.send(stage.head("GET", "/hang\(number)/x"))
+      return client
+    }
+    // All of them are being asked for, and none is in the way of the next.
+    let tasks = "/proc/\(stage.daemon!.pid)/task"
+    #expect(eventually { (try? FileManager.default.contentsOfDirectory(atPath: tasks).count) ?? 0 > 40 })
+    for _ in 0..<20 {
+      #expect(try stage.get("/other/x").text.contains("name-not-found"))
+      #expect(try stage.get().status == 200)
+    }
+    for client in waiting { #expect(client.readWithoutWaiting().isEmpty) }
+    var status: Int32 = -1
+    #expect(seconds { status = stage.daemon!.stop() } < 15, "it waits for no name server")
+    #expect(status == 0)
+    stage.assertCanary(times: 20)
+  }
+
   /// Loopback, where other programs of the machine listen, and the metadata service of the large clouds.
   @Test(arguments: [NameServer.Answer.address(127, 0, 0, 1), .address(169, 254, 169, 254)])
   func `T28: a name server that leads the credential astray`(answer: NameServer.Answer) throws {

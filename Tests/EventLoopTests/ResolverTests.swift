@@ -2,7 +2,7 @@ import EventLoop
 import Glibc
 import Testing
 
-/// Numeric names stand for real ones: they go through getaddrinfo and its pool as any name does, but ask no name server.
+/// Numeric names stand for real ones: they go through getaddrinfo and a thread as any name does, but ask no name server.
 @Suite struct ResolverTests {
   let loop: Loop
   let resolver: Resolver
@@ -38,6 +38,9 @@ import Testing
   @Test func `lookups in flight are capped, and the others follow`() {
     var answered = Set<Int>()
     var most = 0
+    var limits = Resolver.Limits()
+    limits.all = 8
+    let resolver = Resolver(loop: loop, limits: limits)
     for host in 1...50 {
       resolver.resolve("127.0.0.\(host)", port: 1) { _ in
         #expect(answered.insert(host).inserted)
@@ -48,6 +51,26 @@ import Testing
     loop.run()
     #expect(answered.count == 50)
     #expect(most == 8)
+  }
+
+  @Test func `T55: names that were slow leave room for others`() throws {
+    var limits = Resolver.Limits()
+    limits.all = 4
+    limits.slow = 1
+    limits.slowness = 0  // every name is, once it was looked up
+    let resolver = Resolver(loop: loop, limits: limits)
+    var answered = 0
+    for host in 1...4 { resolver.resolve("127.0.0.\(host)", port: 1) { _ in answered += 1 } }
+    #expect(resolver.inFlight == 4)
+    loop.run()
+    #expect(answered == 4)
+    for host in 1...4 { resolver.resolve("127.0.0.\(host)", port: 1) { _ in answered += 1 } }
+    #expect(resolver.inFlight == 1)
+    for host in 5...7 { resolver.resolve("127.0.0.\(host)", port: 1) { _ in answered += 1 } }
+    #expect(resolver.inFlight == 4)
+    loop.run()
+    #expect(answered == 11)
+    #expect(resolver.inFlight == 0)
   }
 
   @Test func `a completion may ask again`() {

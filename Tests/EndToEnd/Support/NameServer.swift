@@ -7,6 +7,8 @@ final class NameServer: @unchecked Sendable {
   enum Answer {
     case notFound
     case silence
+    /// Nothing about names that begin so; others are not found.
+    case silenceAbout(String)
     /// To the question for an IPv4 address; there is no other.
     case address(UInt8, UInt8, UInt8, UInt8)
   }
@@ -83,6 +85,9 @@ final class NameServer: @unchecked Sendable {
     }
     switch answer {
     case .silence: return nil
+    case .silenceAbout(let beginning):
+      // The first label stands behind its length.
+      return query[13...].starts(with: beginning.utf8) ? nil : head(3, 0)
     case .notFound: return head(3, 0)
     case .address(let a, let b, let c, let d):
       return isIPv4 ? head(0, 1) + [0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, a, b, c, d] : head(0, 0)
