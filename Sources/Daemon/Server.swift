@@ -71,6 +71,7 @@ package final class Server {
       journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.generation.snapshot.generation)")
     }
+    trust.prepare(for: worker.generation.settings)
     loop.run()
     journal.flush()
   }
@@ -110,6 +111,7 @@ package final class Server {
       watch?.follow(generation)
       commands?.follow(generation)
       control?.follow(settings)
+      trust.prepare(for: settings)
       worker.lifetime.reloaded(problem: nil)
       journal.event(.notice, "reloaded", ("generation", String(number)))
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
@@ -187,6 +189,7 @@ package final class Server {
     control?.close()
     watch?.close()
     commands?.close()
+    trust.finish()
     lifecycle?.close()
     loop.stop()
   }
