@@ -38,7 +38,7 @@ final class Journal {
   private(set) var droppedCount: UInt64 = 0
   private var second: [UInt8] = []
   private var secondShown: Int64 = -1
-  /// Of users in lines of help: asking NSS may take long, and strangers could make us ask for each request.
+  /// Of users in lines of help: strangers could make us ask for each request.
   private var userNames: [UInt32: String] = [:]
   private let hasPriorities: Bool
   private static let limit = 1 << 20
@@ -127,7 +127,7 @@ final class Journal {
   private func userName(_ uid: UInt32) -> String? {
     if let known = userNames[uid] { return known }
     if userNames.count >= 256 { userNames = [:] }
-    let name = Users.name(ofUID: uid) ?? String(uid)
+    let name = Users.localName(ofUID: uid) ?? String(uid)
     userNames[uid] = name
     return name
   }

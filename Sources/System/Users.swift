@@ -29,6 +29,16 @@ package enum Users {
     }
   }
 
+  /// Of a user in /etc/passwd alone, where no directory service is asked, which could take any time (T55).
+  package static func localName(ofUID uid: UInt32) -> String? {
+    guard let file = fopen("/etc/passwd", "re") else { return nil }
+    defer { fclose(file) }
+    while let entry = fgetpwent(file) {
+      if entry.pointee.pw_uid == uid { return entry.pointee.pw_name.map { String(cString: $0) } }
+    }
+    return nil
+  }
+
   /// Where the passwd entry says that we live.
   static var home: String? {
     withGrowingBuffer { buffer, count in

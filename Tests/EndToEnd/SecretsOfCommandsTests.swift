@@ -157,7 +157,9 @@ import Testing
     stage.assertCanary(times: 2)
   }
 
-  @Test func `T42: one that hangs from the start is killed with all it has started, and holds up nobody else`() throws {
+  @Test func `T42 T55: one that hangs from the start is killed with all it has started, and holds up nobody else`()
+    throws
+  {
     try stage.start(
       configuration("sleep 1000 & echo $! $$ >> HERE/hung; cat HERE/canary.token; wait", options: ", timeout: 1s"))
     let log = stage.daemon!.logText

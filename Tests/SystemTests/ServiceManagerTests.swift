@@ -101,6 +101,8 @@ import Testing
     #expect(Users.uid(named: "no-such-user") == nil)
     #expect(Users.gid(named: "no-such-group") == nil)
     #expect(Users.name(ofUID: 4_000_000_000) == nil)
+    #expect(Users.localName(ofUID: 0) == "root")
+    #expect(Users.localName(ofUID: 4_000_000_000) == nil)
     #expect(Users.currentUID == geteuid())
   }
 
