@@ -97,9 +97,12 @@ package enum TimeoutKey: String, ConfigurationKey {
 package enum LimitKey: String, ConfigurationKey {
   package static let kind = "\"limits\""
   case head, fields, target, connections
+  case connectionsPerUser = "connections_per_user"
+  case requestsPerUser = "requests_per_user"
   case idlePerIdentity = "idle_per_identity"
   case clientHead = "client_head"
   case clientIdle = "client_idle"
+  case clientBodyRate = "client_body_rate"
   case upstreamIdle = "upstream_idle"
   case drain
   case revokedGrace = "revoked_grace"

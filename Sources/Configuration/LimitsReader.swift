@@ -9,9 +9,16 @@ extension SettingsReader {
     if let count = fields[.fields].flatMap({ integer($0, in: 16...4096) }) { limits.fields = count }
     if let bytes = fields[.target].flatMap({ size($0, in: 256...1 << 20) }) { limits.targetBytes = bytes }
     if let count = fields[.connections].flatMap({ integer($0, in: 1...1_000_000) }) { limits.connections = count }
+    if let count = fields[.connectionsPerUser].flatMap({ integer($0, in: 1...1_000_000) }) {
+      limits.connectionsPerUser = count
+    }
+    if let count = fields[.requestsPerUser].flatMap({ integer($0, in: 1...1_000_000) }) {
+      limits.requestsPerUser = count
+    }
     if let count = fields[.idlePerIdentity].flatMap({ integer($0, in: 0...65_536) }) { limits.idlePerIdentity = count }
     if let time = fields[.clientHead].flatMap({ duration($0) }) { limits.clientHead = time }
     if let time = fields[.clientIdle].flatMap({ duration($0) }) { limits.clientIdle = time }
+    if let bytes = fields[.clientBodyRate].flatMap({ size($0, in: 0...1 << 20) }) { limits.clientBodyRate = bytes }
     if let time = fields[.upstreamIdle].flatMap({ duration($0) }) { limits.upstreamIdle = time }
     if let time = fields[.drain].flatMap({ duration($0, orZero: true) }) { limits.drain = time }
     if let time = fields[.revokedGrace].flatMap({ duration($0, orZero: true) }) { limits.revokedGrace = time }

@@ -122,10 +122,15 @@ package struct Limits: Sendable, Equatable {
   package var fields = 128
   package var targetBytes = 16_384
   package var connections = 16_384
+  /// nil: a part of all connections, which leaves some to others.
+  package var connectionsPerUser: Int?
+  package var requestsPerUser: Int?
   package var idlePerIdentity = 64
   /// Milliseconds.
   package var clientHead: UInt64 = 30_000
   package var clientIdle: UInt64 = 600_000
+  /// Bytes per second, on average over the time of a service's body silence; 0: any.
+  package var clientBodyRate = 1
   package var upstreamIdle: UInt64 = 60_000
   package var drain: UInt64 = 30_000
   package var revokedGrace: UInt64 = 30_000

@@ -18,6 +18,10 @@ extension ClientSession {
       if wantsClient { stream.startReading() } else { stream.stopReading() }
     }
     upstream?.setReading(stream.queuedBytes == 0)
+    if bodyIsTooSlow {
+      step { machine, output in machine.requestBodyTooSlow(output: &output) }
+      return settle()
+    }
     settleDeadline()
   }
 
@@ -32,6 +36,17 @@ extension ClientSession {
     case .lingering: return true
     case .closed: return false
     }
+  }
+
+  /// While the upstream takes nothing, the client cannot be blamed.
+  private var bodyIsTooSlow: Bool {
+    guard machine.awaitsRequestBody, (upstream?.queuedBytes ?? 0) == 0, let window = time(of: .silence) else {
+      bodyPace.rest()
+      return false
+    }
+    let rate = worker.generation.settings.limits.clientBodyRate
+    return bodyPace.isTooSlow(
+      total: machine.exchange.record.bytesUp, now: worker.loop.now, window: window, rate: rate)
   }
 
   private func settleDeadline() {
@@ -67,10 +82,23 @@ extension ClientSession {
 
   private func record(_ exchange: borrowing Exchange) {
     pass = nil
+    giveRequestBack()
+    bodyPace.rest()
     generation.tally.count(exchange, responseHead: responseHeadTook, at: worker.loop.now)
+    // Nothing went anywhere, and whoever asks too much would fill the log as well: one line for many.
+    if exchange.record.refusal == .tooManyRequests { return recordExcess() }
     worker.journal.exchange(
       exchange, listener: listener.name, generation: generation, milliseconds: worker.loop.now - startedAt,
       detail: failureDetail)
+  }
+
+  private func recordExcess() {
+    worker.isLoud(quota) { refused in
+      worker.journal.event(
+        .warning, "caller-limit", ("uid", quota.holder.name), ("requests", String(quota.requests)),
+        ("refused", refused),
+        ("help", "limits: { requests_per_user: N } says how many one user may have under way"))
+    }
   }
 
   /// What is queued goes out first, for as long as the client takes some of it.
@@ -90,6 +118,7 @@ extension ClientSession {
     pass = nil
     worker.deadlines.cancel(self)
     endUpstream(reuse: false)
+    giveRequestBack()
     if reset { stream.reset() } else { stream.close() }
     worker.ended(self)
   }

@@ -63,6 +63,10 @@ extension ClientSession: UpstreamSessionOwner {
       return step { machine, output in machine.configurationChanged(worker.generation.snapshot, output: &output) }
     }
     guard let route = machine.exchange.route else { return }
+    guard takeRequest() else {
+      openResult = .failed(ConnectFailure(.tooManyRequests, ""))
+      return
+    }
     if let grant = machine.exchange.grant, !generation.keyring.isAvailable(grant: grant),
       worker.secrets?.lookAgain(grant: grant) != true
     {

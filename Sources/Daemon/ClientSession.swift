@@ -15,6 +15,10 @@ final class ClientSession: Timed, StreamDelegate {
   let listener: ListenerSlot
   var machine: ClientConnection
   let peer: Peer
+  let quota: CallerQuota
+  /// Its request counts among those under way.
+  private var holdsRequest = false
+  var bodyPace = BodyPace()
   /// Bytes that the machine could not use yet.
   var pending: [UInt8] = []
   var upstream: UpstreamSession?
@@ -53,10 +57,11 @@ final class ClientSession: Timed, StreamDelegate {
     case failed(ConnectFailure)
   }
 
-  init(stream: EventLoop.Stream, listener: ListenerSlot, peer: Peer, worker: Worker) {
+  init(stream: EventLoop.Stream, listener: ListenerSlot, peer: Peer, quota: CallerQuota, worker: Worker) {
     self.stream = stream
     self.listener = listener
     self.peer = peer
+    self.quota = quota
     self.worker = worker
     generation = worker.generation
     machine = ClientConnection(
@@ -160,6 +165,20 @@ final class ClientSession: Timed, StreamDelegate {
   func drain() {
     step { machine, output in machine.drain(output: &output) }
     settle()
+  }
+
+  /// A session at an upstream, or the way to one, is what a request costs (T54).
+  func takeRequest() -> Bool {
+    if holdsRequest { return true }
+    guard worker.admitsRequest(of: quota) else { return false }
+    quota.requests += 1
+    holdsRequest = true
+    return true
+  }
+
+  func giveRequestBack() {
+    if holdsRequest { quota.requests -= 1 }
+    holdsRequest = false
   }
 
   // MARK: events in, actions out

@@ -133,6 +133,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     attempts.removeAll { $0 === stream }
     stream.close()
     lastFailure = ConnectFailure(connect: error)
+    if error.isTooManyFiles { worker.makeRoom() }
     if !waiting.isEmpty || attempts.isEmpty { attempt() }
   }
 

@@ -42,6 +42,10 @@ final class Destination {
   func retire() {
     isRetired = true
     context?.forgetSessions()
+    closeIdle()
+  }
+
+  func closeIdle() {
     let sessions = idle
     idle = []
     for session in sessions { session.close() }

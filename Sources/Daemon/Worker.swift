@@ -27,6 +27,9 @@ final class Worker {
   private var mustWait = false
   private var acceptFailureLoggedAt: UInt64?
   private var limitLoggedAt: UInt64?
+  var quotas = CallerQuotas()
+  /// As many as there are descriptors for, with another for each connection's upstream.
+  private var affordable = Int.max
   private(set) var isDraining = false
   /// Called when a draining worker has no session left.
   var onDrained: (() -> Void)?
@@ -36,6 +39,8 @@ final class Worker {
   /// Milliseconds until accepting is tried again, and between two lines that say why it is not.
   private static let acceptPause: UInt64 = 200
   private static let acceptSilence: UInt64 = 10_000
+  /// Descriptors for what is no connection: files of secrets, the control socket, programs that print secrets.
+  private static let reserve = 16
 
   init(loop: Loop, journal: Journal, generation: Generation) {
     self.loop = loop
@@ -62,15 +67,33 @@ final class Worker {
   var upstreamIdleTime: UInt64 { generation.settings.limits.upstreamIdle }
   var sessionCount: Int { sessions.count }
 
-  func listen(on slots: [ListenerSlot]) { listeners = slots }
+  /// By now the listeners are open, and connections are not; what `reserve` is for is still to come.
+  func listen(on slots: [ListenerSlot]) {
+    listeners = slots
+    let vitals = ProcessVitals()
+    let (wanted, limit) = (generation.settings.limits.connections, Int(clamping: vitals.descriptorLimit))
+    affordable = max(1, (limit - Int(clamping: vitals.openDescriptors) - Worker.reserve) / 2)
+    guard limit > 0, affordable < wanted else { return }
+    journal.event(
+      .notice, "descriptor-limit", ("connections", String(affordable)), ("wanted", String(wanted)),
+      (
+        "help",
+        "\(limit) descriptors are enough for so many; LimitNOFILE= of the unit, or ulimit -n, says how many there are"
+      ))
+  }
+
+  var connectionLimit: Int { min(generation.settings.limits.connections, affordable) }
 
   // MARK: connections
 
   func accepted(_ stream: EventLoop.Stream, on slot: ListenerSlot) {
-    let session = ClientSession(
-      stream: stream, listener: slot, peer: Peer(of: stream, diagnostics: diagnostics), worker: self)
+    let peer = Peer(of: stream, diagnostics: diagnostics)
+    let quota = quotas.add(quotaHolder(of: peer, on: slot))
+    let limit = connectionLimit
+    let share = generation.settings.limits.connections(of: quota.holder, outOf: limit)
+    guard quota.connections <= share else { return refuse(stream, of: quota, share: share) }
+    let session = ClientSession(stream: stream, listener: slot, peer: peer, quota: quota, worker: self)
     sessions[ObjectIdentifier(session)] = session
-    let limit = generation.settings.limits.connections
     guard sessions.count >= limit, !isPaused else { return }
     pause()
     if isLoud(&limitLoggedAt) {
@@ -81,6 +104,7 @@ final class Worker {
   }
 
   func acceptFailed(_ error: UVError, on slot: ListenerSlot) {
+    if error.isTooManyFiles { makeRoom() }
     if isLoud(&acceptFailureLoggedAt) {
       journal.event(.error, "accept-failed", ("listener", slot.name), ("detail", error.description))
     }
@@ -89,8 +113,13 @@ final class Worker {
     acceptAgain?.start(after: Worker.acceptPause)
   }
 
+  /// No descriptor is left: those that nobody uses just now are the first to go.
+  func makeRoom() {
+    for destination in generation.allDestinations { destination.closeIdle() }
+  }
+
   /// Whether a line of its kind is due again.
-  private func isLoud(_ loggedAt: inout UInt64?) -> Bool {
+  func isLoud(_ loggedAt: inout UInt64?) -> Bool {
     if let loggedAt, loop.now < loggedAt + Worker.acceptSilence { return false }
     loggedAt = loop.now
     return true
@@ -98,6 +127,7 @@ final class Worker {
 
   func ended(_ session: ClientSession) {
     sessions[ObjectIdentifier(session)] = nil
+    quotas.remove(session.quota)
     mustWait = false
     if isDraining, sessions.isEmpty { onDrained?() }
   }
@@ -110,7 +140,7 @@ final class Worker {
 
   /// At the end of a turn, so that what the turn closed counts.
   private func resumeIfPossible() {
-    guard isPaused, !mustWait, !isDraining, sessions.count < generation.settings.limits.connections else { return }
+    guard isPaused, !mustWait, !isDraining, sessions.count < connectionLimit else { return }
     isPaused = false
     for slot in listeners { slot.resume() }
   }

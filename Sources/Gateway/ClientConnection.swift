@@ -84,6 +84,11 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
+  /// Whether the next move is the client's: its request is not whole, and no answer has begun.
+  package var awaitsRequestBody: Bool {
+    phase == .exchanging && !exchange.isRequestComplete && !exchange.hasAnswered
+  }
+
   /// Whether the upstream's answer has begun, and was fit to be passed on.
   package var hasResponseHead: Bool { exchange.record.status != 0 && exchange.record.refusal == nil }
 

@@ -55,6 +55,7 @@ package enum Problem {
       output.append(decimal: time / 1_000 &+ (time % 1_000 == 0 ? 0 : 1))
       output.append("\r\n")
     }
+    if row.status == 429 { output.append("Retry-After: 1\r\n") }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
     if closes { output.append("Connection: close\r\n") }
     output.append("\r\n")
@@ -73,6 +74,7 @@ package enum Problem {
     case 414: "URI Too Long"
     case 417: "Expectation Failed"
     case 421: "Misdirected Request"
+    case 429: "Too Many Requests"
     case 431: "Request Header Fields Too Large"
     case 500: "Internal Server Error"
     case 501: "Not Implemented"

@@ -16,6 +16,10 @@ package enum Refusal: Error, Equatable, Sendable {
   case requestTimeout
   case draining
 
+  // the caller has all that one may have
+  case tooManyConnections
+  case tooManyRequests
+
   // the credential
   case credentialUnavailable
   /// Milliseconds until it is worth asking again.
@@ -62,6 +66,8 @@ extension Refusal {
     case .destinationDenied: .destinationDenied
     case .requestTimeout: .requestTimeout
     case .draining: .draining
+    case .tooManyConnections: .tooManyConnections
+    case .tooManyRequests: .tooManyRequests
     case .credentialUnavailable: .credentialUnavailable
     case .credentialSuspended: .credentialSuspended
     case .grantDenied: .grantDenied

@@ -22,6 +22,8 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
   case methodNotSupported
   case hostNotAllowed
   case authorityMismatch
+  case tooManyConnections
+  case tooManyRequests
 
   // the rules
   case badPath
@@ -92,8 +94,7 @@ extension RefusalCode {
       .headTooLarge, .unknownTransferCoding, .versionNotSupported:
       .parser
     case .callerNotAllowed, .callerUnknown, .clientUnknown, .clientNotAllowed, .originNotAllowed, .crossSite,
-      .methodNotSupported, .hostNotAllowed,
-      .authorityMismatch:
+      .methodNotSupported, .hostNotAllowed, .authorityMismatch, .tooManyConnections, .tooManyRequests:
       .admission
     case .badPath, .badEscape, .dotSegment, .forbiddenCharacter, .fragment, .ambiguousPath, .clientCredentialField,
       .badDestination, .destinationDenied, .noRule, .denied, .noService:

@@ -84,6 +84,14 @@ extension RefusalCode {
         421, "authority-mismatch", "http_request_denied",
         "The request-target names another authority than this listener; bearerd is no general proxy: its URLs name bearerd"
       )
+    case .tooManyConnections:
+      RefusalRow(
+        429, "too-many-connections", "http_request_denied",
+        "This user has as many connections open as one may have; close some, or raise connections_per_user of limits")
+    case .tooManyRequests:
+      RefusalRow(
+        429, "too-many-requests", "http_request_denied",
+        "This user has as many requests under way as one may have; wait for some, or raise requests_per_user of limits")
     case .badPath:
       RefusalRow(400, "bad-path", "http_request_error", "The path of the request-target is not valid")
     case .badEscape:

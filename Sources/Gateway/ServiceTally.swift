@@ -12,6 +12,7 @@ package final class ServiceTally {
   func count(_ record: borrowing AccessRecord, rule: Int?, responseHead: UInt64?, at time: UInt64) {
     counts.count(record, rule: rule, responseHead: responseHead, at: time)
   }
+  func count(refusal code: RefusalCode) { counts.count(refusal: code) }
   package func connected(microseconds: UInt64) { counts.connect.observe(microseconds: microseconds) }
 
   package func shookHands(microseconds: UInt64, isResumed: Bool) {
@@ -81,6 +82,11 @@ package struct ServiceCounts {
     if byRule.count < wanted { byRule += [UInt64](repeating: 0, count: wanted - byRule.count) }
   }
 
+  fileprivate mutating func count(refusal code: RefusalCode) {
+    byCode[Int(code.rawValue)] &+= 1
+    refusals &+= 1
+  }
+
   fileprivate mutating func count(
     _ record: borrowing AccessRecord, rule: Int?, responseHead time: UInt64?, at now: UInt64
   ) {
@@ -96,8 +102,7 @@ package struct ServiceCounts {
     if record.isRetried { retries &+= 1 }
     lastStatus = record.status
     if let refusal = record.refusal {
-      byCode[Int(refusal.code.rawValue)] &+= 1
-      refusals &+= 1
+      count(refusal: refusal.code)
       if refusal.code.concernsUpstream { lastFailure = now }
     } else if record.isRejected {
       lastFailure = now

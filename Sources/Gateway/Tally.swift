@@ -44,6 +44,14 @@ package final class Tally {
   }
 }
 
+extension Tally {
+  /// A connection was refused before anything was read from it.
+  package func countUnread(_ code: RefusalCode, at time: UInt64) {
+    unplaced.count(refusal: code)
+    recent.note(code, service: unplaced, at: time)
+  }
+}
+
 /// What was counted for one credential.
 package final class CredentialTally {
   package struct Use {

@@ -112,6 +112,12 @@ extension ClientConnection {
     }
   }
 
+  /// The client sends, but too little for the time that it takes (T54).
+  package mutating func requestBodyTooSlow(output: inout Output) {
+    guard awaitsRequestBody else { return }
+    abort(.requestTimeout, output: &output)
+  }
+
   /// The connector's time is up, or the total time.
   package mutating func totalDeadlinePassed(output: inout Output) {
     guard phase == .awaitingUpstream || phase == .exchanging else { return }

@@ -34,6 +34,8 @@ extension RefusalCode {
     case .methodNotSupported: .methodNotSupported
     case .hostNotAllowed: .hostNotAllowed
     case .authorityMismatch: .authorityMismatch
+    case .tooManyConnections: .tooManyConnections
+    case .tooManyRequests: .tooManyRequests
     case .badPath: .badPath
     case .badEscape: .badEscape
     case .dotSegment: .dotSegment

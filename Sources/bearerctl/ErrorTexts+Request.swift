@@ -20,11 +20,12 @@ extension ErrorText {
 
   static let requestTimeout = ErrorText(
     """
-    The request began, and its head or the next piece of its body did not arrive in time.
+    The request began, and its head or the next piece of its body did not arrive in time; or the body came, but at less \
+    than `limits.client_body_rate` over as long as `timeouts.body_silence`.
     """,
     todo: """
       See why the program stops. Should it be slow by nature, raise `limits.client_head` for the head, or \
-      `timeouts.body_silence` of the service for the body.
+      `timeouts.body_silence` of the service for the body, or lower `limits.client_body_rate`.
       """)
 
   static let targetTooLong = ErrorText(
@@ -133,4 +134,22 @@ extension ErrorText {
     a forward proxy.
     """,
     todo: "Unset `http_proxy` for this program, and give it the service's local address as its base URL.")
+
+  static let tooManyConnections = ErrorText(
+    """
+    The user who connected has as many connections open as one user may have (`limits.connections_per_user`). The new \
+    one was closed before anything was read from it, so that there is room for others. Users whom the listener does not \
+    admit count as one, all together, and get an eighth of all connections.
+    """,
+    todo: """
+      See which program opens so many: `ss -tnp` shows them. One that keeps connections and uses each once wants a pool. \
+      Or raise `limits.connections_per_user`.
+      """)
+
+  static let tooManyRequests = ErrorText(
+    """
+    The user who asks has as many requests under way as one user may have (`limits.requests_per_user`). WebSockets, and \
+    answers that are still being read, count. Nothing was sent; the same request may be sent again.
+    """,
+    todo: "Ask for less at once, or raise `limits.requests_per_user`.")
 }

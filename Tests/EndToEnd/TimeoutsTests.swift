@@ -109,6 +109,76 @@ import Testing
     }
   }
 
+  /// Sends pieces of a body with pauses between them until an answer begins, and returns that, with the seconds it took.
+  private func drip(_ stage: Stage, _ path: String, piece: Int, count: Int) throws -> (answer: String, time: Double) {
+    let client = try stage.raw()
+    client.setPatience(seconds: 5)
+    try client.send(stage.head("PUT", path, fields: "Content-Length: \(piece * count)\r\n"))
+    var bytes: [UInt8] = []
+    let time = try seconds {
+      for _ in 0..<count where bytes.isEmpty {
+        usleep(50_000)
+        guard (try? client.send(String(repeating: "x", count: piece))) != nil else { break }
+        bytes = client.readWithoutWaiting()
+      }
+      if bytes.isEmpty { bytes = try client.read() }
+    }
+    return (String(decoding: bytes, as: UTF8.self), time)
+  }
+
+  @Test func `T54 client_body_rate: a body that trickles is given up, one that is slow is not`() throws {
+    let stage = try Stage { connection in
+      while let (head, rest) = connection.head() {
+        // An answer that begins before the request is whole: whoever asks may take any time from then on.
+        if head.contains("/early") { connection.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") }
+        let wanted = head.firstMatch(of: #/Content-Length: (\d+)/#).flatMap { Int($0.1) } ?? 0
+        var got = rest.count
+        while got < wanted, let more = try? connection.read(), !more.isEmpty { got += more.count }
+        if head.contains("/early") { connection.say("hello") } else { connection.answer("hello") }
+      }
+    }
+    try stage.start(
+      stage.configuration(
+        service: "timeouts: { body_silence: 1s }", more: "limits: { client_body_rate: 1KiB }"))
+    let trickle = try drip(stage, "/api/trickle", piece: 1, count: 1_000)
+    #expect(trickle.answer.hasPrefix("HTTP/1.1 408 "))
+    #expect(trickle.time > 0.9 && trickle.time < 10, "\(trickle.time) s")
+    #expect(stage.daemon!.waitForLog("refused=request-timeout"))
+    // 5 pieces of a second's 1 KiB, each in much less than a second: 30 of them take more than one window.
+    let slow = try drip(stage, "/api/slow", piece: 2_048, count: 30)
+    #expect(slow.answer.hasPrefix("HTTP/1.1 200 "), "\(slow.answer)")
+    // No answer to be seen by now would mean that the daemon held it back; the body goes on for two windows.
+    let early = try stage.raw()
+    try early.send(stage.head("PUT", "/api/early", fields: "Content-Length: 50\r\n"))
+    #expect(try early.head().hasPrefix("HTTP/1.1 200 "))
+    for _ in 0..<50 {
+      usleep(50_000)
+      try early.send("x")
+    }
+    #expect(try early.exactly(5) == Array("hello".utf8))
+    stage.assertCanary(times: 3)
+  }
+
+  @Test func `T54 body_silence: a client that takes nothing of its answer is cut`() throws {
+    let stage = try Stage { connection in
+      while let (head, _) = connection.head() {
+        if head.contains("/alive") {
+          connection.answer("alive")
+          continue
+        }
+        connection.say("HTTP/1.1 200 OK\r\nContent-Length: \(64 << 20)\r\n\r\n")
+        try? Pattern.write(64 << 20, piece: 65_536) { try connection.write($0) }
+      }
+    }
+    try stage.start(stage.configuration(service: "timeouts: { body_silence: 500ms }"))
+    let client = try stage.raw(receiveBuffer: 16_384)
+    try client.send(stage.head("GET"))
+    let time = seconds { _ = stage.daemon!.waitForLog("aborted=true") }
+    #expect(time > 0.4 && time < 10, "\(time) s")
+    #expect(client.rest().ending == .reset)
+    #expect(try stage.isAlive())
+  }
+
   @Test func `total: an exchange that goes on and on is cut, and the next has a time of its own`() throws {
     let stage = try Stage { connection in
       while let (head, _) = connection.head() {

@@ -30,7 +30,7 @@ import Testing
   @Test(arguments: refusals)
   func theRowIsSound(refusal: Refusal) {
     let row = refusal.row
-    #expect([400, 403, 404, 405, 408, 414, 417, 421, 431, 500, 501, 502, 503, 504, 505].contains(row.status))
+    #expect([400, 403, 404, 405, 408, 414, 417, 421, 429, 431, 500, 501, 502, 503, 504, 505].contains(row.status))
     #expect(registered.contains(row.proxyError.description), "\(row.proxyError)")
     #expect(
       row.code.description.utf8.allSatisfy { $0 == 0x2D || (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
@@ -57,6 +57,7 @@ import Testing
     ]
     if row.status == 405 { lines.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
     if case .credentialSuspended(let time) = refusal { lines.append("Retry-After: \((time + 999) / 1_000)") }
+    if row.status == 429 { lines.append("Retry-After: 1") }
     if closes { lines.append("Connection: close") }
     #expect(Array(head(text).dropFirst()) == lines)
     #expect(head(text)[0].hasPrefix("HTTP/1.1 \(row.status) ") && !head(text)[0].hasSuffix("Refused"))
@@ -127,7 +128,7 @@ let refusals: [Refusal] =
   ].map { .policy($0) }
   + [
     .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied, .requestTimeout,
-    .draining, .credentialUnavailable, .credentialSuspended(1_500), .grantDenied,
+    .draining, .tooManyConnections, .tooManyRequests, .credentialUnavailable, .credentialSuspended(1_500), .grantDenied,
     .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
     .handshakeTimeout, .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
     .pinsExpired, .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected,
@@ -138,8 +139,8 @@ let refusals: [Refusal] =
 private func isListed(_ refusal: Refusal) -> Bool {
   switch refusal {
   case .malformed, .policy, .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied,
-    .requestTimeout, .draining, .credentialUnavailable, .credentialSuspended, .grantDenied, .nameNotFound, .nameTimeout,
-    .addressForbidden,
+    .requestTimeout, .draining, .tooManyConnections, .tooManyRequests, .credentialUnavailable, .credentialSuspended,
+    .grantDenied, .nameNotFound, .nameTimeout, .addressForbidden,
     .connectionRefused,
     .connectionFailed, .connectionTimeout, .handshakeTimeout, .handshakeFailed, .certificateInvalid,
     .certificateExpired,

@@ -35,13 +35,15 @@ struct Observed {
     return Set(text.joined().split(whereSeparator: { $0 == " " || $0 == "\n" }).map(String.init))
   }
 
-  /// User and system time, in seconds.
-  var processorTime: Double {
-    guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
-      let end = text.lastIndex(of: ")")
-    else { return .infinity }
-    let fields = text[end...].split(separator: " ")
-    return (Double(fields[12])! + Double(fields[13])!) / Double(sysconf(Int32(_SC_CLK_TCK)))
+  /// Whether it wants the processor most of the time for about a second, be the machine busy or not.
+  func spins() -> Bool {
+    var running = 0
+    for _ in 0..<50 {
+      usleep(20_000)
+      let text = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+      if text[(text.lastIndex(of: ")") ?? text.startIndex)...].dropFirst(2).first == "R" { running += 1 }
+    }
+    return running > 25
   }
 
   private func status(_ name: String) -> Int {

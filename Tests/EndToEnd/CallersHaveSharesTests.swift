@@ -1,0 +1,168 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// One caller cannot take what others need (T54): neither all connections nor all requests.
+@Suite struct CallersHaveShares {
+  /// Somebody else, where the tests may be somebody else.
+  static let other = 7_117
+
+  private func configuration(_ stage: Stage, _ limits: String, users: [Int] = [Int(getuid()), other]) -> String {
+    stage.configuration(more: "limits: { \(limits) }").replacing(
+      "allow_users: [\(getuid())]", with: "allow_users: [\(users.map(String.init).joined(separator: ", "))]")
+  }
+
+  private func othersAreServed(_ stage: Stage) throws -> Bool {
+    guard isRoot else { return true }
+    return try stage.ask(as: Stage.user(Self.other)).output.hasPrefix("HTTP/1.1 200 ")
+  }
+
+  /// What a connection gets that is not wanted: whether it is the one answer, and then the end.
+  private func isTurnedAway(_ client: RawClient) -> Bool {
+    client.setPatience(seconds: 10)
+    let (bytes, _) = client.rest()
+    let text = String(decoding: bytes, as: UTF8.self)
+    return text.hasPrefix("HTTP/1.1 429 Too Many Requests\r\n") && text.contains("\r\nRetry-After: 1\r\n")
+      && text.contains("\r\nConnection: close\r\n") && text.contains("urn:bearerd:error:too-many-connections")
+  }
+
+  @Test func `T54: a user who has all connections that one may have gets no more, and others do`() throws {
+    let stage = try Stage()
+    try stage.start(configuration(stage, "connections: 64, connections_per_user: 4"))
+    var held = try (0..<4).map { _ in try stage.raw() }
+    for client in held {
+      try client.send(stage.head("GET"))
+      #expect(try client.answer().body == "hello")
+    }
+    for _ in 0..<20 { try #require(isTurnedAway(try stage.raw())) }
+    #expect(try othersAreServed(stage))
+    #expect(stage.daemon!.logText.components(separatedBy: "event=caller-limit").count == 2, "one line for all of them")
+    #expect(stage.daemon!.logText.contains("event=caller-limit uid=\(getuid()) connections=4 refused=1 help="))
+    let metrics = try PrometheusText(String(try stage.control("metrics").dropFirst(3)))
+    #expect(try metrics.value("bearerd_refusals_total", ["service": "", "code": "too-many-connections"]) == 20)
+    // Who has a place keeps it, and who leaves makes room.
+    try held[0].send(stage.head("GET"))
+    #expect(try held[0].answer().body == "hello")
+    held.removeLast().close()
+    #expect(try eventually { try stage.get().status == 200 })
+    let seen = stage.recorded.components(separatedBy: stage.canary).count - 1
+    #expect(seen == (isRoot ? 7 : 6))
+    stage.assertCanary(times: seen)
+  }
+
+  @Test(.enabled(if: isRoot, "needs a second user"))
+  func `T54: all whom the listener does not admit have one small share together`() throws {
+    let stage = try Stage()
+    try stage.start(configuration(stage, "connections: 16", users: [Self.other]))
+    let strangers = try (0..<2).map { _ in try stage.raw() }
+    for client in strangers {
+      try client.send(stage.head("GET"))
+      #expect(try client.answer().head.hasPrefix("HTTP/1.1 403 "))
+    }
+    #expect(isTurnedAway(try stage.raw()))
+    #expect(try stage.ask(as: Stage.user(4_242)).output.contains("too-many-connections"))
+    #expect(stage.daemon!.logText.contains("event=caller-limit uid=\"not admitted\" connections=2 "))
+    #expect(try othersAreServed(stage))
+    for client in strangers { client.close() }
+    #expect(try eventually { try stage.get().status == 403 })
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T54: without a word in the configuration one user leaves room for others`() throws {
+    let stage = try Stage()
+    try stage.start(configuration(stage, "connections: 16"))
+    let held = try (0..<12).map { _ in try stage.raw() }
+    for client in held {
+      try client.send(stage.head("GET"))
+      #expect(try client.answer().body == "hello")
+    }
+    #expect(isTurnedAway(try stage.raw()))
+    #expect(try othersAreServed(stage))
+    stage.assertCanary(times: isRoot ? 13 : 12)
+  }
+
+  @Test func `T54: a user who has all requests under way that one may have waits, and others do not`() throws {
+    let gate = Gate()
+    let stage = try Stage { connection in
+      while let request = try? connection.readRequest() {
+        if request.text.contains("/hang") { gate.pass() }
+        connection.answer("hello")
+      }
+    }
+    try stage.start(configuration(stage, "requests_per_user: 3"))
+    let hanging = try (0..<3).map { _ in try stage.raw() }
+    for client in hanging { try client.send(stage.head("GET", "/api/hang")) }
+    #expect(eventually { stage.recorded.components(separatedBy: "/hang").count == 4 })
+    let more = try stage.raw()
+    for _ in 0..<20 {
+      try more.send(stage.head("GET"))
+      let (head, body) = try more.answer()
+      #expect(head.hasPrefix("HTTP/1.1 429 Too Many Requests\r\n") && !head.contains("Connection: close"))
+      #expect(body.contains("urn:bearerd:error:too-many-requests"))
+    }
+    // What needs no upstream is answered as ever.
+    try more.send(stage.head("GET", "/nowhere"))
+    #expect(try more.answer().head.hasPrefix("HTTP/1.1 404 "))
+    #expect(try othersAreServed(stage))
+    #expect(stage.daemon!.waitForLog("status=404"))
+    #expect(stage.daemon!.logText.components(separatedBy: "event=caller-limit").count == 2, "one line for all of them")
+    #expect(!stage.daemon!.logText.contains("too-many-requests"))
+    let metrics = try PrometheusText(String(try stage.control("metrics").dropFirst(3)))
+    #expect(try metrics.value("bearerd_refusals_total", ["service": "api", "code": "too-many-requests"]) == 20)
+
+    gate.open(times: 3)
+    for client in hanging { #expect(try client.answer().body == "hello") }
+    try more.send(stage.head("GET"))
+    #expect(try more.answer().body == "hello")
+    stage.assertCanary(times: isRoot ? 5 : 4)
+  }
+
+  /// With a single one, every way out that forgot to give it back would show.
+  @Test func `T54: a request counts until it ends, however it ends`() throws {
+    let stage = try Stage { connection in
+      while let request = try? connection.readRequest() {
+        if request.text.contains("/close") { return }
+        if request.text.contains("/hang") { return connection.readToEnd() }
+        if request.text.contains("/switch") {
+          connection.switchProtocols()
+          connection.echo()
+          return
+        }
+        connection.answer("hello")
+      }
+    }
+    try stage.start(
+      stage.configuration(
+        more: "limits: { requests_per_user: 1 }",
+        services: "  nowhere: { upstream: \"https://localhost:1/\", ca_file: ca.pem }"))
+    func isFree() throws -> Bool { try eventually { try stage.get("/api/free").status == 200 } }
+    #expect(try isFree())
+    #expect(try stage.get("/api/close").status == 502)
+    #expect(try isFree())
+    #expect(try stage.get("/nowhere/x").status == 502)
+    #expect(try isFree())
+    let gone = try stage.raw()
+    try gone.send(stage.head("GET", "/api/hang"))
+    #expect(eventually { stage.recorded.contains("/hang") })
+    #expect(try stage.get("/api/busy").status == 429)
+    gone.reset()
+    #expect(try isFree())
+    let cut = try stage.raw()
+    try cut.send(stage.head("PUT", "/api/x", fields: "Content-Length: 10\r\n") + "12345")
+    cut.shutdownSending()
+    _ = cut.rest()
+    #expect(try isFree())
+    let malformed = try stage.raw()
+    try malformed.send(stage.head("PUT", "/api/x", fields: "Transfer-Encoding: chunked\r\n") + "zz\r\n")
+    #expect(String(decoding: malformed.rest().bytes, as: UTF8.self).hasPrefix("HTTP/1.1 400 "))
+    #expect(try isFree())
+    let upgraded = try stage.upgraded("/api/switch")
+    #expect(try stage.echoes(upgraded))
+    #expect(try stage.get("/api/busy").status == 429)
+    upgraded.close()
+    #expect(try isFree())
+    #expect(!stage.recorded.contains("/busy"))
+    stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
+  }
+}
