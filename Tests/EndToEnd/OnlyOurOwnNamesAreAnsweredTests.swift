@@ -58,7 +58,17 @@ import Testing
       ("http://localhost:PORT/api/x", "Host: evil.test\r\n", false), ("http:///api/x", host, false),
       ("http://localhost:PORT#/api/x", host, false), ("//localhost:PORT/api/x", host, false),
       ("localhost:PORT", host, false), ("api/x", host, false), ("*", host, false),
-      ("http://localhost:PORT\\@evil.test/api/x", host, false),
+      ("http://localhost:PORT\\@evil.test/api/x", host, false), ("http://localhost:0PORT/api/x", host, false),
+      ("http://localhost%00:PORT/api/x", host, false), ("http://localhost:PORT%2F@evil.test/api/x", host, false),
+      ("http://evil.test\\@localhost:PORT/api/x", host, false), ("http://evil.test#@localhost:PORT/api/x", host, false),
+      ("///evil.test/api/x", host, false), ("http://localhost:PORT/api/x", "Host: 127.0.0.1:PORT\r\n", true),
+      ("/api/x?url=http://evil.test/", host, true), ("/api/x@evil.test", host, true),
+      ("/api/x", host + "X-Forwarded-Host: evil.test\r\nX-Host: evil.test\r\n", true),
+      ("/api/x", host + "Forwarded: host=evil.test\r\nX-Original-Host: evil.test\r\n", true),
+      ("/api/x", host + "X-HTTP-Host-Override: evil.test\r\n", true),
+      ("/api/x", host + "host: evil.test\r\n", false), ("/api/x", host + " Host: evil.test\r\n", false),
+      ("/api/x", host + "Host : evil.test\r\n", false), ("/api/x", "Host: localhost:PORT@evil.test\r\n", false),
+      ("/api/x", "Host: localhost:PORT#evil.test\r\n", false), ("/api/x", "Host: localhost:PORT/evil.test\r\n", false),
     ]
     var sent = 0
     for (target, fields, isFine) in rows {
@@ -70,7 +80,7 @@ import Testing
     // What the upstream is told is the rule's host, byte for byte, whatever the request said.
     let hosts = stage.recorded.components(separatedBy: "\r\n").filter { $0.lowercased().hasPrefix("host:") }
     #expect(hosts == Array(repeating: "Host: localhost:\(stage.upstream.port)", count: sent))
-    stage.assertCanary(times: 3)
+    stage.assertCanary(times: 9)
   }
 
   @Test func `T10: what claims to say where a request was going is neither believed nor passed on`() throws {
