@@ -82,8 +82,16 @@ package final class SecretPatterns {
       guard let filter = Filter(filter) else { return 0 }
       var start = max(0, text.count &- (longest &- 1))
       while start < text.count {
-        if mayBegin(text, at: start, filter), begins(text, at: start) { return text.count &- start }
-        start &+= 1
+        // What begins before the next sample shows it, too.
+        let next = start &+ stride
+        if next &- 1 &+ Self.sampleSize > text.count
+          || filter.mayHave(text.loadUnaligned(fromByteOffset: next &- 1, as: UInt32.self))
+        {
+          for start in start..<min(next, text.count) {
+            if mayBegin(text, at: start, filter), begins(text, at: start) { return text.count &- start }
+          }
+        }
+        start = next
       }
       return 0
     }
