@@ -6,6 +6,7 @@
 #include <linux/sock_diag.h>
 #include <malloc.h>
 #include <signal.h>
+#include <sys/fsuid.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -98,4 +99,5 @@ static inline int bearerd_pidfd(pid_t process) { return (int)syscall(SYS_pidfd_o
 static inline long bearerd_splice(int from, int to, size_t count) {
   return syscall(SYS_splice, from, NULL, to, NULL, count, 2 /* SPLICE_F_NONBLOCK */);
 }
+static inline void bearerd_become_file_system_user(uid_t user) { (void)setfsuid(user); }
 static inline int bearerd_boot_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC); }

@@ -7,9 +7,11 @@ package struct UpstreamRequest: Sendable {
 }
 
 extension UpstreamConnection {
-  /// The next request whole; nil when the peer closed.
-  package func readRequest() throws -> UpstreamRequest? {
+  /// The next request whole; nil when the peer closed. `afterHead` gets the head before the body is read: there an upstream
+  /// answers early.
+  package func readRequest(afterHead: ([UInt8]) throws -> Void = { _ in }) throws -> UpstreamRequest? {
     guard let head = try take(through: Array("\r\n\r\n".utf8)) else { return nil }
+    try afterHead(head)
     let fields = String(decoding: head, as: UTF8.self).lowercased().split(separator: "\r\n")
     func value(_ name: String) -> String? {
       fields.first { $0.hasPrefix(name + ":") }.map { String($0.dropFirst(name.utf8.count + 1).filter { $0 != " " }) }

@@ -5,7 +5,7 @@ internal import Glibc
 package final class ChildProcess {
   /// What it writes to its standard error; non-blocking.
   package let standardError: Int32
-  private let processID: pid_t
+  package let processID: Int32
   private var isRunning = true
 
   /// `path` is absolute. A program that cannot be started ends at once with status 127.

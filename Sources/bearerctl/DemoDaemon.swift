@@ -12,7 +12,7 @@ struct Interruption: Error {
 final class DemoDaemon {
   let port: UInt16
   private let process: ChildProcess
-  private let log: DemoLog
+  private let log: DaemonLog
 
   /// Starts it, and waits until it serves.
   init(configuration: String, signals: consuming SignalDescriptor) throws {
@@ -21,7 +21,7 @@ final class DemoDaemon {
       throw Failure(Failure.unavailable, "there is no \(program); \"make build\" builds it beside bearerctl")
     }
     process = try ChildProcess(path: program, arguments: ["--config", configuration])
-    log = DemoLog(descriptor: process.standardError, signals: signals)
+    log = DaemonLog(descriptor: process.standardError, signals: signals)
     var port: UInt16?
     var said = ""
     while let line = try log.next(patience: 20_000) {
@@ -59,40 +59,5 @@ final class DemoDaemon {
     let count = readlink("/proc/self/exe", &buffer, buffer.count)
     let path = String(decoding: buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     return path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-  }
-}
-
-/// Lines from a pipe, as long as nobody interrupts.
-private final class DemoLog {
-  private let descriptor: Int32
-  private let signals: SignalDescriptor
-  private var pending: [UInt8] = []
-
-  init(descriptor: Int32, signals: consuming SignalDescriptor) {
-    self.descriptor = descriptor
-    self.signals = signals
-  }
-
-  /// nil: none came within `patience` milliseconds (-1: any time), or the program has ended.
-  func next(patience: Int32) throws -> String? {
-    while true {
-      if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
-        defer { pending.removeFirst(end + 1) }
-        return String(decoding: pending[..<end], as: UTF8.self).harmless
-      }
-      var waiting = [signals.descriptor, descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-      let count = poll(&waiting, 2, patience)
-      if waiting[0].revents != 0, let signal = signals.next() { throw Interruption(signal: signal) }
-      if count == 0 { return nil }
-      if waiting[1].revents != 0, try !fill() { return nil }
-    }
-  }
-
-  /// False: nothing will come.
-  private func fill() throws -> Bool {
-    var bytes = [UInt8](repeating: 0, count: 16_384)
-    let count = read(descriptor, &bytes, bytes.count)
-    if count > 0 { pending += bytes.prefix(count) }
-    return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))
   }
 }
