@@ -18,6 +18,7 @@ struct Bearerctl: ParsableCommand {
         bearerctl demo                       see it work; nothing is kept
         bearerctl check                      is my configuration right?
         bearerctl explain GET /github/user   what would happen to it, and why?
+        bearerctl selftest                   would attacks get through?
         bearerctl pin api.github.com         which keys could I pin?
         bearerctl token ci                   let a container in
         bearerctl reload                     use the changed configuration now
@@ -29,7 +30,8 @@ struct Bearerctl: ParsableCommand {
       """,
     version: "bearerctl \(Version.text)",
     subcommands: [
-      Check.self, Explain.self, PinCommand.self, Token.self, Status.self, Errors.self, Reload.self, Metrics.self,
+      Check.self, Explain.self, Selftest.self, PinCommand.self, Token.self, Status.self, Errors.self, Reload.self,
+      Metrics.self,
       Demo.self,
     ])
 

@@ -1,0 +1,51 @@
+internal import Configuration
+
+/// An upstream that repeats what it received.
+enum ReflectionAttack {
+  @Sendable static func play(_ stage: SelftestStage) throws -> Outcome {
+    guard ServiceKey(rawValue: "redact") != nil else { return .notApplicable("this version does not search answers") }
+    var tally = Tally()
+    var hasBodies = false
+    for target in stage.injecting {
+      let mode = stage.written("redact", of: target) ?? "headers"
+      if mode == "off" { continue }
+      hasBodies = hasBodies || mode == "all"
+      for canary in stage.canaries where canary.credential == target.grant {
+        for form in canary.encodings { try reflect(form, isInBody: mode == "all", target, stage, &tally) }
+      }
+    }
+    guard tally.tried > 0 else {
+      return .notApplicable(stage.injecting.isEmpty ? "no credential is added" : "redact: off")
+    }
+    return tally.outcome(
+      "\(tally.tried) answers masked: \(hasBodies ? "heads, bodies and trailers" : "heads and trailers")")
+  }
+
+  private static func reflect(
+    _ form: Canary.Encoding, isInBody: Bool, _ target: Target, _ stage: SelftestStage,
+    _ tally: inout Tally
+  ) throws {
+    let half = form.whole.utf8.count / 2
+    let chunks = isInBody ? [String(form.whole.prefix(half)), String(form.whole.dropFirst(half))] : ["harmless"]
+    let body = chunks.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined() + "0\r\n"
+    let answer = """
+      HTTP/1.1 200 \(form.whole)\r
+      X-Echo: \(form.whole)\r
+      X-Mine: a=\(form.whole); b\r
+      Link: <https://evil.test/?key=\(form.whole)>; rel=next\r
+      Trailer: X-Trailer\r
+      Transfer-Encoding: chunked\r
+      \r
+      \(body)X-Trailer: \(form.whole)\r
+      \r
+
+      """
+    let reply = try stage.script.answering({ _ in Array(answer.utf8) }) {
+      try stage.send(Array(target.request("TE: trailers").utf8), to: target, isReflection: true)
+    }
+    let text = reply.text + reply.unchunkedBody
+    tally.check(
+      reply.status != 0 && !text.contains(form.text), "\(target.name): the secret \(form.name)",
+      seen: reply.status == 0 ? "no answer" : "the client got it", expected: "masked")
+  }
+}

@@ -1,0 +1,90 @@
+internal import Gateway
+internal import System
+
+/// What the self-test prints.
+struct SelftestReport {
+  let isJSON: Bool
+  let terminal: Terminal
+
+  func begin(_ stage: SelftestStage, file: String) {
+    guard !isJSON else { return }
+    let names = stage.targets.map(\.name).joined(separator: ", ")
+    let rest = stage.unreachable
+    let missing =
+      rest.isEmpty ? "" : " Not attacked, since nothing gets through there: \(rest.joined(separator: ", "))."
+    say(
+      """
+      \(terminal.bold("Attacks on bearerd, configured like \(file)"))
+
+      \(wrapped("Attacked: \(names). Upstreams, keys and secrets are made for this test; the rest is as you wrote it.\(missing)"))
+
+
+      """)
+  }
+
+  func show(_ attack: Attack, _ outcome: Outcome) {
+    guard !isJSON else { return }
+    let start = "  \("T\(attack.id)".padded(to: 4)) \(attack.title.padded(to: 39)) "
+    switch outcome {
+    case .passed(let summary): say("\(start)\(terminal.good("pass"))  \(terminal.dim(summary))\n")
+    case .notApplicable(let reason): say("\(start)\(terminal.dim("-     not applicable: \(reason)"))\n")
+    case .failed(let findings):
+      say("\(start)\(terminal.bad("FAIL"))  \(counted(findings.count, "finding"))\n")
+      for finding in findings.prefix(Self.mostFindings) {
+        let text = "\(finding.tried): \(finding.seen); expected: \(finding.expected)"
+        say("       \(text.harmless)\n")
+      }
+      if findings.count > Self.mostFindings { say("       and \(findings.count - Self.mostFindings) more\n") }
+    }
+  }
+
+  func conclude(_ results: [(attack: Attack, outcome: Outcome)]) {
+    guard !isJSON else { return say(document(results) + "\n") }
+    let failed = results.filter(\.outcome.isFailure).map { "T\($0.attack.id)" }
+    let passed = results.count { if case .passed = $0.outcome { true } else { false } }
+    let rest = results.count - failed.count - passed
+    let notes = rest == 0 ? "" : "; \(rest) do not concern this configuration, or cannot be played here"
+    let verdict =
+      failed.isEmpty
+      ? "\(terminal.good("Nothing got through"))"
+      : terminal.bad("\(counted(failed.count, "attack")) got through: \(failed.joined(separator: ", "))")
+    say("\n\(verdict) (\(passed) of \(results.count) passed\(notes)).\n")
+    if !failed.isEmpty { say("What each number means stands in SECURITY.md.\n") }
+  }
+
+  private static let mostFindings = 5
+
+  private func document(_ results: [(attack: Attack, outcome: Outcome)]) -> String {
+    var writer = JSONWriter()
+    writer.array { writer in
+      for (attack, outcome) in results {
+        writer.object { writer in
+          writer.member("threat", "T\(attack.id)")
+          writer.member("title", attack.title)
+          switch outcome {
+          case .passed(let summary):
+            writer.member("outcome", "pass")
+            writer.member("detail", summary)
+          case .notApplicable(let reason):
+            writer.member("outcome", "not applicable")
+            writer.member("detail", reason)
+          case .failed(let findings):
+            writer.member("outcome", "fail")
+            writer.array("findings") { writer in
+              for finding in findings {
+                writer.object { writer in
+                  writer.member("tried", finding.tried)
+                  writer.member("seen", finding.seen)
+                  writer.member("expected", finding.expected)
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  private func say(_ text: String) { StandardOutput.print(text) }
+}

@@ -1,0 +1,190 @@
+internal import Configuration
+internal import Daemon
+internal import DemoUpstream
+internal import Gateway
+internal import Policy
+internal import System
+
+/// Everything around the daemon under test: embedded upstreams, canaries, the derived configuration, and a log of all bytes.
+final class SelftestStage {
+  let directory: DemoDirectory
+  let authority: TestAuthority
+  let script = UpstreamScript()
+  /// One for each origin of the user's services, and one more that nothing leads to.
+  let upstreams: [EmbeddedUpstream]
+  let evil: EmbeddedUpstream
+  /// The derived configuration, as the daemon reads it.
+  let settings: Settings
+  let snapshot: Snapshot
+  let canaries: [Canary]
+  let daemon: SelftestDaemon
+  /// One per service under test that a request can get through to.
+  let targets: [Target]
+  /// Services under test that no request gets through to.
+  let unreachable: [String]
+  private let standIn: StandIn
+  /// Every byte that clients got back, but where an attack says that it is a reflection.
+  private(set) var received: [UInt8] = []
+
+  /// - Parameter only: the one service to test; nil: all.
+  init(_ configuration: Settings, _ tree: ConfigurationTree, only: String?, signals: consuming SignalDescriptor) throws
+  {
+    let authority = try TestAuthority()
+    self.authority = authority
+    directory = try DemoDirectory()
+    var origins: [Origin: Origin] = [:]
+    var upstreams: [EmbeddedUpstream] = []
+    for service in configuration.rules.services where origins[service.upstream.origin] == nil {
+      let upstream = try EmbeddedUpstream(service.upstream.origin.scheme, authority: authority, script: script)
+      origins[service.upstream.origin] = upstream.origin
+      upstreams.append(upstream)
+    }
+    self.upstreams = upstreams
+    evil = try EmbeddedUpstream(.https, authority: authority, script: script)
+    standIn = StandIn(
+      tree: tree, uid: Users.currentUID, origins: origins, nowhere: evil.origin, directory: directory.path,
+      pins: [authority.leaf.pin, authority.backup.pin])
+
+    try directory.write("ca.pem", authority.root.pem)
+    try directory.write("stranger.pem", authority.stranger.pem)
+    let secrets = Canary.secrets(for: configuration)
+    for (file, secret) in secrets { try directory.write(file, secret + "\n") }
+    let file = "\(directory.path)/bearerd.yaml"
+    try directory.write("bearerd.yaml", standIn.text)
+    settings = try SelftestStage.load(file)
+    canaries = Canary.all(of: settings, secrets)
+    let daemon = try SelftestDaemon(configuration: file, signals: signals)
+    self.daemon = daemon
+    let ports = settings.listeners.map { listener -> [UInt16] in
+      if case .port(let port, _) = daemon.places[listener.name] { [port] } else { [] }
+    }
+    snapshot = ConfigurationLoader.snapshot(of: settings, generation: 1, ports: ports)
+    let finder = TargetFinder(settings: settings, snapshot: snapshot, places: daemon.places, upstreams: upstreams)
+    let targets = finder.targets(only: only)
+    self.targets = targets
+    unreachable = settings.rules.services.map(\.name).filter { name in
+      (only == nil || only == name) && !targets.contains { $0.name == name }
+    }
+  }
+
+  func end() {
+    for upstream in upstreams + [evil] { upstream.server.stop() }
+    directory.remove()
+  }
+
+  /// Those through which a credential goes out.
+  var injecting: [Target] { targets.filter { $0.grant != nil } }
+
+  /// What the user's file says there of this key; nil: nothing.
+  func written(_ key: String, of target: Target) -> String? {
+    guard case .scalar(let text, _) = standIn.tree["services"]?[target.name]?[key] else { return nil }
+    return text
+  }
+
+  func upstream(of target: Target) -> EmbeddedUpstream? { upstreams.first { $0.origin == target.upstream } }
+
+  // MARK: asking
+
+  /// Sends the bytes on a connection of their own, and collects what comes until the end, or for these seconds.
+  func send(_ bytes: [UInt8], to target: Target, seconds: UInt64 = 10, isReflection: Bool = false) throws -> Reply {
+    let isHead = bytes.starts(with: Array("HEAD ".utf8))
+    var answer: [UInt8] = []
+    do throws(SocketError) {
+      let socket = try target.connect(seconds: seconds)
+      try socket.send(bytes)
+      while !Reply(answer).isWholeAndKept(toHead: isHead), case let more = try socket.receive(), !more.isEmpty {
+        answer += more
+      }
+    } catch {}  // What came until then is the answer.
+    if !isReflection { received += answer }
+    try daemon.drain()
+    return Reply(answer)
+  }
+
+  func send(_ text: String, to target: Target) throws -> Reply { try send(Array(text.utf8), to: target) }
+
+  /// The rest follows when the answer has begun.
+  func send(_ text: String, thenMore rest: String, to target: Target) throws -> Reply {
+    let isHead = text.hasPrefix("HEAD ")
+    var answer: [UInt8] = []
+    do throws(SocketError) {
+      let socket = try target.connect(seconds: 10)
+      try socket.send(Array(text.utf8))
+      answer = try socket.receive()
+      try socket.send(Array(rest.utf8))
+      while !Reply(answer).isWholeAndKept(toHead: isHead), case let more = try socket.receive(), !more.isEmpty {
+        answer += more
+      }
+    } catch {}  // What came until then is the answer.
+    received += answer
+    try daemon.drain()
+    return Reply(answer)
+  }
+
+  /// What the upstreams received while `body` ran.
+  func receivedDuring(_ body: () throws -> Void) rethrows -> [ReceivedRequest] {
+    let before = script.count
+    try body()
+    return Array(script.received.dropFirst(before))
+  }
+
+  /// It has to be refused by bearerd, and nothing may be sent.
+  /// - Parameter statuses: those of the refusal; nil: any refusal.
+  func refuse(_ request: String, to target: Target, _ tried: String, _ statuses: Set<Int>? = nil, _ tally: inout Tally)
+    throws
+  {
+    let before = script.count
+    let reply = try send(request, to: target)
+    let sent = script.count - before
+    let isRefused = statuses.map { $0.contains(reply.status) } ?? reply.isRefusal
+    let wanted = statuses.map { $0.sorted().map(String.init).joined(separator: " or ") } ?? "a refusal"
+    if isRefused, sent == 0 { tally.refused += 1 }
+    tally.check(
+      isRefused && sent == 0, "\(target.name): \(tried)",
+      seen: "\(reply.short)\(sent > 0 ? ", and the upstream got it" : "")", expected: "\(wanted), and nothing sent")
+  }
+
+  /// It has to get through: what must keep working.
+  /// - Returns: what the upstream received.
+  @discardableResult
+  func pass(_ request: String, to target: Target, _ tried: String, _ tally: inout Tally) throws -> (
+    request: ReceivedRequest, reply: Reply
+  )? {
+    let before = script.count
+    let reply = try send(request, to: target)
+    let requests = Array(script.received.dropFirst(before))
+    let isRight = reply.status == 200 && requests.count == 1
+    if isRight { tally.passed += 1 }
+    tally.check(
+      isRight, "\(target.name): \(tried)", seen: "\(reply.short), \(requests.count) at the upstream",
+      expected: "200, and one at the upstream")
+    return isRight ? requests.first.map { ($0, reply) } : nil
+  }
+
+  // MARK: changing the configuration
+
+  /// Puts a changed one to use for as long as `body` runs.
+  func reloaded(_ change: (inout StandIn) -> Void, during body: () throws -> Void) throws {
+    var changed = standIn
+    change(&changed)
+    try reload(changed)
+    defer { try? reload(standIn) }
+    try body()
+  }
+
+  private func reload(_ standIn: StandIn) throws {
+    try directory.write("bearerd.yaml", standIn.text)
+    let client = ControlClient(path: "\(directory.path)/control.sock", broken: nil)
+    _ = try client.demand("reload", seconds: 10)
+  }
+
+  private static func load(_ file: String) throws -> Settings {
+    do throws(LoadError) {
+      return try ConfigurationLoader.load(file).settings
+    } catch {
+      let reasons = error.diagnostics.filter { $0.severity == .error }.map { $0.description }
+      throw Failure(
+        Failure.usage, "the self-test cannot stand in for this configuration:\n\(reasons.joined(separator: "\n"))")
+    }
+  }
+}

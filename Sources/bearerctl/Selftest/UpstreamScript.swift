@@ -1,0 +1,89 @@
+internal import DemoUpstream
+internal import Synchronization
+
+/// A request as an upstream of the test received it.
+struct ReceivedRequest: Sendable {
+  /// Of which upstream, and on which of its connections: no two are alike.
+  let upstream: UInt16
+  let connection: Int
+  let head: String
+  let body: [UInt8]
+
+  var target: String { head.split(separator: " ", maxSplits: 2).dropFirst().first.map(String.init) ?? "" }
+  var lines: [String] { head.split(separator: "\r\n").dropFirst().map(String.init) }
+
+  /// Values of the fields of this name; case does not count, and `_` is `-`, as CGI and WSGI servers read it.
+  func values(_ name: String) -> [String] {
+    lines.compactMap { line in
+      guard let colon = line.firstIndex(of: ":"), folded(String(line[..<colon])) == folded(name) else { return nil }
+      return String(line[line.index(after: colon)...].drop { $0 == " " })
+    }
+  }
+}
+
+/// What all upstreams of the test received, and what they answer next.
+final class UpstreamScript: Sendable {
+  typealias Answer = @Sendable (ReceivedRequest) -> [UInt8]
+  private struct State {
+    var received: [ReceivedRequest] = []
+    var answer: Answer = { UpstreamScript.ok($0) }
+    /// Not nil: the answer is sent as soon as the head is there, and this when the body has come.
+    var rest: [UInt8]?
+  }
+  private let state = Mutex(State())
+
+  var received: [ReceivedRequest] { state.withLock { $0.received } }
+  var count: Int { state.withLock { $0.received.count } }
+
+  /// Answers in this way while `body` runs.
+  /// - Parameter rest: not nil: early, as soon as the head has come, and this behind it when the body has come.
+  func answering<Result>(rest: String? = nil, _ answer: @escaping Answer, during body: () throws -> Result) rethrows
+    -> Result
+  {
+    let before = state.withLock { state in
+      defer { (state.answer, state.rest) = (answer, rest.map { Array($0.utf8) }) }
+      return (state.answer, state.rest)
+    }
+    defer { state.withLock { ($0.answer, $0.rest) = before } }
+    return try body()
+  }
+
+  func serve(_ connection: UpstreamConnection, of upstream: UInt16, number: Int) {
+    while true {
+      var rest: [UInt8]?
+      let request = try? connection.readRequest { head in
+        let now = state.withLock { $0 }
+        guard now.rest != nil else { return }
+        rest = now.rest
+        try connection.write(now.answer(record(upstream, number, head, [])))
+      }
+      guard let request else { return }
+      do {
+        if let rest {
+          try connection.write(rest)
+        } else {
+          let received = record(upstream, number, request.head, request.body)
+          try connection.write(state.withLock { $0.answer }(received))
+        }
+      } catch { return }
+    }
+  }
+
+  private func record(_ upstream: UInt16, _ number: Int, _ head: [UInt8], _ body: [UInt8]) -> ReceivedRequest {
+    let request = ReceivedRequest(
+      upstream: upstream, connection: number, head: String(decoding: head, as: UTF8.self), body: body)
+    state.withLock { $0.received.append(request) }
+    return request
+  }
+
+  /// 200 and a short body, with more fields.
+  static func ok(_ request: ReceivedRequest, status: String = "200 OK", fields: String = "", body: String = "hello\n")
+    -> [UInt8]
+  {
+    let head = "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n"
+    return Array((request.head.hasPrefix("HEAD ") ? head : head + body).utf8)
+  }
+}
+
+/// As it is compared: lower case, `_` written `-`.
+func folded(_ name: String) -> String { String(name.lowercased().map { $0 == "_" ? "-" : $0 }) }

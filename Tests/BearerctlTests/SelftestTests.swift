@@ -1,0 +1,100 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `bearerctl selftest`: nothing gets through under any configuration that we recommend. That it notices when something
+/// does is for `Tests/Mutations/run --selftest`.
+@Suite(.serialized) struct SelftestTests {
+  @Test("under each example nothing gets through", arguments: exampleNames() + ["bearerd.yaml"])
+  func examples(name: String) throws {
+    let scratch = try Scratch()
+    let file = try readable(name, in: scratch)
+    if name == "couchdb.yaml" { try makeAuthority(in: scratch) }
+    let run = try Run("selftest", "--config", file)
+    #expect(run.status == 0, "\(run.output)\(run.errors)")
+    #expect(run.errors == "")
+    #expect(run.output.contains("Nothing got through"))
+    for id in [2, 3, 12, 16, 18, 21, 24, 32, 35, 48, 49, 52] {
+      #expect(run.output.contains("\n  \("T\(id)".padding(toLength: 4, withPad: " ", startingAt: 0)) "), "T\(id)")
+    }
+    #expect(!run.output.contains("\u{1B}"))
+  }
+
+  @Test("the shape that the mutations use concerns every attack but those that are not there yet")
+  func everything() throws {
+    let scratch = try Scratch()
+    let text = try String(contentsOfFile: "\(ManualTests.root)/Tests/Mutations/selftest.yaml", encoding: .utf8)
+    let file = try scratch.write("bearerd.yaml", text.replacingOccurrences(of: "UID", with: "\(getuid())"))
+    let run = try Run("selftest", "--json", "--config", file)
+    #expect(run.status == 0, "\(run.output)\(run.errors)")
+    let results = try #require(
+      try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [[String: Any]])
+    let skipped = results.filter { $0["outcome"] as? String != "pass" }.compactMap { $0["threat"] as? String }
+    let known = ["T33"] + (getuid() == 0 ? [] : ["T6"])
+    #expect(Set(skipped).subtracting(known).isEmpty, "\(skipped)")
+    #expect(results.count >= 30)
+  }
+
+  @Test("a file of ours that carries the shape leaves nothing behind, and the user's secrets are not opened")
+  func nothingIsLeft() throws {
+    let scratch = try Scratch()
+    let temporary = try Scratch()
+    let secret = "USERS-OWN-SECRET"
+    try scratch.write("own.token", secret)
+    let file = try scratch.write("bearerd.yaml", configuration("{ file: own.token }"), mode: 0o644)
+    let before = try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date
+    let run = try Run("selftest", "--config", file, environment: ["TMPDIR": temporary.path])
+    #expect(run.status == 0, "\(run.output)\(run.errors)")
+    #expect(!run.output.contains(secret))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path) == [])
+    #expect(try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date == before)
+  }
+
+  @Test("secrets of systemd, of the environment and of a command are stood in for as well")
+  func sources() throws {
+    for source in ["{ systemd: token }", "{ env: NO_SUCH_VARIABLE }", "{ command: [/bin/false, x], ttl: 1m }"] {
+      let scratch = try Scratch()
+      let file = try scratch.write("bearerd.yaml", configuration(source), mode: 0o644)
+      let run = try Run("selftest", "--config", file)
+      #expect(run.status == 0, "\(source): \(run.output)\(run.errors)")
+      #expect(run.output.contains("T40  nothing to inject"))
+    }
+  }
+
+  @Test("only the service that is named is attacked")
+  func oneService() throws {
+    let scratch = try Scratch()
+    let file = try readable("two-accounts.yaml", in: scratch)
+    let run = try Run("selftest", "robot", "--config", file)
+    #expect(run.status == 0 && run.output.contains("Attacked: robot."), "\(run.output)\(run.errors)")
+    let unknown = try Run("selftest", "nobody", "--config", file)
+    #expect(unknown.status == 2 && unknown.errors.contains("there is no service nobody; there is "))
+  }
+
+  @Test("a configuration that cannot be used is the end, as for every command")
+  func broken() throws {
+    let scratch = try Scratch()
+    let file = try scratch.write("bearerd.yaml", "services: { a: { upstrem: x } }", mode: 0o644)
+    let run = try Run("selftest", "--config", file)
+    #expect(run.status == 2 && run.errors.contains("did you mean"), "\(run.errors)")
+    #expect(run.output == "")
+  }
+
+  private func configuration(_ source: String) -> String {
+    """
+    listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
+    credentials:
+      api: { origins: [https://api.example.com], bearer: \(source) }
+    services:
+      api: { upstream: https://api.example.com/v1/, credential: api }
+    """
+  }
+
+  /// Of `config`, with users of this machine.
+  private func readable(_ name: String, in scratch: Scratch) throws -> String {
+    guard name == "bearerd.yaml" else { return try example(name, in: scratch) }
+    let text = try String(contentsOfFile: "\(ManualTests.root)/config/bearerd.yaml", encoding: .utf8)
+      .replacingOccurrences(of: "# allow_users: [dev, deploy]", with: "allow_users: [\(getuid())]")
+    return try scratch.write(name, text, mode: 0o644)
+  }
+}
