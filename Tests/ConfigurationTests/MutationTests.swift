@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func mutatedFilesNeverTrap() throws {
+  @Test func `T59: mutated files are read or refused, and never trap`() throws {
     let seeds = try Self.seeds()
     var random = SplitMix(state: 1)
     var accepted = 0
@@ -63,7 +63,7 @@ import Testing
   }
 
   /// Secrets in the file are an error; the error, and every other about a file that is broken in further ways, does not say them.
-  @Test func mutatedFilesKeepTheirSecrets() throws {
+  @Test func `T48: mutated files keep their secrets out of messages`() throws {
     let seed = """
       listeners: { main: { address: localhost:7070, allow_users: [dev] } }
       credentials:

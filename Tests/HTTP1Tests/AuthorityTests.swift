@@ -21,8 +21,8 @@ struct AuthorityTests {
     String(repeating: "a", count: 255),
   ]
 
-  @Test("that a Host field and an absolute-form target may hold", arguments: good)
-  func accepted(_ authority: String) throws {
+  @Test(arguments: good)
+  func `T11: what a Host field and an absolute-form target may hold is taken as it stands`(_ authority: String) throws {
     var head = RequestHead()
     let host = Array("GET / HTTP/1.1\r\nHost: \(authority)\r\n\r\n".utf8)
     _ = try readRequest(host, cutAt: [host.count], into: &head)
@@ -33,8 +33,8 @@ struct AuthorityTests {
     #expect(head.text(head.target) == "/x")
   }
 
-  @Test("that none has", arguments: bad)
-  func refused(_ authority: String) {
+  @Test(arguments: bad)
+  func `T10 T11: what no authority looks like is refused`(_ authority: String) {
     let reason = refusal(of: Array("GET / HTTP/1.1\r\nHost: \(authority)\r\n\r\n".utf8))?.reason
     #expect(reason == .badHost)
     let target = refusal(of: Array("GET http://\(authority)? HTTP/1.1\r\nHost: b\r\n\r\n".utf8))

@@ -52,8 +52,8 @@ struct RandomBytesTests {
     do { return .success(try work()) } catch { return .failure(error) }
   }
 
-  @Test("are read or refused, and the same way in pieces", arguments: 0..<8)
-  func nothingTraps(_ seed: UInt64) {
+  @Test(arguments: 0..<8)
+  func `T59: random bytes are read or refused, and the same way in pieces`(_ seed: UInt64) {
     var generator = SeededGenerator(state: seed)
     var limits = HeadLimits()
     limits.fields = 4

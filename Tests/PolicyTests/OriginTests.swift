@@ -29,7 +29,12 @@ import Testing
     ("api.example.com\0", nil),
   ]
 
-  @Test(arguments: hosts) func hostNames(_ text: String, _ canonical: String?) throws {
+  @Test func `T11: the table has a row for each way to write a host`() {
+    #expect(Self.hosts.count >= 40)
+  }
+
+  @Test(arguments: hosts)
+  func `T11: a host is read as one name, or refused`(_ text: String, _ canonical: String?) throws {
     guard let canonical else {
       #expect(throws: OriginError.self) { try HostName(parsing: text) }
       // a port and a path are errors of a host alone
@@ -43,6 +48,31 @@ import Testing
     #expect(try HostName(parsing: canonical) == host)
     #expect(try Origin(parsing: "https://\(text)").host == host)
     #expect(try Origin(parsing: "https://\(text):8443") == Origin(scheme: .https, host: host, port: 8443))
+  }
+
+  /// What is read is its own canonical form, and nothing else has the same.
+  @Test func `T11: reading a host once or twice is the same, however it is put together`() throws {
+    let pieces = [
+      "api", "example", "com", "localhost", "xn--", "127", "0", "1", "0x7f", "256", "::", "[", "]", ".", "..", "-", "_",
+      "@", "%2e", "\u{3002}", "A", "COM", ":", "443", "/", "\\", "#", " ", "ü",
+    ]
+    var generator = SeededGenerator(state: 11)
+    var read = 0
+    for _ in 0..<20_000 {
+      let text = (0..<Int.random(in: 1..<6, using: &generator)).map { _ in
+        pieces.randomElement(using: &generator) ?? ""
+      }.joined()
+      guard let host = try? HostName(parsing: text) else { continue }
+      read += 1
+      let again = try HostName(parsing: host.description)
+      #expect(again == host && again.description == host.description, "\(text)")
+      // Case and one trailing dot are all that it may lose; addresses have one spelling.
+      if case .name(let name) = host {
+        let bare = text.lowercased()
+        #expect(name == bare || name + "." == bare, "\(text)")
+      }
+    }
+    #expect(read > 1000)
   }
 
   @Test func locality() throws {

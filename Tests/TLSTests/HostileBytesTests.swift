@@ -2,6 +2,7 @@ import DemoUpstream
 import Glibc
 import Policy
 import TLS
+import TestSupport
 import Testing
 
 /// Nothing that a peer sends traps, and nothing that was changed on the way is taken for verified (T59, T23).
@@ -12,6 +13,39 @@ import Testing
   init() throws {
     authority = try Authority()
     chain = [try authority.leaf(), authority.intermediate]
+  }
+
+  /// However the flight is cut into pieces, and whatever waits between them: the pin decides before anything is written.
+  @Test func `T23: of 1000 handshakes in random pieces, none with a key that is not pinned sends a byte`() throws {
+    let server = try UpstreamServer(chain: chain, handler: echo)
+    defer { server.stop() }
+    let pins = try pinning(selfSigned(), selfSigned())
+    let context = try context(authority.store(), pinning: pins)
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<1000 {
+      let descriptor = try connectedSocket(port: server.port)
+      defer { closeGently(descriptor) }
+      var handshake = try context.handshake(sink: SocketSink(descriptor: descriptor))
+      var progress = try handshake.advance([UInt8]().span)
+      while progress == .wantsPeer {
+        let input = receive(descriptor)
+        try #require(!input.isEmpty)
+        var rest = input[...]
+        while progress == .wantsPeer, !rest.isEmpty {
+          let piece = Array(rest.prefix(Int.random(in: 1...max(1, rest.count / 2), using: &random)))
+          rest = rest.dropFirst(piece.count)
+          progress = try handshake.advance(piece.span)
+        }
+      }
+      do throws(TLSError) {
+        var session = try handshake.verified(now: unixTime())
+        try session.write(Array("CANARY".utf8).span)
+        Issue.record("a session with a key that is not pinned")
+      } catch {
+        #expect(error.kind == .pinMismatch)
+      }
+    }
+    #expect(server.finish().allSatisfy { $0.bytes.isEmpty })
   }
 
   private func server(_ version: Int32) throws -> UpstreamServer {
@@ -28,7 +62,7 @@ import Testing
     return length
   }
 
-  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `A flipped bit anywhere in the server's flight is no verdict`(
+  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `T23: a flipped bit anywhere in the server's flight is no verdict`(
     version: Int32
   ) throws {
     let server = try server(version)
@@ -53,7 +87,9 @@ import Testing
     #expect(server.finish().allSatisfy { $0.bytes.isEmpty })
   }
 
-  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `A flight cut anywhere ends in an error`(version: Int32) throws {
+  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `T23: a flight cut anywhere ends in an error`(version: Int32)
+    throws
+  {
     let server = try server(version)
     defer { server.stop() }
     let context = try context(authority.store())
@@ -80,7 +116,7 @@ import Testing
       [0x16, 3, 3, 0, 0], [0x14, 3, 3, 0, 1, 1], [0x16, 3, 3, 0, 4, 0, 0, 0, 0],
       [0x16, 3, 3, 0, 4, 2, 0xFF, 0xFF, 0xFF],
       Array(repeating: 0, count: 20_000), Array(repeating: 0x16, count: 20_000), Array("HTTP/1.1 200 OK\r\n\r\n".utf8),
-    ] as [[UInt8]]) func `Garbage instead of a ServerHello is an error`(garbage: [UInt8]) throws
+    ] as [[UInt8]]) func `T59: garbage instead of a ServerHello is an error`(garbage: [UInt8]) throws
   {
     var options = UpstreamServer.Options()
     options.isPlain = true
@@ -94,7 +130,7 @@ import Testing
     #expect([.closed, .handshakeFailed].contains(error.kind))
   }
 
-  @Test func `Random garbage is an error`() throws {
+  @Test func `T59: random garbage is an error`() throws {
     var random = SystemRandomNumberGenerator()
     let context = try context(authority.store())
     for _ in 0..<2000 {
@@ -108,7 +144,7 @@ import Testing
   }
 
   @Test(arguments: [0x0303, 0x0304] as [Int32])
-  func `Garbage on a verified session is an error, and earlier bytes stay`(
+  func `T59: garbage on a verified session is an error, and earlier bytes stay`(
     version: Int32
   ) throws {
     var options = UpstreamServer.Options()
@@ -131,7 +167,7 @@ import Testing
     }
   }
 
-  @Test func `A handshake that is not finished proves nothing`() throws {
+  @Test func `T23: a handshake that is not finished proves nothing`() throws {
     let context = try context(authority.store())
     for hasBegun in [false, true] {
       let error = #expect(throws: TLSError.self) {
