@@ -8,7 +8,8 @@ import Testing
 
 /// Where a secret's bytes are in the memory of the process.
 @Suite struct MemoryTests {
-  @Test(.enabled(if: !isSanitized)) func `T50: a secret is in its pages and nowhere else, and nowhere at the end`() async
+  @Test(.enabled(if: !isSanitized)) func `T50: a secret is in its pages and nowhere else, and nowhere at the end`()
+    async
   {
     await #expect(processExitsWith: .success) {
       let scratch = try Scratch()
