@@ -185,7 +185,10 @@ package struct Exchange: ~Copyable, Sendable {
   private mutating func checkPreflight(
     _ name: Span<UInt8>, _ admitted: AdmittedRequest, _ snapshot: Snapshot, _ trace: inout [RuleVerdict]?
   ) throws(PolicyRefusal) {
-    _ = try snapshot.rules.decide(admitted, method: Method(name), methodName: name, target: target, trace: &trace)
+    // Where tokens are wanted, none has come yet, and whoever has none shall not learn what the rules say.
+    if snapshot.admissions[admitted.listener].clients.isEmpty {
+      _ = try snapshot.rules.decide(admitted, method: Method(name), methodName: name, target: target, trace: &trace)
+    }
     isPreflight = true
   }
 

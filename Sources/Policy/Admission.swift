@@ -36,7 +36,8 @@ package struct Admission: Sendable, Equatable {
     let visit = try checkBrowser(head)
     try Self.checkMethod(head.method, head.bytes.span.extracting(head.methodRange))
     let preflight = visit.page == nil ? nil : try Self.preflight(head)
-    let client = try client(of: head, hash)
+    // Browsers send no token with it, and what it asks about is asked for one again.
+    let client = preflight == nil ? try client(of: head, hash) : nil
     return AdmittedRequest(
       caller: caller.proven(as: client), listener: listener, host: host, isNavigation: visit.isNavigation,
       page: visit.page, preflight: preflight, dependsOnOrigin: !pages.isEmpty)

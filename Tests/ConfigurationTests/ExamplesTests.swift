@@ -38,7 +38,7 @@ import Testing
     machine.files["/etc/bearerd/secrets/github.token"] = .some(nil)
     let (settings, warnings) = try machine.read(Self.text("bearerd.yaml")).get()
     #expect(settings.rules.services.map(\.name) == ["github"])
-    #expect(warnings.filter { $0.severity == .warning }.map(\.line) == [24])
+    #expect(warnings.filter { $0.severity == .warning }.map(\.line) == [26])
   }
 
   /// Whoever deletes a `#` gets what the comment says. Alternatives that exclude each other are left out.

@@ -101,7 +101,7 @@ import Testing
         if !isSafe { places.append("form \(form): \(region.name) \(region.flags)") }
       }
     }
-    #expect(found.contains(0) && found.count == 2, "it is the right memory: the text, and base64 at one alignment")
+    #expect(found.contains(0) && found.count > 1, "it is the right memory: the text, and base64")
     #expect(places.isEmpty, "\(places)")
     stage.assertCanary(times: 500)
   }

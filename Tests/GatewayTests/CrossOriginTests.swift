@@ -181,6 +181,22 @@ private func listing(
     #expect(status(rebound.answer) == "421" && !rebound.answer.contains("Access-Control-"))
   }
 
+  @Test func `T2: where tokens are wanted it needs none, and tells nothing of the rules`() throws {
+    let plain = try listing()
+    let client = Client(name: "ci", digests: [TokenDigest([UInt8](repeating: 1, count: 32).span)].compactMap { $0 })
+    let snapshot = Snapshot(
+      generation: 1, rules: plain.rules,
+      admissions: plain.admissions.map {
+        Admission(callers: $0.callers, authorities: $0.authorities, clients: [client], pages: $0.pages)
+      }, headLimits: plain.headLimits, ownAuthorities: plain.ownAuthorities)
+    for target in ["/api/x", "/nowhere/"] {
+      #expect(status(exchange(preflight(target: target), nil, snapshot).answer) == "204")
+    }
+    #expect(exchange(get(page, method: "PUT"), nil, snapshot).answer.contains("client-unknown"))
+    let other = exchange(preflight().replacing("app.test", with: "evil.test"), nil, snapshot)
+    #expect(other.answer.contains("origin-not-allowed"))
+  }
+
   @Test(arguments: [
     get("Access-Control-Request-Method: PUT", method: "OPTIONS"), get(page, method: "OPTIONS"),
     get(page, "Access-Control-Request-Method: PUT"),
