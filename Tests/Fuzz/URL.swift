@@ -53,9 +53,18 @@ extension URL {
       break
     }
     let path = slashes[authority.endIndex...].prefix { $0 != 0x3F && $0 != 0x23 }
+    name = Self.withoutRoot(name)
     self.init(
       scheme: scheme, authority: name, path: Self.withoutDots(path.isEmpty ? [0x2F] : Array(path)),
       rest: Self.escaped(slashes[path.endIndex...]))
+  }
+
+  /// The same host with and without the dot of the root (RFC 3986 §3.2.2), which we leave out.
+  private static func withoutRoot(_ authority: [UInt8]) -> [UInt8] {
+    let colon = authority.last.map { $0 >= 0x30 && $0 <= 0x39 } == true ? authority.lastIndex(of: 0x3A) : nil
+    let end = colon ?? authority.endIndex
+    guard end > 1, authority[end - 1] == 0x2E, authority[end - 2] != 0x2E else { return authority }
+    return Array(authority[..<(end - 1)]) + authority[end...]
   }
 
   private static func endOfScheme(_ text: ArraySlice<UInt8>) -> Int? {
