@@ -10,18 +10,6 @@ import Testing
     try String(contentsOfFile: "\(root)/\(name)", encoding: .utf8)
   }
 
-  /// `| 502 | `pin-mismatch` | `tls_certificate_error` | … |`
-  @Test func theTableOfCodesIsTheCodes() throws {
-    let row = /\| (\d{3}) \| `([a-z0-9-]+)` \| `([a-z_]+)` \| [^|]+ \|/
-    let written = try Self.text("README.md").split(separator: "\n").compactMap { line in
-      line.wholeMatch(of: row).map { "\($0.1) \($0.2) \($0.3)" }
-    }
-    let meant = Set(refusals.map { "\($0.row.status) \($0.row.code) \($0.row.proxyError)" })
-    #expect(Set(written).count == written.count, "a code stands there twice")
-    #expect(meant.subtracting(written).sorted() == [], "README.md does not have these")
-    #expect(Set(written).subtracting(meant).sorted() == [], "README.md has these, and the code does not")
-  }
-
   /// `### pin-mismatch`, and `**502**, `error=tls_certificate_error`: title.` below it.
   @Test func thePageOfErrorsIsTheCodes() throws {
     let section = /### ([a-z0-9-]+)\n\n\*\*(\d{3})\*\*, `error=([a-z_]+)`: (.+)\.\n/
