@@ -100,8 +100,14 @@ enum Reference {
   }
 
   private static func port(_ authority: ArraySlice<UInt8>) -> UInt16? {
-    guard let colon = authority.lastIndex(of: UInt8(ascii: ":")) else { return nil }
-    return UInt16(String(decoding: authority[(colon + 1)...], as: UTF8.self))
+    // Some read a port where others see none: `host:7070:`, `host:7070.`. It is taken for one.
+    var rest = authority.lastIndex(of: UInt8(ascii: "]")).map { authority[$0...] } ?? authority
+    while let colon = rest.lastIndex(of: UInt8(ascii: ":")) {
+      let digits = rest[(colon + 1)...].prefix { $0 &- 0x30 < 10 }
+      if !digits.isEmpty { return UInt16(String(decoding: digits, as: UTF8.self)) }
+      rest = rest[..<colon]
+    }
+    return nil
   }
 
   private static func rest(of bytes: [UInt8], after prefix: String) -> ArraySlice<UInt8>? {

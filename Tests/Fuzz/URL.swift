@@ -61,7 +61,9 @@ extension URL {
 
   /// The same host with and without the dot of the root (RFC 3986 §3.2.2), which we leave out.
   private static func withoutRoot(_ authority: [UInt8]) -> [UInt8] {
-    let colon = authority.last.map { $0 >= 0x30 && $0 <= 0x39 } == true ? authority.lastIndex(of: 0x3A) : nil
+    let start = authority.lastIndex(of: 0x5D) ?? 0
+    let colon = authority[start...].lastIndex(of: 0x3A)
+    if let colon, !authority[(colon + 1)...].allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) { return authority }
     let end = colon ?? authority.endIndex
     guard end > 1, authority[end - 1] == 0x2E, authority[end - 2] != 0x2E else { return authority }
     return Array(authority[..<(end - 1)]) + authority[end...]

@@ -54,7 +54,8 @@ import Testing
     "http://127.1:7070/", "http://2130706433:7070/", "http://0x7f.1:7070/x", "http://127.0.0.2:7070/",
     "http://0.0.0.0:7070/",
     "http://[::ffff:127.0.0.1]:7070/", "http://localhost.:7070/", "//localhost:7070/x", "http://u:p@localhost:7070/",
-    "http://other.localhost:7070/", "https://localhost:7070/",
+    "http://other.localhost:7070/", "https://localhost:7070/", "//[::1]:7070:", "http://127.0.0.1:7070::/x",
+    "http://[::ffff:127.0.0.1]:7070./",
   ])
   func ourOwnListenersAreRefused(location: String) throws {
     for field in ["Location: \(location)", "Link: </base/>, <\(location)>; rel=next", "Refresh: 0;URL='\(location)'"] {
