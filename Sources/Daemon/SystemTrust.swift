@@ -10,6 +10,8 @@ final class SystemTrust {
 
   func get() throws(TLSError) -> TrustStore {
     if let store { return store }
+    // Its result is what is asked for here.
+    finish()
     let loaded = try TrustStore.system()
     store = loaded
     return loaded
