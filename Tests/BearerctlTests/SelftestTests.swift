@@ -80,13 +80,28 @@ import Testing
     #expect(run.output == "")
   }
 
-  private func configuration(_ source: String) -> String {
+  @Test(
+    "where the first rule answers for GET, the service is attacked with what the later one lets through",
+    arguments: [
+      #"{ match: "/**", methods: [GET, HEAD], credential: none }"#, #"{ match: "/**", methods: [GET], deny: true }"#,
+    ])
+  func laterRule(first: String) throws {
+    let scratch = try Scratch()
+    let service = #"rules: [\#(first), { match: "/**" }]"#
+    let file = try scratch.write("bearerd.yaml", configuration("{ file: token }", service: service), mode: 0o644)
+    let run = try Run("selftest", "--config", file)
+    #expect(run.status == 0, "\(run.output)\(run.errors)")
+    #expect(run.output.contains("Attacked: api."))
+    #expect(!run.output.contains("no credential is added"), "\(run.output)")
+  }
+
+  private func configuration(_ source: String, service: String = "") -> String {
     """
     listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
     credentials:
       api: { origins: [https://api.example.com], bearer: \(source) }
     services:
-      api: { upstream: https://api.example.com/v1/, credential: api }
+      api: { upstream: https://api.example.com/v1/, credential: api\(service.isEmpty ? "" : ", \(service)") }
     """
   }
 

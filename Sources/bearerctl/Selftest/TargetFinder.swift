@@ -59,10 +59,11 @@ struct TargetFinder {
   /// Requests that a rule may have been written for, reading ones first.
   private func candidates(_ service: Service) -> [(method: String, path: String)] {
     let mount = mount(of: service)
-    let any = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
+    // An OPTIONS carries a credential only where a rule names it.
+    let any = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
     guard let rules = service.rules else { return [("GET", mount + "selftest")] }
     let all = rules.flatMap { rule in
-      (rule.methods.names.isEmpty ? ["GET"] : rule.methods.names).flatMap { method in
+      (rule.methods.names.isEmpty ? any : rule.methods.names).flatMap { method in
         Target.witnesses(of: rule.pattern.text).map { (method, mount + $0.dropFirst()) }
       }
     }
