@@ -95,6 +95,15 @@ import Testing
     #expect(!run.output.contains("no credential is added"), "\(run.output)")
   }
 
+  @Test("T10: fields that the service allows are no false alarm")
+  func allowedFields() throws {
+    let scratch = try Scratch()
+    let service = "allow_client_headers: [X-Forwarded-For, X-Forwarded-Host, Forwarded]"
+    let file = try scratch.write("bearerd.yaml", configuration("{ file: token }", service: service), mode: 0o644)
+    let run = try Run("selftest", "--config", file)
+    #expect(run.status == 0, "\(run.output)\(run.errors)")
+  }
+
   private func configuration(_ source: String, service: String = "") -> String {
     """
     listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
