@@ -12,11 +12,14 @@ struct SelftestReport {
     let rest = stage.unreachable
     let missing =
       rest.isEmpty ? "" : " Not attacked, since nothing gets through there: \(rest.joined(separator: ", "))."
+    let replaced =
+      "Upstreams, keys, secrets, addresses and who may ask are made for this test, and suspend is off; "
+      + "the rest is as you wrote it."
     say(
       """
       \(terminal.bold("Attacks on bearerd, configured like \(file)"))
 
-      \(wrapped("Attacked: \(names). Upstreams, keys and secrets are made for this test; the rest is as you wrote it.\(missing)"))
+      \(wrapped("Attacked: \(names). \(replaced)\(missing)"))
 
 
       """)

@@ -106,7 +106,6 @@ enum AnswerAttacks {
           !prompts && [401, 407, 502].contains(reply.status), "\(target.name): \(status.prefix(3))",
           seen: prompts ? "the client is asked for a password" : reply.short,
           expected: "a neutral challenge, or 502")
-        // A right answer in between: what counts rejections in a row begins anew.
         try stage.pass(target.request(), to: target, "afterwards", &tally)
       }
     }
