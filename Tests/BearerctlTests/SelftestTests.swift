@@ -117,6 +117,37 @@ import Testing
     #expect(run.status == 0, "\(run.output)\(run.errors)")
   }
 
+  @Test(
+    "a daemon that is gone has not refused anything",
+    arguments: [
+      // Says that it listens, and does not.
+      ("echo ' event=listening listener=main address=127.0.0.1:1'; echo ' event=ready'; exec tail -f /dev/null", false),
+      // Dies at the twentieth refusal.
+      (
+        """
+        exec BEARERD "$@" 2> >(
+          while read -r line; do
+            echo "$line" >&2
+            [[ $line == *" refused="* ]] && ((++count == 20)) && kill -KILL $$
+          done)
+        """, true
+      ),
+    ])
+  func deadDaemon(script: String, isStarted: Bool) throws {
+    let scratch = try Scratch()
+    let file = try scratch.write("bearerd.yaml", configuration("{ file: token }"), mode: 0o644)
+    try FileManager.default.copyItem(atPath: Run.binary, toPath: "\(scratch.path)/bearerctl")
+    let lines = isStarted ? script : "exec >&2; \(script)"
+    try scratch.write(
+      "bearerd", "#!/bin/bash\n\(lines.replacingOccurrences(of: "BEARERD", with: "\(Run.directory)/bearerd"))\n",
+      mode: 0o755)
+    let run = try Run(program: "\(scratch.path)/bearerctl", ["selftest", "--config", file])
+    #expect(run.status == 71, "\(run.output)\(run.errors)")
+    #expect(run.errors.contains("bearerd does not answer (service api)"), "\(run.errors)")
+    #expect(run.output.contains("pass  ") == isStarted, "\(run.output)")
+    #expect(!run.output.contains("Nothing got through"))
+  }
+
   private func configuration(_ source: String, service: String = "") -> String {
     """
     listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }

@@ -20,7 +20,8 @@ struct Selftest: ParsableCommand {
         bearerctl selftest github
         sudo bearerctl selftest --config ~/.config/bearerd/bearerd.yaml    (other users, too)
 
-      Exits with 0 if nothing got through, with 1 if something did, and with 2 if the configuration cannot be used.
+      Exits with 0 if nothing got through, with 1 if something did, with 2 if the configuration cannot be used, and \
+      with 71 if bearerd stops answering.
       """)
 
   @Argument(help: "The service to attack. (default: all)")
@@ -46,6 +47,7 @@ struct Selftest: ParsableCommand {
       guard !stage.targets.isEmpty else {
         throw Failure(Failure.usage, "nothing to attack: no request gets through to \(service ?? "any service")")
       }
+      for target in stage.targets { try stage.demandAnswer(of: target) }
       let report = SelftestReport(isJSON: json, terminal: .output)
       report.begin(stage, file: loaded.file)
       var results: [(attack: Attack, outcome: Outcome)] = []

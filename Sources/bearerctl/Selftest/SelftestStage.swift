@@ -97,8 +97,7 @@ final class SelftestStage {
       }
     } catch {}  // What came until then is the answer.
     if !isReflection { received += answer }
-    try daemon.drain()
-    return Reply(answer)
+    return try reply(answer, of: target)
   }
 
   func send(_ text: String, to target: Target) throws -> Reply { try send(Array(text.utf8), to: target) }
@@ -117,8 +116,32 @@ final class SelftestStage {
       }
     } catch {}  // What came until then is the answer.
     received += answer
+    return try reply(answer, of: target)
+  }
+
+  /// To close without a word is to refuse, but only of a daemon that still answers others.
+  private func reply(_ answer: [UInt8], of target: Target) throws -> Reply {
     try daemon.drain()
-    return Reply(answer)
+    let reply = Reply(answer)
+    if reply.status == 0 { try demandAnswer(of: target) }
+    return reply
+  }
+
+  /// Throws if nothing is said to a request without a Host, which no listener leaves without an answer.
+  func demandAnswer(of target: Target) throws {
+    var answer: [UInt8] = []
+    do throws(SocketError) {
+      let socket = try target.connect(seconds: 10)
+      try socket.send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
+      while Reply(answer).status == 0, case let more = try socket.receive(), !more.isEmpty { answer += more }
+    } catch {}  // What came until then decides.
+    try daemon.drain()
+    guard Reply(answer).status == 0 else { return }
+    let last = daemon.text.split(separator: "\n").suffix(5).map { String($0).harmless }.joined(separator: "\n")
+    throw Failure(
+      Failure.system,
+      "bearerd does not answer (service \(target.name)), so nothing that is not answered counts as refused; "
+        + "it said last:\n\(last)")
   }
 
   /// What the upstreams received while `body` ran.
