@@ -81,3 +81,11 @@ struct ControlClient {
     }
   }
 }
+
+extension ControlClient {
+  /// Of the daemon that runs with this configuration, if one does; nil: there is no place where it could be asked.
+  init?(of loaded: LoadedConfiguration) {
+    guard let path = loaded.settings.controlSocket ?? ControlPath.standard else { return nil }
+    self.init(path: path, broken: nil)
+  }
+}

@@ -18,8 +18,10 @@ struct ExplainReport {
   let settings: Settings
   let terminal: Terminal
 
-  /// - Parameter refusal: of the explanation, or of the keyring.
-  func text(_ explanation: Explanation, refusal: Refusal?) -> String {
+  /// - Parameters:
+  ///   - refusal: of the explanation, or of the keyring.
+  ///   - heldBack: what a running daemon says of the credential.
+  func text(_ explanation: Explanation, refusal: Refusal?, heldBack: HeldBack?) -> String {
     var rows = [
       Row("listener", ["\(listener.name), at \(listener.place)"]),
       Row(
@@ -35,8 +37,8 @@ struct ExplainReport {
       rows.append(Row("service", ["\(service.name), for \(service.upstream.origin)\(text(service.upstream.basePath))"]))
       rows.append(Row("rules", RuleLines(service, explanation.rules, file: settings.file, terminal: terminal).lines))
     }
-    if explanation.refusal == nil, let route = explanation.route { rows += outgoing(route, explanation) }
-    let end = refusal.map { verdict($0, path: explanation.path) } ?? goesOut(explanation)
+    if explanation.refusal == nil, let route = explanation.route { rows += outgoing(route, explanation, heldBack) }
+    let end = refusal.map { verdict($0, path: explanation.path) } ?? goesOut(explanation, heldBack)
     return start + rows.map(shown).joined() + "\n" + end
   }
 
@@ -66,14 +68,14 @@ struct ExplainReport {
 
   // MARK: where it would go
 
-  private func outgoing(_ route: Route, _ explanation: Explanation) -> [Row] {
+  private func outgoing(_ route: Route, _ explanation: Explanation, _ heldBack: HeldBack?) -> [Row] {
     let service = settings.rules.services[route.service]
     let line = text(explanation.upstreamHead.prefix { $0 != 13 }).split(separator: " ")
     let target = line.count > 1 ? String(line[1]) : ""
     let credential: [String]
     switch route.credential {
     case .inject(let index) where explanation.grant != nil:
-      credential = self.credential(settings.credentials[index])
+      credential = self.credential(settings.credentials[index], heldBack)
     case .inject: credential = ["none added: the program's own stays (on_client_header: keep)"]
     case .none: credential = ["none; what the program sends is removed"]
     case .pass: credential = ["the program's own passes"]
@@ -112,16 +114,17 @@ struct ExplainReport {
     return pinning.pins.map(\.description) + [mode, "besides chain and name, by \(authorities)"]
   }
 
-  private func credential(_ credential: CredentialSettings) -> [String] {
+  private func credential(_ credential: CredentialSettings, _ heldBack: HeldBack?) -> [String] {
     let sources = credential.sources.map(\.short)
     return ["\(credential.name)" + (sources.first.map { ", from \($0)" } ?? "")]
       + sources.dropFirst().map { "and \($0)" }
       + (credential.suspension.map { [text($0)] } ?? [])
+      + (heldBack.map { [terminal.bad($0.row)] } ?? [])
   }
 
   private func text(_ suspension: Suspension) -> String {
     let time = suspension.time < 1_000 ? "\(suspension.time) ms" : "\(Age(Int(clamping: suspension.time / 1_000)))"
-    return "held back for \(time) after \(counted(suspension.after, "rejection")) in a row"
+    return "after \(counted(suspension.after, "rejection")) in a row it would be held back for \(time)"
   }
 
   /// Names with masks: a value is not even read.
@@ -145,12 +148,16 @@ struct ExplainReport {
 
   // MARK: the verdict
 
-  private func goesOut(_ explanation: Explanation) -> String {
+  private func goesOut(_ explanation: Explanation, _ heldBack: HeldBack?) -> String {
     if explanation.isPreflight {
       return terminal.good("bearerd would answer it itself: the page may send what it asks about.") + "\n"
     }
     guard explanation.route != nil else {
       return terminal.good("bearerd would answer it itself: these are its metrics.") + "\n"
+    }
+    if heldBack?.refuses == true {
+      let row = Refusal.credentialSuspended(0).row
+      return terminal.bad("It would be refused now: \(row.status) \(row.code).") + "\n"
     }
     let credential = settings.credentials.first { $0.name == explanation.grant?.name }
     let missing = credential?.sources.filter { SourceStatus($0).isMissing } ?? []

@@ -233,16 +233,55 @@ import Testing
     stage.assertCanary(times: 5)
   }
 
+  /// The usual place of the control socket is in the scratch directory.
+  private func explain(_ url: String, _ stage: Stage, file: String = "bearerd.yaml") throws -> CommandResult {
+    let directory = stage.scratch.path
+    return try run(
+      [RunningDaemon.binary("bearerctl"), "explain", "GET", url, "--config", "\(directory)/\(file)"],
+      environment: ["RUNTIME_DIRECTORY": directory, "XDG_RUNTIME_DIR": directory])
+  }
+
+  @Test func `T41: explain says what is held back now, and only of that`() throws {
+    let stage = try Stage(handler: Self.judge("nobody"))
+    let file = stage.configuration(
+      service: "rules: [{ match: /open, credential: none }, { match: \"/**\" }]",
+      credential: Self.bearer("{ after: 2, for: 5m }"))
+    let usual = getuid() < 1_000 ? "control.sock" : "bearerd-control.sock"
+    try stage.start("\(file)\ncontrol: \(usual)\n")
+    #expect(try stage.get().status == 401)
+    let before = try explain("/api/x", stage)
+    #expect(before.status == 0 && before.output.hasSuffix("\nIt would go out.\n"), "\(before.output)")
+    #expect(!before.output.contains("held back now"), "\(before.output)")
+
+    for status in [401, 503] { #expect(try stage.get().status == status) }
+    let held = try explain("/api/x", stage)
+    #expect(held.status == 1 && held.errors.isEmpty, "\(held.errors)")
+    #expect(held.output.contains("  held back now, for another 4 min: this upstream rejected it 2 times in a row\n"))
+    #expect(held.output.hasSuffix("\nIt would be refused now: 503 credential-suspended.\n"), "\(held.output)")
+    let open = try explain("/api/open", stage)
+    #expect(open.status == 0 && open.output.hasSuffix("\nIt would go out.\n"), "\(open.output)")
+
+    // Found at the usual place; but what is there may run with another file, or nobody is where the file says.
+    try stage.scratch.write("bearerd.yaml", file, mode: 0o644)
+    #expect(try explain("/api/x", stage).status == 1)
+    try stage.scratch.write("other.yaml", file, mode: 0o644)
+    try stage.scratch.write("alone.yaml", "\(file)\ncontrol: nobody.sock\n", mode: 0o644)
+    for name in ["other.yaml", "alone.yaml"] {
+      let alone = try explain("/api/x", stage, file: name)
+      #expect(alone.status == 0 && alone.errors.isEmpty, "\(alone.errors)")
+      #expect(alone.output.hasSuffix("\nIt would go out.\n"), "\(alone.output)")
+    }
+    stage.assertCanary(times: 2)
+  }
+
   @Test func `T41: it is in the metrics, and explain says when it would come to that`() throws {
     let stage = try Stage(handler: Self.judge("nobody"))
     try stage.start(
       stage.configuration(
         credential: Self.bearer("{ after: 2, for: 5m }"),
         more: "metrics: { address: localhost:0, allow_users: [\(getuid())] }"))
-    let explained = try run([
-      RunningDaemon.binary("bearerctl"), "explain", "GET", "/api/x", "--config", stage.daemon!.file,
-    ]).output
-    #expect(explained.contains("held back for 5 min after 2 rejections in a row"), "\(explained)")
+    let explained = try explain("/api/x", stage).output
+    #expect(explained.contains("after 2 rejections in a row it would be held back for 5 min"), "\(explained)")
     func scrape() throws -> PrometheusText {
       let client = try stage.client("metrics")
       try client.send("GET /metrics HTTP/1.1\r\nHost: localhost:\(stage.daemon!.port("metrics"))\r\n\r\n")
