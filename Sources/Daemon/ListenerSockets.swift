@@ -24,8 +24,16 @@ struct ListenerSockets {
     do throws(StartError) {
       for address in settings.addresses { try open(address, held: held, file: file, loop: loop) }
     } catch {
-      for listener in listeners { listener.close() }
+      close()
       throw error
+    }
+  }
+
+  /// Of sockets that nobody will listen on; those in the file system go, too.
+  func close() {
+    for listener in listeners { listener.close() }
+    for case .unix(let path, _) in settings.addresses where places.contains(where: { $0.text == "unix:\(path)" }) {
+      UnixSocket.remove(path: path)
     }
   }
 

@@ -30,11 +30,17 @@ package final class Server {
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     try held.check(settings)
     var sockets: [ListenerSockets] = []
-    for listener in settings.listeners {
-      sockets.append(try ListenerSockets(listener, held: held, file: file, loop: loop))
+    let generation: Generation
+    do throws(StartError) {
+      for listener in settings.listeners {
+        sockets.append(try ListenerSockets(listener, held: held, file: file, loop: loop))
+      }
+      generation = try Server.generation(
+        settings, number: 1, ports: sockets.map(\.ports), trust: trust, commands: commandSecrets, after: nil)
+    } catch {
+      for opened in sockets { opened.close() }
+      throw error
     }
-    let generation = try Server.generation(
-      settings, number: 1, ports: sockets.map(\.ports), trust: trust, commands: commandSecrets, after: nil)
     let worker = Worker(loop: loop, journal: journal, generation: generation)
     self.worker = worker
     slots = sockets.enumerated().map { ListenerSlot($1, index: $0, worker: worker) }

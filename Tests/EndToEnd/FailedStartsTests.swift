@@ -1,0 +1,24 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A start that fails says why, whatever was open by then, and leaves nothing behind.
+@Suite struct FailedStartsSayWhy {
+  @Test func `T5: a second listener whose port is taken`() throws {
+    let taken = try #require(Squatting(.loopback4, port: 0))
+    let socket = "/first.sock"
+    let scratch = try Scratch()
+    let listeners = [
+      "  one: { address: localhost:0, allow_users: [\(getuid())] }",
+      "  two: { address: \"unix:\(scratch.path)\(socket)\", allow_users: [\(getuid())] }",
+      "  three: { address: 127.0.0.1:\(taken.port), allow_users: [\(getuid())] }",
+    ]
+    let service = "services: { a: { upstream: https://a.example.com/, credential: none, listener: one } }\n"
+    let file = try scratch.write(
+      "bearerd.yaml", (["listeners:"] + listeners + [service]).joined(separator: "\n"), mode: 0o600)
+    let child = try run([RunningDaemon.binary("bearerd"), "--config", file])
+    #expect(child.status == 71, "\(child)")
+    #expect(child.errors.contains("three") && child.errors.contains("address already in use"), "\(child.errors)")
+    #expect(!FileManager.default.fileExists(atPath: scratch.path + socket))
+  }
+}
