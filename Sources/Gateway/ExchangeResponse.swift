@@ -91,6 +91,8 @@ extension Exchange {
       return .unrequestedUpgrade
     }
     record.upstreamStatus = response.status
+    // What follows are no chunks, whatever the answer before it was.
+    responseFraming = .none
     var context = context(route, snapshot)
     context.upgrade = upgrade
     if let refusal = ResponseForwarding.write(

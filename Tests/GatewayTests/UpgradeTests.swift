@@ -189,6 +189,16 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
     #expect(record.status == 101 && record.bytesUp == 20 && record.bytesDown == 23 && !record.isAborted)
   }
 
+  @Test func whatComesBehindAChunkedAnswerIsNoChunk() throws {
+    var played = exchange(
+      get(), "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", try snapshot())
+    played.client(asking())
+    played.upstream(granting())
+    #expect(played.phase == .upgraded)
+    played.upstream("down")
+    #expect(played.answer.hasSuffix("\r\n\r\ndown"))
+  }
+
   @Test func theClientMayEndFirst() throws {
     var played = upgraded(try snapshot())
     played.fact { $0.clientEnded(output: &$1) }
