@@ -29,7 +29,7 @@ extension ClientSession {
     guard machine.wantsClientBytes else { return false }
     switch machine.phase {
     // Who does not take answers cannot ask for more of them.
-    case .awaitingHead: return stream.queuedBytes == 0
+    case .awaitingHead: return stream.queuedBytes == 0 && !isResting
     // Bytes that the machine holds back wait in `pending`, and what comes after them in the socket.
     case .awaitingUpstream, .exchanging, .upgraded:
       return (pending.isEmpty || !machine.holdsClientBytes) && (upstream?.queuedBytes ?? 0) == 0
@@ -87,6 +87,7 @@ extension ClientSession {
     generation.tally.count(exchange, responseHead: responseHeadTook, at: worker.loop.now)
     // Nothing went anywhere, and whoever asks too much would fill the log as well: one line for many.
     if exchange.record.refusal == .tooManyRequests { return recordExcess() }
+    if exchange.record.refusal?.isOfStranger == true, !worker.logsStranger() { return }
     worker.journal.exchange(
       exchange, listener: listener.name, generation: generation, milliseconds: worker.loop.now - startedAt,
       detail: failureDetail)

@@ -49,6 +49,10 @@ final class ClientSession: Timed, StreamDelegate {
   /// What looks for the credential in the answer; nil: none was added so far.
   var redactor: Redactor?
   var heldBack: HeldBack?
+  /// Requests that began in that turn of the loop, and whether the next ones wait for another one.
+  var turn: UInt64 = 0
+  var begunInTurn = 0
+  var isResting = false
   /// What `open` found at once, for the loop that asked.
   var openResult: Opened?
 
@@ -192,7 +196,7 @@ final class ClientSession: Timed, StreamDelegate {
   }
 
   func feedPending() {
-    guard !pending.isEmpty, !isClosed else { return }
+    guard !pending.isEmpty, !isClosed, !isResting else { return }
     let held = pending
     pending = []
     keep(held, from: feed(held.span))
@@ -207,7 +211,9 @@ final class ClientSession: Timed, StreamDelegate {
   /// Gives the machine bytes of the client for as long as it takes some. Returns how many it took.
   func feed(_ input: Span<UInt8>) -> Int {
     var position = 0
-    while position < input.count, !isClosed, machine.phase != .awaitingHead || stream.queuedBytes == 0 {
+    while position < input.count, !isClosed,
+      machine.phase != .awaitingHead || stream.queuedBytes == 0 && !isResting
+    {
       if isOrphan, machine.phase == .awaitingHead || machine.phase == .awaitingUpstream {
         close()
         return position
@@ -229,6 +235,7 @@ final class ClientSession: Timed, StreamDelegate {
 
   /// A head was read: a new exchange.
   func begin() {
+    takeTurn()
     generation = worker.generation
     startedAt = worker.loop.now
     lastDeadline = nil

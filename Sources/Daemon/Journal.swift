@@ -42,6 +42,7 @@ final class Journal {
   private var userNames: [UInt32: String] = [:]
   private let hasPriorities: Bool
   private static let limit = 1 << 20
+  private static let roomForLine = 1 << 12
 
   init(hasPriorities: Bool) {
     self.hasPriorities = hasPriorities
@@ -190,8 +191,10 @@ final class Journal {
   }
 
   private func take() -> [UInt8] {
-    let taken = buffer
+    var taken = buffer
     buffer = []
+    // Appending asks for as much as it needs: without room to spare, each line would move all that wait.
+    if taken.capacity &- taken.count < Journal.roomForLine { taken.reserveCapacity(max(1 << 14, taken.count &* 2)) }
     return taken
   }
 

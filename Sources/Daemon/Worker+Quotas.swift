@@ -31,6 +31,15 @@ extension Worker {
     quota.requests < generation.settings.limits.requestsPerUser(outOf: connectionLimit)
   }
 
+  /// Whether a request of somebody who is not admitted gets a line in the log.
+  func logsStranger() -> Bool {
+    strangers.takeLine(at: loop.now) { omitted in
+      journal.event(
+        .warning, "refusals-not-logged", ("count", String(omitted)),
+        ("detail", "requests of users who are not admitted; the metrics have all of them"))
+    }
+  }
+
   /// One line for many refusals, and how many there were.
   func isLoud(_ quota: CallerQuota, _ line: (String) -> Void) {
     quota.refused += 1

@@ -21,6 +21,9 @@ final class Worker {
   /// Where a secret is waited for that a program has yet to print.
   weak var commands: SecretCommands?
   private var sessions: [ObjectIdentifier: ClientSession] = [:]
+  /// Of the loop, counted.
+  private(set) var turn: UInt64 = 1
+  var strangers = StrangersInLog()
   private(set) var listeners: [ListenerSlot] = []
   private var isPaused = false
   /// Accepting failed a moment ago; trying again at once would spin (T56).
@@ -58,6 +61,7 @@ final class Worker {
     flushAgain = Timer(loop: loop) { [unowned self] in flushJournal() }
     acceptAgain = Timer(loop: loop) { [unowned self] in mustWait = false }
     loop.onTurnEnd = { [unowned self] in
+      turn &+= 1
       resumeIfPossible()
       flushJournal()
     }
