@@ -32,8 +32,10 @@ enum Place: Equatable {
       } else {
         self = Place.isOurs(other, context.snapshot) ? .ours : .reference(Place.withScheme(reference, origin))
       }
-    case .unreadable(let port):
-      self = context.snapshot.ownPorts.contains(port) ? .ours : .reference(Place.withScheme(reference, origin))
+    case .unreadable(let ports):
+      self =
+        ports.contains(where: context.snapshot.ownPorts.contains)
+        ? .ours : .reference(Place.withScheme(reference, origin))
     }
   }
 

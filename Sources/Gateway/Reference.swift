@@ -9,8 +9,8 @@ enum Reference {
   /// `https://host/path…` or `//host/path…` (which has the upstream's scheme), with what follows the authority.
   case absolute(Origin, [UInt8])
   /// The same, but its host is written in a way that is not read here (`http://127.1:7070`, an IDN): all that is known is
-  /// the port.
-  case unreadable(port: UInt16)
+  /// what could be its port.
+  case unreadable(ports: [UInt16])
   /// `mailto:…`: none of our business.
   case otherScheme
   /// Something that browsers read as an authority although RFC 3986 does not (`/\host`, `http:host`), or nonsense.
@@ -92,22 +92,19 @@ enum Reference {
     if let at = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[(at + 1)...] }
     if authority.isEmpty { return .odd }
     guard let origin = try? Origin(parsing: "\(scheme.rawValue)://\(String(decoding: authority, as: UTF8.self))") else {
-      return .unreadable(port: port(authority) ?? scheme.defaultPort)
+      return .unreadable(ports: ports(authority) + [scheme.defaultPort])
     }
     var path = end.map { Array(bytes[$0...]) } ?? []
     if path.first != UInt8(ascii: "/") { path.insert(UInt8(ascii: "/"), at: 0) }
     return .absolute(origin, path)
   }
 
-  private static func port(_ authority: ArraySlice<UInt8>) -> UInt16? {
-    // Some read a port where others see none: `host:7070:`, `host:7070.`. It is taken for one.
-    var rest = authority.lastIndex(of: UInt8(ascii: "]")).map { authority[$0...] } ?? authority
-    while let colon = rest.lastIndex(of: UInt8(ascii: ":")) {
-      let digits = rest[(colon + 1)...].prefix { $0 &- 0x30 < 10 }
-      if !digits.isEmpty { return UInt16(String(decoding: digits, as: UTF8.self)) }
-      rest = rest[..<colon]
+  /// Some read a port where others see none: `host:7070:`, `host:7070.`, `host:7070:443`.
+  private static func ports(_ authority: ArraySlice<UInt8>) -> [UInt16] {
+    let host = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
+    return authority[host...].split(separator: UInt8(ascii: ":")).dropFirst().compactMap { part in
+      UInt16(String(decoding: part.prefix { $0 &- 0x30 < 10 }, as: UTF8.self))
     }
-    return nil
   }
 
   private static func rest(of bytes: [UInt8], after prefix: String) -> ArraySlice<UInt8>? {

@@ -55,7 +55,7 @@ import Testing
     "http://0.0.0.0:7070/",
     "http://[::ffff:127.0.0.1]:7070/", "http://localhost.:7070/", "//localhost:7070/x", "http://u:p@localhost:7070/",
     "http://other.localhost:7070/", "https://localhost:7070/", "//[::1]:7070:", "http://127.0.0.1:7070::/x",
-    "http://[::ffff:127.0.0.1]:7070./",
+    "http://[::ffff:127.0.0.1]:7070./", "//[::]:7070:443/",
   ])
   func ourOwnListenersAreRefused(location: String) throws {
     for field in ["Location: \(location)", "Link: </base/>, <\(location)>; rel=next", "Refresh: 0;URL='\(location)'"] {
