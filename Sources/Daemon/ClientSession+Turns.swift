@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// Whoever sends requests without end in one go leaves turns of the loop to others (T54).
+/// What one client may have, so that others have theirs: turns of the loop, and requests under way (T54).
 extension ClientSession {
   /// A few milliseconds of work, if all of them are answered here.
   private static let mostPerTurn = 64
@@ -21,5 +21,19 @@ extension ClientSession {
     isResting = false
     guard !isClosed else { return }
     settle()
+  }
+
+  /// A session at an upstream, or the way to one, is what a request costs (T54).
+  func takeRequest() -> Bool {
+    if holdsRequest { return true }
+    guard worker.admitsRequest(of: quota) else { return false }
+    quota.requests += 1
+    holdsRequest = true
+    return true
+  }
+
+  func giveRequestBack() {
+    if holdsRequest { quota.requests -= 1 }
+    holdsRequest = false
   }
 }

@@ -17,7 +17,7 @@ final class ClientSession: Timed, StreamDelegate {
   let peer: Peer
   let quota: CallerQuota
   /// Its request counts among those under way.
-  private var holdsRequest = false
+  var holdsRequest = false
   var bodyPace = BodyPace()
   /// Bytes that the machine could not use yet.
   var pending: [UInt8] = []
@@ -169,20 +169,6 @@ final class ClientSession: Timed, StreamDelegate {
   func drain() {
     step { machine, output in machine.drain(output: &output) }
     settle()
-  }
-
-  /// A session at an upstream, or the way to one, is what a request costs (T54).
-  func takeRequest() -> Bool {
-    if holdsRequest { return true }
-    guard worker.admitsRequest(of: quota) else { return false }
-    quota.requests += 1
-    holdsRequest = true
-    return true
-  }
-
-  func giveRequestBack() {
-    if holdsRequest { quota.requests -= 1 }
-    holdsRequest = false
   }
 
   // MARK: events in, actions out

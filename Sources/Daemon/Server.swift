@@ -123,20 +123,11 @@ package final class Server {
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
       return .success(number)
     } catch {
-      report(error)
+      error.report(to: journal)
       worker.lifetime.reloaded(problem: error.summary)
       journal.event(.error, "reload-failed", ("detail", error.summary), ("still", "generation \(number - 1)"))
       ServiceManager.notify("READY=1\nSTATUS=reload failed, still serving generation \(number - 1)")
       return .failure(error)
-    }
-  }
-
-  /// One line per finding: a log shows no carets.
-  private func report(_ error: StartError) {
-    guard case .configuration(let findings) = error else { return }
-    for finding in findings where finding.severity == .error {
-      let help = finding.help.map { "; \($0.split(separator: "\n").joined(separator: " "))" } ?? ""
-      journal.event(.error, "configuration", ("line", String(finding.line)), ("detail", finding.message + help))
     }
   }
 

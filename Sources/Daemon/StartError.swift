@@ -22,3 +22,14 @@ package enum StartError: Error, Sendable, CustomStringConvertible {
     }
   }
 }
+
+extension StartError {
+  /// One line per finding: a log shows no carets.
+  func report(to journal: Journal) {
+    guard case .configuration(let findings) = self else { return }
+    for finding in findings where finding.severity == .error {
+      let help = finding.help.map { "; \($0.split(separator: "\n").joined(separator: " "))" } ?? ""
+      journal.event(.error, "configuration", ("line", String(finding.line)), ("detail", finding.message + help))
+    }
+  }
+}
