@@ -5,17 +5,20 @@ package import TLS
 extension Keyring {
   /// The door. Writes the staged head (a complete head but for the closing CRLF), the credential's fields, CRLF, and
   /// `body`, in one TLS record where they fit; if and only if the grant names the session's origin and this caller, and the
-  /// session's proof is what the grant demands.
+  /// session's proof is what the grant demands, and holds now.
   ///
   /// Nothing is sent unless everything holds. `sessionFailed`: the connection is of no use any more.
+  ///
+  /// - Parameter now: seconds since 1970.
   package func authorize(
-    grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, over session: inout VerifiedSession
+    grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64,
+    over session: inout VerifiedSession
   ) throws(Denied) {
     guard index >= 0, index < slots.count else {
       throw Denied(reason: .unknownGrant, detail: "there is no such credential")
     }
     let slot = slots[index]
-    try check(slot.entry.grant, caller: caller, proof: session.proof)
+    try check(slot.entry.grant, caller: caller, proof: session.proof, now: now)
     guard endsBeforeClosing(head) else {
       let detail = "the staged head does not end before its closing CRLF"
       throw Denied(reason: .sessionFailed(TLSError(kind: .internalError, detail: detail)), detail: detail)
@@ -32,7 +35,7 @@ extension Keyring {
     }
   }
 
-  private func check(_ grant: Grant, caller: Caller, proof: SessionProof) throws(Denied) {
+  private func check(_ grant: Grant, caller: Caller, proof: SessionProof, now: Int64) throws(Denied) {
     let origin = proof.identity.origin
     guard origin.scheme == .https, grant.names(origin) else {
       throw Denied(reason: .originNotGranted, detail: "credential \(grant.name) may not go to \(origin)")
@@ -48,6 +51,9 @@ extension Keyring {
     }
     guard satisfies(proof.pins, proof.identity.trust.pinning) else {
       throw Denied(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")
+    }
+    guard proof.validity.contains(now) else {
+      throw Denied(reason: .proofExpired, detail: "what the session to \(origin) proved does not hold any more")
     }
   }
 

@@ -81,7 +81,7 @@ extension ClientSession: UpstreamSessionOwner {
     }
     do throws(TLSError) {
       let destination = try generation.destination(of: route)
-      if !fresh, let idle = destination.takeIdle() {
+      if !fresh, let idle = destination.takeIdle(at: worker.lookAtClocks().calendar) {
         idle.taken(by: self)
         openResult = .session(idle, isReused: true)
       } else {
@@ -176,6 +176,7 @@ extension Denied {
     case .unavailable: .credentialUnavailable
     case .originNotGranted, .callerNotGranted, .unknownGrant, .wrongSession: .grantDenied
     case .pinsNotMatched: .pinMismatch
+    case .proofExpired: .certificateExpired
     case .sessionFailed: .upstreamClosed
     }
   }

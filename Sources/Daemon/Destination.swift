@@ -25,8 +25,15 @@ final class Destination {
   func opened() { sessionCount += 1 }
   func closed() { sessionCount -= 1 }
 
-  /// The one that was used last: the others grow old and go.
-  func takeIdle() -> UpstreamSession? { idle.popLast() }
+  /// The one that was used last: the others grow old and go. So do those whose proof does not hold now (seconds since 1970):
+  /// whether the upstream may have more is for a handshake to say.
+  func takeIdle(at now: Int64) -> UpstreamSession? {
+    while let session = idle.popLast() {
+      if session.isProved(at: now) { return session }
+      session.close()
+    }
+    return nil
+  }
 
   /// - Returns: false when it is not kept: the caller closes it.
   func keep(_ session: UpstreamSession, limit: Int) -> Bool {

@@ -46,7 +46,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     }
     worker.deadlines.schedule(self, at: worker.loop.now + timeout)
     do throws(TLSError) {
-      handshake = try context.handshake(sink: StreamSink(stream))
+      handshake = try context.handshake(sink: StreamSink(stream), now: worker.lookAtClocks())
     } catch {
       return fail(error)
     }
@@ -69,7 +69,7 @@ final class UpstreamSession: Timed, StreamDelegate {
       guard try handshake!.advance(input) == .finished else { return }
       worker.deadlines.cancel(self)
       guard let finished = handshake.take() else { return }
-      let session = try finished.verified(now: Clock.now.seconds)
+      let session = try finished.verified(now: worker.lookAtClocks())
       // A mismatch that is only reported is an event each time; advice is given once.
       if let remark = session.proof.remark, session.proof.pins == .reported || !destination.hasAdvised {
         destination.hasAdvised = true
@@ -96,7 +96,8 @@ final class UpstreamSession: Timed, StreamDelegate {
   func send(head: [UInt8], grant: Int?, caller: Caller?, body: Span<UInt8>, keyring: Keyring) throws(Denied) {
     if let grant {
       guard verified != nil, let caller else { throw Denied.noProof }
-      try keyring.authorize(grant: grant, head: head.span, body: body, caller: caller, over: &verified!)
+      try keyring.authorize(
+        grant: grant, head: head.span, body: body, caller: caller, now: Clock.now.seconds, over: &verified!)
     } else {
       var bytes = head
       bytes.append(contentsOf: [13, 10])
@@ -115,6 +116,9 @@ final class UpstreamSession: Timed, StreamDelegate {
       stream.write(bytes)
     }
   }
+
+  /// Whether what the handshake proved still holds; seconds since 1970. Where nothing had to be proved: always.
+  func isProved(at now: Int64) -> Bool { proof?.validity.contains(now) ?? true }
 
   var queuedBytes: Int { stream.queuedBytes }
 

@@ -24,6 +24,7 @@ final class Worker {
   /// Of the loop, counted.
   private(set) var turn: UInt64 = 1
   var strangers = StrangersInLog()
+  var clockSteps = ClockSteps()
   private(set) var listeners: [ListenerSlot] = []
   private var isPaused = false
   /// Accepting failed a moment ago; trying again at once would spin (T56).
@@ -58,6 +59,7 @@ final class Worker {
       journal.event(.error, "callers-unknown", ("detail", "every TCP caller will be refused: \(error)"))
     }
     plaintext.reserveCapacity(288 * 1024)
+    _ = lookAtClocks()
     flushAgain = Timer(loop: loop) { [unowned self] in flushJournal() }
     acceptAgain = Timer(loop: loop) { [unowned self] in mustWait = false }
     loop.onTurnEnd = { [unowned self] in

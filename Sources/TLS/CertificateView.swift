@@ -17,12 +17,9 @@ struct CertificateView {
 
   func isSame(as other: CertificateView) -> Bool { X509_cmp(pointer, other.pointer) == 0 }
 
-  /// Seconds since 1970; 0 when it says nothing readable.
-  var notAfter: Int64 {
-    var parts = tm()
-    guard ASN1_TIME_to_tm(X509_get0_notAfter(pointer), &parts) == 1 else { return 0 }
-    return Int64(timegm(&parts))
-  }
+  /// Seconds since 1970; what says nothing readable is never valid.
+  var notBefore: Int64 { seconds(X509_get0_notBefore(pointer)) ?? .max }
+  var notAfter: Int64 { seconds(X509_get0_notAfter(pointer)) ?? 0 }
 
   func isValid(at now: Int64) -> Bool {
     var now = time_t(now)
@@ -70,6 +67,12 @@ struct CertificateView {
 
 /// No common name, no `w*.example.com`.
 let hostFlags = UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS) | UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT)
+
+private func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
+  var parts = tm()
+  guard let time, ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }
+  return Int64(timegm(&parts))
+}
 
 private func digest(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> [UInt8] {
   var der: UnsafeMutablePointer<UInt8>?

@@ -27,8 +27,8 @@ package final class ClientContext {
   deinit { SSL_CTX_free(context) }
 
   /// Starts a handshake: the ClientHello goes to the sink at the first `advance`. Offers a session of this identity if
-  /// there is one. `now`: seconds since 1970, for the age of sessions.
-  package func handshake(sink: CiphertextSink, now: Int64 = OpenSSLLibrary.now) throws(TLSError) -> Handshake {
+  /// there is one that holds now.
+  package func handshake(sink: CiphertextSink, now: Moment) throws(TLSError) -> Handshake {
     let offered = sessions.offer(now: now)
     let state = ConnectionState(origin: identity.origin, sink: sink, sessions: sessions)
     let connection = try TLSConnection(context: context, offering: offered, state: state)

@@ -26,12 +26,12 @@ package struct Handshake: ~Copyable {
     TLSError(kind: .closed, detail: "\(context.identity.origin.host) closed the connection during the TLS handshake")
   }
 
-  /// The only maker of a VerifiedSession: chain, name, purpose, pins (unix time `now` for their expiry) — of a full
+  /// The only maker of a VerifiedSession: chain, name, purpose, pins — of a full
   /// handshake over the verified chain, of a resumed one by the verdict kept with the session and the leaf again.
   /// Otherwise an alert goes out and the error says what was seen.
   ///
   /// What came with the end of the handshake waits in the session: decrypt once with empty input.
-  package consuming func verified(now: Int64) throws(TLSError) -> VerifiedSession {
+  package consuming func verified(now: Moment) throws(TLSError) -> VerifiedSession {
     let verdict: SessionVerdict
     do throws(TLSError) {
       verdict = try judge(now: now)
@@ -44,12 +44,13 @@ package struct Handshake: ~Copyable {
     keepSession(verdict, isResumed: isResumed)
     context.count(isResumed: isResumed)
     let proof = SessionProof(
-      identity: context.identity, pins: verdict.pins, isResumed: isResumed, remark: verdict.remark)
+      identity: context.identity, pins: verdict.pins, validity: verdict.validity, isResumed: isResumed,
+      remark: verdict.remark)
     return VerifiedSession(proof: proof, connection: connection)
   }
 
   /// Everything that has to hold, whatever OpenSSL checked itself and whether the session is new or resumed.
-  private borrowing func judge(now: Int64) throws(TLSError) -> SessionVerdict {
+  private borrowing func judge(now: Moment) throws(TLSError) -> SessionVerdict {
     let host = context.identity.origin.host
     guard connection.isFinished else {
       throw TLSError(kind: .internalError, detail: "the handshake with \(host) is not finished")
@@ -67,11 +68,11 @@ package struct Handshake: ~Copyable {
       throw TLSError(
         kind: .hostnameMismatch, detail: "wanted: \(host); seen: \(leaf.subject) (\(leaf.alternativeNames))")
     }
-    guard leaf.isValid(at: now) else {
+    guard leaf.isValid(at: now.calendar) else {
       throw TLSError(kind: .certificateExpired, detail: "the certificate of \(host), \(leaf.subject), is not valid now")
     }
     let pinning = context.identity.trust.pinning
-    if let expires = pinning.expires, !pinning.pins.isEmpty, now >= expires {
+    if let expires = pinning.expires, !pinning.pins.isEmpty, now.calendar >= expires {
       throw TLSError(kind: .pinsExpired, detail: "the pins of \(host) have expired: renew them and `pins_expire`")
     }
     guard connection.isResumed else { return try judgeChain(leaf: leaf, pinning: pinning, now: now) }
@@ -83,7 +84,7 @@ package struct Handshake: ~Copyable {
   }
 
   private borrowing func judgeChain(
-    leaf: CertificateView, pinning: PinPolicy, now: Int64
+    leaf: CertificateView, pinning: PinPolicy, now: Moment
   ) throws(TLSError) -> SessionVerdict {
     let chain = connection.verifiedChain
     // A chain that is not there is never "ok"
@@ -93,7 +94,8 @@ package struct Handshake: ~Copyable {
     }
     let (pins, remark) = try judgePins(pinning, chain: chain, host: context.identity.origin.host)
     return SessionVerdict(
-      pins: pins, remark: remark, leafKey: key, verifiedAt: now, chainExpires: chain.map(\.notAfter).min() ?? 0)
+      pins: pins, remark: remark, leafKey: key, verifiedAt: now.uptime,
+      validity: Validity(of: chain, pinning: pinning))
   }
 
   private borrowing func keepSession(_ verdict: SessionVerdict, isResumed: Bool) {

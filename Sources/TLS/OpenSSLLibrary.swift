@@ -9,7 +9,4 @@ enum OpenSSLLibrary {
   }
 
   private static let started: Bool = OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1
-
-  /// The clock that judges the age of sessions. Seconds since 1970.
-  static var now: Int64 { Int64(time(nil)) }
 }

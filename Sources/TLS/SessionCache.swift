@@ -6,18 +6,17 @@ struct SessionVerdict {
   let remark: String?
   /// SHA-256 of the leaf's SPKI.
   let leafKey: [UInt8]
-  /// When the chain was verified. Seconds since 1970, as all times here.
+  /// When the chain was verified, in seconds since the machine started.
   let verifiedAt: Int64
-  /// The first certificate of the verified chain ends then.
-  let chainExpires: Int64
+  let validity: Validity
 
   /// How long a session may stand for a chain. Tickets that a resumed connection brings are no younger than the handshake
   /// that was verified.
   static let maximumAge: Int64 = 3600
 
-  func holds(at now: Int64) -> Bool {
-    // A clock that was set back proves nothing
-    now >= verifiedAt && now &- verifiedAt < Self.maximumAge && now <= chainExpires
+  func holds(at now: Moment) -> Bool {
+    let age = now.uptime &- verifiedAt
+    return age >= 0 && age < Self.maximumAge && validity.contains(now.calendar)
   }
 }
 
@@ -36,12 +35,13 @@ final class KeptSession {
   /// TLS 1.3 tickets serve once, TLS 1.2 sessions often.
   var isSingleUse: Bool { SSL_SESSION_get_protocol_version(pointer) >= TLS1_3_VERSION }
 
-  func isUsable(at now: Int64) -> Bool {
+  func isUsable(at now: Moment) -> Bool {
     // Still when the handshake is over
-    guard verdict.holds(at: now), verdict.holds(at: now &+ 60), SSL_SESSION_is_resumable(pointer) == 1 else {
+    guard verdict.holds(at: now), verdict.holds(at: now + 60), SSL_SESSION_is_resumable(pointer) == 1 else {
       return false
     }
-    let age = now &- Int64(SSL_SESSION_get_time(pointer))
+    // By the calendar, because OpenSSL tells the server so; one that was set back costs a full handshake
+    let age = now.calendar &- Int64(SSL_SESSION_get_time(pointer))
     let hint = Int64(clamping: SSL_SESSION_get_ticket_lifetime_hint(pointer))
     // RFC 5077 section 3.3: a hint of 0 is no hint. (RFC 8446 section 4.6.1: discard; OpenSSL does not offer such a one.)
     return age >= 0 && (hint == 0 || age < hint)
@@ -65,7 +65,7 @@ final class SessionCache {
   }
 
   /// The newest usable one.
-  func offer(now: Int64) -> KeptSession? {
+  func offer(now: Moment) -> KeptSession? {
     while let session = kept.last {
       guard session.isUsable(at: now) else {
         kept.removeLast()

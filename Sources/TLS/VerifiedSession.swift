@@ -3,6 +3,9 @@ package struct SessionProof: Sendable, Equatable {
   package enum PinVerdict: Sendable, Equatable { case none, matched, reported }
   package let identity: SessionIdentity
   package let pins: PinVerdict
+  /// While it holds: outside of it the connection proves nothing any more. Of a full handshake the whole chain's; of a resumed
+  /// one that of the handshake it goes back to.
+  package let validity: Validity
   package let isResumed: Bool
   /// With `reported`: what was seen, for the event. With pins in the live chain only (no backup left): a warning.
   package let remark: String?

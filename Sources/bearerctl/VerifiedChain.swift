@@ -18,7 +18,8 @@ enum VerifiedChain {
       origin: origin, trust: TrustPolicy(), trustFingerprint: store.fingerprint, grant: nil, generation: 0)
     let context = try ClientContext(identity: identity, store: store)
     let output = OutputBuffer()
-    var handshake = try context.handshake(sink: output)
+    let now = Moment(calendar: Clock.now.seconds, uptime: Int64(clamping: BootTimer.now / 1_000))
+    var handshake = try context.handshake(sink: output, now: now)
     var input: [UInt8] = []
     while true {
       let progress = Result { try handshake.advance(input.span) }
@@ -27,7 +28,7 @@ enum VerifiedChain {
       input = try socket.receive()
       if input.isEmpty { throw handshake.inputEnded() }
     }
-    var session = try handshake.verified(now: Clock.now.seconds)
+    var session = try handshake.verified(now: now)
     let chain = session.verifiedChain
     session.close()
     try? socket.send(output.take())

@@ -65,11 +65,11 @@ import Testing
       testDescription: "A verified session is not made by hand", refusal: "inaccessible",
       bad:
         "func f(_ p: SessionProof, _ s: consuming VerifiedSession) { _ = VerifiedSession(proof: p, connection: nil!) }",
-      good: "func f(_ h: consuming Handshake) throws { _ = try h.verified(now: 0) }"),
+      good: "func f(_ h: consuming Handshake, _ m: Moment) throws { _ = try h.verified(now: m) }"),
     Row(
       testDescription: "A proof is not made by hand", refusal: "inaccessible",
       bad:
-        "func f(_ p: SessionProof) { _ = SessionProof(identity: p.identity, pins: .matched, isResumed: false, remark: nil) }",
+        "func f(_ p: SessionProof) { _ = SessionProof(identity: p.identity, pins: .matched, validity: p.validity, isResumed: false, remark: nil) }",
       good: "func f(_ p: SessionProof) -> Bool { p.pins == .matched }"),
     Row(
       testDescription: "A handshake carries no bytes", refusal: "no member 'write'",
@@ -77,14 +77,15 @@ import Testing
       good: "func f(_ h: inout VerifiedSession, _ b: [UInt8]) throws { try h.write(b.span) }"),
     Row(
       testDescription: "A handshake verifies once", refusal: "consumed",
-      bad: "func f(_ h: consuming Handshake) throws { _ = try h.verified(now: 0); _ = try h.verified(now: 0) }",
-      good: "func f(_ h: consuming Handshake) throws { _ = try h.verified(now: 0) }"),
+      bad:
+        "func f(_ h: consuming Handshake, _ m: Moment) throws { _ = try h.verified(now: m); _ = try h.verified(now: m) }",
+      good: "func f(_ h: consuming Handshake, _ m: Moment) throws { _ = try h.verified(now: m) }"),
   ]
 
   private static func door(_ session: String) -> String {
     """
     func f(_ k: Keyring, _ c: Caller, _ b: [UInt8], _ s: inout \(session)) throws {
-      try k.authorize(grant: 0, head: b.span, body: b.span, caller: c, over: &s)
+      try k.authorize(grant: 0, head: b.span, body: b.span, caller: c, now: 0, over: &s)
     }
     """
   }

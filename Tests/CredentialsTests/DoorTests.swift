@@ -140,11 +140,11 @@ import Testing
       var first = try Session(context, port: upstream.server.port)
       try keyring.authorize(grant: 0, head: head, over: &first)
       try first.read()
-      let kept = try #require(context.sessions.offer(now: OpenSSLLibrary.now))
+      let kept = try #require(context.sessions.offer(now: moment()))
       let honest = kept.verdict
       let forged = SessionVerdict(
         pins: proved, remark: nil, leafKey: honest.leafKey, verifiedAt: honest.verifiedAt,
-        chainExpires: honest.chainExpires)
+        validity: honest.validity)
       context.forgetSessions()
       // The session has a new owner
       keepForever(kept)
@@ -157,6 +157,22 @@ import Testing
       #expect(second.records == 0)
     }
     #expect(upstream.finish().last == "")
+  }
+
+  /// Nobody should come so far with one: the pool and the handshake have asked before.
+  @Test(arguments: [-1_000_000, 1_000_000] as [Int64])
+  func `T57: a session carries no credential when the clock has left what it proved`(step: Int64) throws {
+    let keyring = try keyring(scheme)
+    let upstream = try Upstream()
+    do {
+      var session = try upstream.session()
+      let denied = #expect(throws: Denied.self) {
+        try keyring.authorize(grant: 0, head: head, now: unixTime() + step, over: &session)
+      }
+      #expect(denied?.reason == .proofExpired)
+      #expect(session.records == 0)
+    }
+    #expect(upstream.finish() == [""])
   }
 
   @Test func `A session that was closed is of no use, and says so`() throws {

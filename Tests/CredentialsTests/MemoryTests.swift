@@ -27,7 +27,8 @@ import Testing
       var session: Session? = try upstream.session()
       for _ in 0..<100 {
         let head = Array("GET / HTTP/1.1\r\nHost: upstream.test\r\n".utf8)
-        try keyring?.authorize(grant: 0, head: head.span, body: [UInt8]().span, caller: me, over: &session!.verified)
+        try keyring?.authorize(
+          grant: 0, head: head.span, body: [UInt8]().span, caller: me, now: unixTime(), over: &session!.verified)
       }
       #expect(occurrences() == 2)
       session = nil

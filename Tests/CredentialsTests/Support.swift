@@ -14,6 +14,10 @@ func run(_ command: String) -> (output: String, isSuccess: Bool) {
   return (String(decoding: output, as: UTF8.self), pclose(pipe) == 0)
 }
 
+func unixTime() -> Int64 { Int64(time(nil)) }
+
+func moment() -> Moment { Moment(calendar: unixTime(), uptime: unixTime()) }
+
 let me = Caller(uid: 1000)
 
 func origin(_ text: String) throws -> Origin { try Origin(parsing: text) }
@@ -84,12 +88,12 @@ struct Session: ~Copyable {
 
   init(_ context: ClientContext, port: UInt16) throws {
     let sink = RecordingSink(descriptor: try connectedSocket(port: port))
-    var handshake = try context.handshake(sink: sink)
+    var handshake = try context.handshake(sink: sink, now: moment())
     var progress = try handshake.advance([UInt8]().span)
     while progress == .wantsPeer {
       progress = try handshake.advance(receive(sink.descriptor).span)
     }
-    verified = try handshake.verified(now: Int64(time(nil)))
+    verified = try handshake.verified(now: moment())
     sink.records = 0
     self.sink = sink
   }
@@ -144,8 +148,9 @@ func sent(_ keyring: Keyring, head: String = "GET / HTTP/1.1\r\nHost: upstream.t
 
 extension Keyring {
   func authorize(
-    grant: Int, head: [UInt8], body: [UInt8] = [], caller: Caller = me, over session: inout Session
+    grant: Int, head: [UInt8], body: [UInt8] = [], caller: Caller = me, now: Int64 = unixTime(),
+    over session: inout Session
   ) throws(Denied) {
-    try authorize(grant: grant, head: head.span, body: body.span, caller: caller, over: &session.verified)
+    try authorize(grant: grant, head: head.span, body: body.span, caller: caller, now: now, over: &session.verified)
   }
 }

@@ -25,7 +25,7 @@ import Testing
     for _ in 0..<1000 {
       let descriptor = try connectedSocket(port: server.port)
       defer { closeGently(descriptor) }
-      var handshake = try context.handshake(sink: SocketSink(descriptor: descriptor))
+      var handshake = try context.handshake(sink: SocketSink(descriptor: descriptor), now: moment())
       var progress = try handshake.advance([UInt8]().span)
       while progress == .wantsPeer {
         let input = receive(descriptor)
@@ -38,7 +38,7 @@ import Testing
         }
       }
       do throws(TLSError) {
-        var session = try handshake.verified(now: unixTime())
+        var session = try handshake.verified(now: moment())
         try session.write(Array("CANARY".utf8).span)
         Issue.record("a session with a key that is not pinned")
       } catch {
@@ -134,7 +134,7 @@ import Testing
     var random = SystemRandomNumberGenerator()
     let context = try context(authority.store())
     for _ in 0..<2000 {
-      var handshake = try context.handshake(sink: NullSink())
+      var handshake = try context.handshake(sink: NullSink(), now: moment())
       _ = try handshake.advance([UInt8]().span)
       var garbage = (0..<Int.random(in: 1...400)).map { _ in UInt8.random(in: 0...255, using: &random) }
       if Bool.random() { garbage.replaceSubrange(0..<min(3, garbage.count), with: [0x16, 3, 3]) }
@@ -171,9 +171,9 @@ import Testing
     let context = try context(authority.store())
     for hasBegun in [false, true] {
       let error = #expect(throws: TLSError.self) {
-        var handshake = try context.handshake(sink: NullSink())
+        var handshake = try context.handshake(sink: NullSink(), now: moment())
         if hasBegun { #expect(try handshake.advance([UInt8]().span) == .wantsPeer) }
-        _ = try handshake.verified(now: unixTime())
+        _ = try handshake.verified(now: moment())
       }
       #expect(error?.kind == .internalError)
     }

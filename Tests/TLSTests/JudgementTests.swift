@@ -29,7 +29,7 @@ import Testing
     var progress = try handshake.advance([UInt8]().span)
     while progress == .wantsPeer { progress = try handshake.advance(receive(sink.descriptor).span) }
     var kind: TLSError.Kind?
-    do throws(TLSError) { _ = try handshake.verified(now: unixTime()) } catch { kind = error.kind }
+    do throws(TLSError) { _ = try handshake.verified(now: moment()) } catch { kind = error.kind }
     #expect(kind == .hostnameMismatch)
     closeGently(sink.descriptor)
   }
@@ -40,10 +40,10 @@ import Testing
     var client = try Client.connect(context, port: server.port)
     #expect(try client.exchange("hello") == "hello")
     client.closeNotify()
-    let kept = try #require(context.sessions.offer(now: unixTime()))
+    let kept = try #require(context.sessions.offer(now: moment()))
     let forged = SessionVerdict(
       pins: .none, remark: nil, leafKey: [UInt8](repeating: 7, count: 32), verifiedAt: kept.verdict.verifiedAt,
-      chainExpires: kept.verdict.chainExpires)
+      validity: kept.verdict.validity)
     context.forgetSessions()
     // The session has a new owner
     keepForever(kept)

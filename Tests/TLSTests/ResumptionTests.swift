@@ -26,9 +26,10 @@ import Testing
 
   /// A connection with one exchange, after which its sessions are kept.
   private func warm(
-    _ context: ClientContext, _ server: UpstreamServer, now: Int64 = unixTime(), startingAt start: Int64 = unixTime()
+    _ context: ClientContext, _ server: UpstreamServer, now: Int64 = unixTime(), startingAt start: Int64 = unixTime(),
+    uptime: Int64? = nil
   ) throws -> SessionProof {
-    var client = try Client.connect(context, port: server.port, now: now, startingAt: start)
+    var client = try Client.connect(context, port: server.port, now: now, startingAt: start, uptime: uptime)
     #expect(try client.exchange("hello") == "hello")
     let proof = client.session.proof
     #expect(client.session.verifiedChain.isEmpty == proof.isResumed)
@@ -154,6 +155,19 @@ import Testing
     // A clock that was set back
     #expect(try !warm(context, server, now: now - 600, startingAt: now - 600).isResumed)
     #expect(server.finish().map(\.isResumed) == [false, true, true, false, false])
+  }
+
+  @Test(arguments: versions) func `T57: a session grows old by the time that passes, not by the calendar`(
+    version: Int32
+  ) throws {
+    let server = try server(version)
+    defer { server.stop() }
+    let context = try context(store)
+    let now = unixTime()
+    _ = try warm(context, server)
+    #expect(try warm(context, server, now: now + 3700, startingAt: now + 3700, uptime: now).isResumed)
+    #expect(try !warm(context, server, now: now, startingAt: now, uptime: now + 3700).isResumed)
+    #expect(server.finish().map(\.isResumed) == [false, true, false])
   }
 
   @Test(arguments: versions) func `A resumption that outlived its verdict is refused`(version: Int32) throws {

@@ -70,6 +70,11 @@ func context(
 
 func unixTime() -> Int64 { Int64(time(nil)) }
 
+/// When both clocks stand at `time`, or the second one elsewhere.
+func moment(_ time: Int64 = unixTime(), uptime: Int64? = nil) -> Moment {
+  Moment(calendar: time, uptime: uptime ?? time)
+}
+
 /// Sends to a blocking socket.
 final class SocketSink: CiphertextSink {
   let descriptor: Int32
@@ -97,14 +102,16 @@ struct Client: ~Copyable {
   var session: VerifiedSession
   private let descriptor: Int32
 
-  /// Connects and shakes hands. `meddle` sees and may change what the server sent.
+  /// Connects and shakes hands. `meddle` sees and may change what the server sent. The times are those of the calendar;
+  /// `uptime` is the same unless it is given.
   static func connect(
     _ context: ClientContext, port: UInt16, now: Int64 = unixTime(), startingAt start: Int64 = unixTime(),
-    meddle: ((inout [UInt8]) -> Void)? = nil
+    uptime: Int64? = nil, meddle: ((inout [UInt8]) -> Void)? = nil
   ) throws -> Client {
     let descriptor = try connectedSocket(port: port)
     do {
-      var handshake = try context.handshake(sink: SocketSink(descriptor: descriptor), now: start)
+      var handshake = try context.handshake(
+        sink: SocketSink(descriptor: descriptor), now: moment(start, uptime: uptime))
       var progress = try handshake.advance([UInt8]().span)
       while progress == .wantsPeer {
         var input = receive(descriptor)
@@ -118,7 +125,7 @@ struct Client: ~Copyable {
           progress = try handshake.advance(input.span)
         }
       }
-      return Client(session: try handshake.verified(now: now), descriptor: descriptor)
+      return Client(session: try handshake.verified(now: moment(now, uptime: uptime)), descriptor: descriptor)
     } catch {
       closeGently(descriptor)
       throw error
