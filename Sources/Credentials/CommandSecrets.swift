@@ -13,6 +13,12 @@ package final class CommandSecrets {
 
   package init() {}
 
+  /// What a program prints is read into locked memory, or not at all.
+  package internal(set) var mustLock: Bool {
+    get { arena.mustLock }
+    set { arena.mustLock = newValue }
+  }
+
   /// False when memory could not be locked.
   package private(set) var isLocked = true
 
@@ -84,10 +90,10 @@ package final class CommandSecrets {
 
 extension SecretCommand {
   /// Starts it. Fails, in one sentence with what to do, if others could have changed the program.
-  package func run() throws(CommandFailure) -> HelperProcess {
+  package func run(mustLock: Bool) throws(CommandFailure) -> HelperProcess {
     if let problem = ProgramFile.problem(of: path) { throw CommandFailure(problem) }
     do throws(SystemError) {
-      return try HelperProcess(words: words, limit: SecretFile.maximumSize)
+      return try HelperProcess(words: words, limit: SecretFile.maximumSize, mustLock: mustLock)
     } catch {
       throw CommandFailure("\(path) cannot be started: \(error)")
     }

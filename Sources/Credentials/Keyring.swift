@@ -57,6 +57,9 @@ package final class Keyring {
         detail:
           "the system refuses to lock memory: raise LimitMEMLOCK= of the unit, or set require_locked_memory: false")
     }
+    // From here on a value that has no locked memory is refused alone, and the one before it stays
+    reader.arena.mustLock = requireLockedMemory
+    commands.mustLock = requireLockedMemory
   }
 
   /// One TLS record's plaintext (RFC 8446 section 5.1).

@@ -15,8 +15,8 @@ final class SecretArena {
     /// What is free, by offset; neighbours are one range.
     var free: [Range<Int>]
 
-    init(byteCount: Int) throws(SystemError) {
-      memory = try LockedMemory(byteCount: byteCount)
+    init(byteCount: Int, mustLock: Bool) throws(SystemError) {
+      memory = try LockedMemory(byteCount: byteCount, mustLock: mustLock)
       free = [0..<byteCount]
     }
   }
@@ -25,6 +25,8 @@ final class SecretArena {
   private static let slabSize = 16_384
   private static let alignment = 16
 
+  /// What cannot be locked is not given out.
+  var mustLock = false
   /// False when the system refused to lock memory.
   private(set) var isLocked = true
 
@@ -34,7 +36,7 @@ final class SecretArena {
     for slab in slabs {
       if let block = take(size, from: slab) { return block }
     }
-    let slab = try Slab(byteCount: max(Self.slabSize, size))
+    let slab = try Slab(byteCount: max(Self.slabSize, size), mustLock: mustLock)
     slabs.append(slab)
     if !slab.memory.isLocked { isLocked = false }
     guard let block = take(size, from: slab) else { preconditionFailure("a new slab holds what it was made for") }
@@ -43,7 +45,7 @@ final class SecretArena {
 
   /// Pages of their own, to read a file into.
   func scratch(byteCount: Int) throws(SystemError) -> LockedMemory {
-    let memory = try LockedMemory(byteCount: byteCount)
+    let memory = try LockedMemory(byteCount: byteCount, mustLock: mustLock)
     if !memory.isLocked { isLocked = false }
     return memory
   }

@@ -121,7 +121,8 @@ final class SecretCommands {
   private func start(_ command: SecretCommand, _ job: Job, now: UInt64) {
     job.startedAt = now
     do throws(CommandFailure) {
-      let run = try CommandRun(command, loop: worker.loop) { [unowned self, unowned job] result in
+      let run = try CommandRun(command, mustLock: secrets.mustLock, loop: worker.loop) {
+        [unowned self, unowned job] result in
         job.run = nil
         ended(command, job, result)
         settle()

@@ -22,6 +22,7 @@ package final class HelperProcess {
   private let processID: pid_t
   private let nowhere: Int32
   private let limit: Int
+  private let mustLock: Bool
   private var memory: LockedMemory
   private var count = 0
   private var isReaped = false
@@ -32,9 +33,11 @@ package final class HelperProcess {
   /// - Parameters:
   ///   - words: the program by its absolute path, and its arguments. One that cannot be started ends at once with 126 or 127.
   ///   - limit: bytes of output.
-  package init(words: [String], limit: Int) throws(SystemError) {
+  ///   - mustLock: read it into locked memory, or not at all.
+  package init(words: [String], limit: Int, mustLock: Bool = false) throws(SystemError) {
     self.limit = limit
-    memory = try LockedMemory(byteCount: min(Self.usualSize, limit + 1))
+    self.mustLock = mustLock
+    memory = try LockedMemory(byteCount: min(Self.usualSize, limit + 1), mustLock: mustLock)
     let parts = try openDescriptors()
     (nowhere, output, errors) = (parts[0], parts[1], parts[3])
     let arguments = words.map { strdup($0) } + [nil]
@@ -90,7 +93,7 @@ package final class HelperProcess {
   package var isLocked: Bool { memory.isLocked }
 
   private func grow() throws(SystemError) {
-    let larger = try LockedMemory(byteCount: limit + 1)
+    let larger = try LockedMemory(byteCount: limit + 1, mustLock: mustLock)
     larger.bytes.copyMemory(from: UnsafeRawBufferPointer(memory.bytes))
     memory = larger
   }

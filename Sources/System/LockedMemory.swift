@@ -13,7 +13,8 @@ package final class LockedMemory {
 
   /// EINVAL unless `byteCount` is positive; ENOMEM if there is no memory, or the kernel cannot keep it out of core dumps
   /// and forks.
-  package init(byteCount: Int) throws(SystemError) {
+  /// - Parameter mustLock: fails rather than that the pages may be swapped out.
+  package init(byteCount: Int, mustLock: Bool = false) throws(SystemError) {
     let pageSize = getpagesize()
     let (rounded, overflow) = byteCount.addingReportingOverflow(Int(pageSize) - 1)
     guard byteCount > 0, !overflow else { throw SystemError(operation: "mmap", errno: EINVAL) }
@@ -27,7 +28,13 @@ package final class LockedMemory {
       munmap(mapped, mappedCount)
       throw SystemError(operation: "madvise", errno: reason)
     }
-    isLocked = mlock(mapped, mappedCount) == 0
+    let isLocked = mlock(mapped, mappedCount) == 0
+    guard isLocked || !mustLock else {
+      let reason = errno
+      munmap(mapped, mappedCount)
+      throw SystemError(operation: "mlock (LimitMEMLOCK= of the unit, ulimit -l)", errno: reason)
+    }
+    self.isLocked = isLocked
   }
 
   /// Zeroes all of it; the compiler cannot leave it out.

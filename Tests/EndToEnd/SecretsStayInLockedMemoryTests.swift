@@ -1,0 +1,66 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// Where locked memory is demanded, no value ever lies elsewhere: not at the start, and not later (T50).
+@Suite struct SecretsStayInLockedMemory {
+  /// Enough to start with, and not enough for a value that is read into sixteen pages.
+  private static let limited =
+    (isRoot ? ["/usr/bin/setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] : [])
+    + ["/usr/bin/prlimit", "--memlock=81920"]
+  private static let large = String(repeating: "L", count: 40_000)
+
+  private func stage(_ credential: String = "bearer: { file: canary.token }") throws -> Stage {
+    let stage = try Stage()
+    try stage.start(
+      stage.configuration(credential: credential, more: "require_locked_memory: true"), wrapper: Self.limited)
+    return stage
+  }
+
+  @Test func `T50: a new value that would not lie there is refused, and the one before stays`() throws {
+    let stage = try stage()
+    #expect(try stage.get().status == 200)
+    try stage.scratch.write("canary.token", Self.large)
+    #expect(stage.daemon!.waitForLog("event=credential-unusable credential=canary credential_generation=1 "))
+    #expect(stage.daemon!.waitForLog("LimitMEMLOCK="))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 2)
+    // One that has room is taken as ever.
+    try stage.scratch.write("canary.token", "SMALL-secret")
+    #expect(stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=2"))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 1, secret: "SMALL-secret")
+  }
+
+  @Test func `T50: a reload that brings one changes nothing`() throws {
+    let stage = try stage()
+    try stage.scratch.write("large.token", Self.large)
+    try stage.reload(
+      stage.configuration(credential: "bearer: { file: large.token }", more: "require_locked_memory: true"))
+    #expect(stage.daemon!.waitForLog("event=reload-failed "))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T50: what a command prints is not read into other memory`() throws {
+    let scratch = try Scratch()
+    let helper = try scratch.write(
+      "helper", "#!/bin/sh\nhead -c 40000 /dev/zero | tr '\\0' L\n", mode: 0o700)
+    let stage = try stage("bearer: { command: [\(helper)] }")
+    let answer = try stage.get()
+    #expect(answer.status == 503 && answer.text.contains("error:credential-unavailable\""))
+    #expect(stage.daemon!.waitForLog("LimitMEMLOCK="))
+    #expect(stage.upstream.records.isEmpty)
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `where it is not demanded a large value is used`() throws {
+    let stage = try Stage()
+    try stage.start(wrapper: Self.limited)
+    try stage.scratch.write("canary.token", Self.large)
+    #expect(stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=2"))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 1, secret: Self.large)
+  }
+}
