@@ -9,7 +9,9 @@ extension ClientSession {
     returnPass()
     breaker = machine.exchange.route.flatMap { generation.breaker(ofGrant: grant, for: $0) }
     guard let breaker else { return nil }
-    breaker.follow(generation.keyring.generation(ofGrant: grant), journal: worker.journal)
+    breaker.follow(
+      generation.keyring.generation(ofGrant: grant), fingerprint: generation.keyring.fingerprint(ofGrant: grant),
+      at: worker.loop.now, journal: worker.journal)
     return breaker.wait(at: worker.loop.now).map { .credentialSuspended($0) }
   }
 

@@ -13,6 +13,7 @@ final class Generation {
   let tally: Tally
   /// Of every credential that is ever held back, and each origin that its services have.
   let breakers: [OriginBreaker]
+  private let rejectedValues: RejectedValues
   private let breakersByService: [[(grant: Int, breaker: OriginBreaker)]]
   private let trust: SystemTrust
   private let stores: [String: TrustStore]
@@ -30,7 +31,9 @@ final class Generation {
     self.snapshot = snapshot
     self.keyring = keyring
     tally = Tally(snapshot.rules, after: previous?.tally)
-    (breakers, breakersByService) = OriginBreaker.all(for: settings, after: previous?.breakers ?? [])
+    rejectedValues = previous?.rejectedValues ?? RejectedValues()
+    (breakers, breakersByService) = OriginBreaker.all(
+      for: settings, after: previous?.breakers ?? [], rejected: rejectedValues)
     self.stores = stores
     self.trust = trust
     destinations = Array(repeating: [], count: snapshot.rules.services.count)

@@ -1,25 +1,30 @@
 internal import Configuration
 internal import Gateway
 internal import Policy
+internal import System
 
-/// The breaker of one credential at one origin. It outlives reloads: they make no wrong password right.
+/// The breaker of one credential at one origin. What it knows outlives reloads: they make no wrong password right.
 final class OriginBreaker {
   let credential: String
   let origin: Origin
   private(set) var suspension: Suspension
-  private(set) var breaker: CredentialBreaker
+  private(set) var breaker = CredentialBreaker()
+  /// Of the value that it knows; nil: none yet.
+  private var fingerprint: String?
+  private let rejected: RejectedValues
 
-  private init(credential: String, origin: Origin, suspension: Suspension, breaker: CredentialBreaker) {
+  private init(credential: String, origin: Origin, suspension: Suspension, rejected: RejectedValues) {
     self.credential = credential
     self.origin = origin
     self.suspension = suspension
-    self.breaker = breaker
+    self.rejected = rejected
   }
 
   /// Those that the services of a configuration need, each once; `byService` has them by the index of the grant, too.
-  /// - Parameter earlier: of the configuration before.
+  /// - Parameters:
+  ///   - earlier: of the configuration before; those that are not needed any more leave to `rejected` what they know.
   static func all(
-    for settings: Settings, after earlier: [OriginBreaker]
+    for settings: Settings, after earlier: [OriginBreaker], rejected: RejectedValues
   ) -> (breakers: [OriginBreaker], byService: [[(grant: Int, breaker: OriginBreaker)]]) {
     var breakers: [OriginBreaker] = []
     let byService = settings.rules.services.map { service in
@@ -33,18 +38,34 @@ final class OriginBreaker {
           return (grant, known)
         }
         let made = OriginBreaker(
-          credential: name, origin: origin, suspension: suspension, breaker: CredentialBreaker())
+          credential: name, origin: origin, suspension: suspension, rejected: rejected)
         breakers.append(made)
         return (grant, made)
       }
+    }
+    for gone in earlier where !breakers.contains(where: { $0 === gone }) {
+      rejected.remember(
+        gone.breaker, of: gone.fingerprint, at: gone.origin, now: Clock.monotonicMicroseconds / 1_000)
     }
     return (breakers, byService)
   }
 
   // MARK: what it is told and asked
 
-  func follow(_ generation: UInt64, journal: Journal) {
-    if let change = breaker.follow(generation) { tell(change, to: journal) }
+  /// - Parameter fingerprint: of the value; only asked for when the generation is another.
+  func follow(_ generation: UInt64, fingerprint: @autoclosure () -> String?, at now: UInt64, journal: Journal) {
+    guard generation != breaker.generation else { return }
+    let (before, fresh) = (self.fingerprint, fingerprint())
+    self.fingerprint = fresh
+    if fresh != nil, fresh == before { return breaker.goOn(as: generation) }
+    rejected.remember(breaker, of: before, at: origin, now: now)
+    let change = breaker.follow(generation)
+    if let known = rejected.recall(fresh, at: origin, now: now) {
+      breaker = known
+      breaker.goOn(as: generation)
+    } else if let change {
+      tell(change, to: journal)
+    }
   }
 
   func wait(at now: UInt64) -> UInt64? { breaker.wait(at: now) }

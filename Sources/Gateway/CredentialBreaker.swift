@@ -62,6 +62,17 @@ package struct CredentialBreaker: Sendable {
     return wasClosed ? nil : .renewed
   }
 
+  /// The value that it knows has another number now. Who is out to try it brings back an answer to the old one.
+  package mutating func goOn(as generation: UInt64) { self.generation = generation }
+
+  /// 0: it is not.
+  package var heldUntil: UInt64 {
+    switch state {
+    case .closed: 0
+    case .open(let end), .probing(let end): end
+    }
+  }
+
   /// Milliseconds until a request may be let out; nil: one may now.
   package func wait(at now: UInt64) -> UInt64? {
     switch state {

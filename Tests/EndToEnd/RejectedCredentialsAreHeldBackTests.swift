@@ -62,6 +62,33 @@ import Testing
     stage.assertCanary(times: 5, as: "Authorization: Basic \(wrong)\r\n")
   }
 
+  @Test func `T41: a value that goes and comes back, under whatever name, is as wrong as before`() throws {
+    let stage = try Stage(handler: Self.judge("RIGHT-password"))
+    let text = stage.configuration(credential: Self.bearer("{ after: 2, for: 1h }"))
+    try stage.start(text)
+    func isHeldBack() throws -> Bool { try stage.get().text.contains("error:credential-suspended") }
+    #expect(try stage.get().status == 401)
+    #expect(unlink(stage.scratch.path + "/canary.token") == 0)
+    #expect(stage.daemon!.waitForLog("event=credential-unavailable"))
+    try stage.scratch.write("canary.token", stage.canary)
+    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    #expect(try stage.get().status == 401)
+    #expect(try isHeldBack())
+    let renamed = text.replacing("\n  canary:", with: "\n  other:").replacing(
+      "credential: canary", with: "credential: other")
+    try stage.reload(renamed)
+    #expect(try isHeldBack())
+    try stage.reload(text.replacing("credential: canary", with: "credential: none"))
+    #expect(try stage.get().status == 401)
+    try stage.reload(text)
+    #expect(try isHeldBack())
+    // Another one goes out at once.
+    try stage.scratch.write("canary.token", "RIGHT-password")
+    #expect(stage.daemon!.waitForLog("event=credential-changed", count: 2))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 2)
+  }
+
   @Test func `T41: in parallel no more go out than were on their way when it was held back`() throws {
     let (arrived, answer) = (Counter(), Gate())
     let stage = try Stage { connection in
