@@ -45,6 +45,8 @@ final class CallerQuota {
 struct CallerQuotas {
   private var quotas: [CallerQuota.Holder: CallerQuota] = [:]
 
+  var withRefusals: [CallerQuota] { quotas.values.filter { $0.refused > 0 } }
+
   /// A connection more, whether or not it may stay.
   mutating func add(_ holder: CallerQuota.Holder) -> CallerQuota {
     let quota = quotas[holder] ?? CallerQuota(holder)

@@ -17,7 +17,7 @@ struct StrangersInLog {
   ///   - tell: gets the number of those that had none, when a new interval begins.
   mutating func takeLine(at now: UInt64, _ tell: (UInt64) -> Void) -> Bool {
     if now >= since &+ StrangersInLog.interval {
-      if omitted > 0 { tell(omitted) }
+      tellOmitted(tell)
       self = StrangersInLog()
       since = now
     }
@@ -25,6 +25,11 @@ struct StrangersInLog {
     if lines <= StrangersInLog.mostLines { return true }
     omitted += 1
     return false
+  }
+
+  mutating func tellOmitted(_ tell: (UInt64) -> Void) {
+    if omitted > 0 { tell(omitted) }
+    omitted = 0
   }
 }
 

@@ -33,11 +33,22 @@ extension Worker {
 
   /// Whether a request of somebody who is not admitted gets a line in the log.
   func logsStranger() -> Bool {
-    strangers.takeLine(at: loop.now) { omitted in
-      journal.event(
-        .warning, "refusals-not-logged", ("count", String(omitted)),
-        ("detail", "requests of users who are not admitted; the metrics have all of them"))
+    strangers.takeLine(at: loop.now, tell)
+  }
+
+  /// The end: what had no line of its own since the last one of its kind is counted in one.
+  func tellWhatHadNoLine() {
+    for quota in quotas.withRefusals {
+      journal.event(.warning, "caller-limit", ("uid", quota.holder.name), ("refused", String(quota.refused)))
+      quota.refused = 0
     }
+    strangers.tellOmitted(tell)
+  }
+
+  private func tell(omitted: UInt64) {
+    journal.event(
+      .warning, "refusals-not-logged", ("count", String(omitted)),
+      ("detail", "requests of users who are not admitted; the metrics have all of them"))
   }
 
   /// One line for many refusals, and how many there were.

@@ -209,6 +209,7 @@ final class Worker {
     flushAgain?.close()
     acceptAgain?.close()
     loop.onTurnEnd = nil
+    tellWhatHadNoLine()
     journal.flush()
   }
 }

@@ -48,6 +48,11 @@ import Testing
     #expect(try eventually { try stage.get().status == 200 })
     let seen = stage.recorded.components(separatedBy: stage.canary).count - 1
     #expect(seen == (isRoot ? 7 : 6))
+    // What came after that line is counted in another, at the latest at the end.
+    #expect(stage.daemon!.stop() == 0)
+    let lines = stage.daemon!.logText.components(separatedBy: "event=caller-limit uid=\(getuid()) ").dropFirst()
+    #expect(lines.count == 2 && lines.last!.hasPrefix("refused="))
+    #expect(Int(lines.last!.dropFirst("refused=".count).prefix { $0.isNumber }) ?? 0 >= 19)
     stage.assertCanary(times: seen)
   }
 
