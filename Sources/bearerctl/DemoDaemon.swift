@@ -5,7 +5,7 @@ internal import System
 struct Interruption: Error {
   let signal: Int32
   /// SIGPIPE: whoever read our output has gone.
-  static let signals: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGPIPE]
+  static let signals: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE]
 }
 
 /// The real `bearerd`, and what it logs.

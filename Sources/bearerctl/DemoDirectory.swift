@@ -6,11 +6,15 @@ final class DemoDirectory {
   let path: String
 
   init() throws {
-    let base = ProcessEnvironment.value("TMPDIR") ?? "/tmp"
+    let wanted = ProcessEnvironment.value("TMPDIR") ?? "/tmp"
+    let base = wanted.utf8.count > Self.longestBase ? "/tmp" : wanted
     var template = Array("\(base)/bearerd-demo-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw SystemError(operation: "mkdtemp in \(base)", errno: errno) }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
+
+  /// The name of a socket in it has 107 bytes at most (unix(7)): `/bearerd-demo-XXXXXX`, and `/` with a name of 18.
+  private static let longestBase = 107 - 20 - 19
 
   deinit { remove() }
 

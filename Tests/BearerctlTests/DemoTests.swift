@@ -39,7 +39,7 @@ import Testing
   @Test(
     "it serves until it is interrupted, tells what the upstream receives, and cleans up",
     arguments: [
-      SIGINT, SIGTERM, SIGHUP,
+      SIGINT, SIGTERM, SIGHUP, SIGQUIT,
     ])
   func serving(signal: Int32) throws {
     let scratch = try Scratch()

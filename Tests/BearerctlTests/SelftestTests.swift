@@ -50,6 +50,31 @@ import Testing
     #expect(try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date == before)
   }
 
+  @Test("nor does one that is ended while it runs", arguments: [SIGINT, SIGQUIT])
+  func interrupted(signal: Int32) throws {
+    let scratch = try Scratch()
+    let temporary = try Scratch()
+    let file = try scratch.write("bearerd.yaml", configuration("{ file: own.token }"), mode: 0o644)
+    func left() -> [String] { (try? FileManager.default.subpathsOfDirectory(atPath: temporary.path)) ?? ["?"] }
+    let run = try Child(
+      Run.binary, ["selftest", "--config", file],
+      environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TMPDIR": temporary.path])
+    #expect(eventually { left().contains { $0.hasSuffix("bearerd.yaml") } })
+    run.kill(signal)
+    #expect(run.wait() == 128 + signal)
+    #expect(left() == [])
+  }
+
+  @Test("a TMPDIR too long for the names of sockets is no hindrance")
+  func longDirectory() throws {
+    let scratch = try Scratch()
+    let file = try scratch.write("bearerd.yaml", configuration("{ file: own.token }"), mode: 0o644)
+    try scratch.write("\(String(repeating: "x", count: 90))/there", "")
+    let long = "\(scratch.path)/\(String(repeating: "x", count: 90))"
+    let run = try Run("selftest", "--config", file, environment: ["TMPDIR": long])
+    #expect(run.status == 0, "\(run.output)\(run.errors)")
+  }
+
   @Test("secrets of systemd, of the environment and of a command are stood in for as well")
   func sources() throws {
     for source in ["{ systemd: token }", "{ env: NO_SUCH_VARIABLE }", "{ command: [/bin/false, x], ttl: 1m }"] {
