@@ -10,7 +10,6 @@ final class SecretCommands {
   private var jobs: [SecretCommand: Job] = [:]
   private let timer: BootTimer
   private var alarm: ReadableSource?
-  private var onFirstResults: (() -> Void)?
   private var waits: [Wait] = []
   /// All that are not over, which may be more than the jobs': what was killed is still to be reaped. Weak, since what one
   /// has printed shall go with it.
@@ -40,8 +39,7 @@ final class SecretCommands {
 
   /// Runs this generation's commands, and no others. One that was there before keeps its value and its times, unless it has
   /// failed: then it is tried at once.
-  /// - Parameter onFirstResults: called once each has given its value or failed.
-  func follow(_ generation: Generation, onFirstResults: (() -> Void)? = nil) {
+  func follow(_ generation: Generation) {
     let wanted = generation.keyring.commands
     for (command, job) in jobs where !wanted.contains(command) {
       job.run?.cancel()
@@ -51,8 +49,6 @@ final class SecretCommands {
     for command in wanted {
       if let job = jobs[command] { job.schedule.hurry() } else { jobs[command] = Job(command) }
     }
-    // A reload may come before the first results have.
-    if let onFirstResults { self.onFirstResults = onFirstResults }
     look()
   }
 
@@ -172,10 +168,6 @@ final class SecretCommands {
 
   private func settle() {
     runs.removeAll { $0.run == nil }
-    if let onFirstResults, jobs.keys.allSatisfy({ !secrets.isAwaited($0) }) {
-      self.onFirstResults = nil
-      onFirstResults()
-    }
     let times = jobs.flatMap { command, job in
       [job.schedule.expiry, job.run == nil ? job.schedule.nextRun : job.startedAt &+ command.timeout]
     }

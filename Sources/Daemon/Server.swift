@@ -47,8 +47,8 @@ package final class Server {
     worker.listen(on: slots)
   }
 
-  /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over. Is ready when each
-  /// command has given its secret once, or failed.
+  /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over. Is ready when all
+  /// listeners accept: requests wait for a command that has not given its secret yet.
   package func run() throws(StartError) {
     worker.generation.keyring.report(to: journal, of: worker.generation)
     watch = SecretWatch(worker: worker)
@@ -73,10 +73,9 @@ package final class Server {
     held.closeUnclaimed(by: worker.generation.settings, journal: journal)
     commands = try SecretCommands(worker: worker, secrets: commandSecrets)
     worker.commands = commands
-    commands?.follow(worker.generation) { [unowned self] in
-      journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
-      ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.generation.snapshot.generation)")
-    }
+    commands?.follow(worker.generation)
+    journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
+    ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.generation.snapshot.generation)")
     trust.prepare(for: worker.generation.settings)
     loop.run()
     journal.flush()

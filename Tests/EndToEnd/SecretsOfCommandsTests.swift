@@ -162,8 +162,7 @@ import Testing
   {
     try stage.start(
       configuration("sleep 1000 & echo $! $$ >> HERE/hung; cat HERE/canary.token; wait", options: ", timeout: 1s"))
-    let log = stage.daemon!.logText
-    #expect(log.contains("helper had not ended after 1 s, and was killed"))
+    #expect(stage.daemon!.waitForLog("helper had not ended after 1 s, and was killed"))
     #expect(eventually { areGone("hung") })
     #expect(try stage.get("/other/x").status == 200)
     #expect(try stage.get().status == 503)
@@ -202,6 +201,15 @@ import Testing
     #expect(try second.response().status == 200)
     #expect(runs.count == 1)
     stage.assertCanary(times: 2)
+  }
+
+  @Test func `T42 T55: bearerd is ready before it has ended, and what needs no command is served`() throws {
+    try stage.start(held())
+    let client = try ask()
+    #expect(try stage.get("/other/x").status == 200)
+    try release()
+    #expect(try client.response().status == 200)
+    stage.assertCanary(times: 1)
   }
 
   @Test func `T42: a reload while a request waits decides anew, and ends a command that nobody needs`() throws {
