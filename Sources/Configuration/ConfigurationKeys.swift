@@ -73,13 +73,13 @@ package enum ServiceKey: String, ConfigurationKey {
   case onClientHeader = "on_client_header"
   case cookies, via
   case onRejected = "on_rejected"
-  case redact
+  case redact, rate
   case upgrades, timeouts
 }
 
 package enum RuleKey: String, ConfigurationKey {
   package static let kind = "a rule"
-  case match, methods, credential, deny, description
+  case match, methods, credential, deny, description, rate
   case setHeaders = "set_headers"
   case removeHeaders = "remove_headers"
   case allowClientHeaders = "allow_client_headers"

@@ -45,12 +45,13 @@ extension SettingsReader {
       HeaderKeys(
         set: fields[.setHeaders], remove: fields[.removeHeaders], allow: fields[.allowClientHeaders],
         onClient: fields[.onClientHeader]), over: serviceHeaders)
+    let rate = fields[.rate].flatMap { self.rate($0) }
     let description = fields[.description].flatMap { text($0, "text") }
     guard let pattern, let methods else { return nil }
     let rule = Rule(
       pattern: pattern, methods: methods, action: isDenial ? .deny : .forward(credential ?? serviceCredential),
       headers: headers,
-      description: description, line: node.place.line)
+      description: description, line: node.place.line, rate: rate ?? .asService)
     let headersKey: RuleKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
     let places = RulePlaces(
       match: fields[.match]?.place ?? node.place, credential: fields[.credential]?.place,
@@ -127,7 +128,9 @@ extension SettingsReader {
       report.error(node.place, "\"deny\" is true, or does not stand here", help: "delete it")
       return false
     }
-    let pointless: [RuleKey] = [.credential, .setHeaders, .removeHeaders, .allowClientHeaders, .onClientHeader]
+    let pointless: [RuleKey] = [
+      .credential, .rate, .setHeaders, .removeHeaders, .allowClientHeaders, .onClientHeader,
+    ]
     for key in pointless where fields.has(key) {
       report.error(fields.place(of: key), "\"\(key.rawValue)\" in a rule that denies", help: "delete one of the two")
     }

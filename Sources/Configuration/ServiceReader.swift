@@ -53,6 +53,7 @@ extension SettingsReader {
     let redact = fields[.redact].flatMap {
       choice($0, [("off", Service.Redact.off), ("headers", .headers), ("all", .all)])
     }
+    let rate = fields[.rate].flatMap { self.rate($0) }
     let upgrades = fields[.upgrades].map { self.upgrades($0) }
     guard let upstream = upstream(fields), let at, let listener else { return nil }
 
@@ -65,6 +66,7 @@ extension SettingsReader {
     service.timeouts = timeouts ?? surrounding.timeouts
     service.rejected = rejected ?? .pass
     service.redact = redact ?? service.redact
+    if case .own(let rate) = rate { service.rate = rate }
     service.upgrades = upgrades ?? service.upgrades
     let headersKey: ServiceKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
     return ServiceDraft(

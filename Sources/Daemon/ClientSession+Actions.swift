@@ -77,6 +77,7 @@ extension ClientSession {
           body: staged.span, keyring: worker.generation.keyring)
         upstream.send(input.extracting(body))
       }
+      spendRate()
       headSentAt = Clock.monotonicMicroseconds
       return true
     } catch {

@@ -82,11 +82,13 @@ extension ClientSession {
 
   private func record(_ exchange: borrowing Exchange) {
     pass = nil
+    returnRate()
     giveRequestBack()
     bodyPace.rest()
     generation.tally.count(exchange, responseHead: responseHeadTook, at: worker.loop.now)
     // Nothing went anywhere, and whoever asks too much would fill the log as well: one line for many.
     if exchange.record.refusal == .tooManyRequests { return recordExcess() }
+    if case .rateLimited(let excess) = exchange.record.refusal { return record(excess) }
     if exchange.record.refusal?.isOfStranger == true, !worker.logsStranger() { return }
     worker.journal.exchange(
       exchange, listener: listener.name, generation: generation, milliseconds: worker.loop.now - startedAt,
@@ -117,6 +119,7 @@ extension ClientSession {
     guard !isClosed else { return }
     isClosed = true
     pass = nil
+    returnRate()
     worker.deadlines.cancel(self)
     endUpstream(reuse: false)
     giveRequestBack()

@@ -63,6 +63,7 @@ extension ClientSession: UpstreamSessionOwner {
       return step { machine, output in machine.configurationChanged(worker.generation.snapshot, output: &output) }
     }
     guard let route = machine.exchange.route else { return }
+    returnRate()
     guard takeRequest() else {
       openResult = .failed(ConnectFailure(.tooManyRequests, ""))
       return
@@ -77,6 +78,10 @@ extension ClientSession: UpstreamSessionOwner {
     }
     if let grant = machine.exchange.grant, let refusal = suspension(ofGrant: grant) {
       openResult = .failed(ConnectFailure(refusal, "the upstream keeps rejecting the credential"))
+      return
+    }
+    if let excess = rateExcess(route) {
+      openResult = .failed(ConnectFailure(excess, ""))
       return
     }
     do throws(TLSError) {

@@ -30,6 +30,9 @@ final class ClientSession: Timed, StreamDelegate {
   var breaker: OriginBreaker?
   /// Of a request that is out with a credential and has no answer yet.
   var pass: CredentialBreaker.Pass?
+  /// Of a request that is counted, until its head is out; and whether it was.
+  var rateHold: RateHold?
+  var hasSpentRate = false
   var generation: Generation
   var isReading = false
   var isClosed = false
@@ -223,6 +226,7 @@ final class ClientSession: Timed, StreamDelegate {
   func begin() {
     takeTurn()
     generation = worker.generation
+    hasSpentRate = false
     startedAt = worker.loop.now
     lastDeadline = nil
     failureDetail = nil

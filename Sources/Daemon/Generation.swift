@@ -14,6 +14,7 @@ final class Generation {
   /// Of every credential that is ever held back, and each origin that its services have.
   let breakers: [OriginBreaker]
   private let rejectedValues: RejectedValues
+  let rates: RateLimits
   private let breakersByService: [[(grant: Int, breaker: OriginBreaker)]]
   private let trust: SystemTrust
   private let stores: [String: TrustStore]
@@ -34,6 +35,7 @@ final class Generation {
     rejectedValues = previous?.rejectedValues ?? RejectedValues()
     (breakers, breakersByService) = OriginBreaker.all(
       for: settings, after: previous?.breakers ?? [], rejected: rejectedValues)
+    rates = RateLimits(snapshot.rules, after: previous?.rates)
     self.stores = stores
     self.trust = trust
     destinations = Array(repeating: [], count: snapshot.rules.services.count)

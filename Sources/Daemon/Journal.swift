@@ -66,11 +66,11 @@ final class Journal {
     return buffer.isEmpty
   }
 
-  /// An event that is no exchange. Values are escaped; callers pass none that could be a secret.
-  func event(_ level: Level, _ name: String, _ fields: (String, String)...) {
+  /// An event that is no exchange. Values are escaped; callers pass none that could be a secret, and nil for what is not there.
+  func event(_ level: Level, _ name: String, _ fields: (String, String?)...) {
     guard var line = begin(level) else { return }
     line.field("event", name)
-    for (name, value) in fields { line.field(name, value) }
+    for case (let name, let value?) in fields { line.field(name, value) }
     end(line)
   }
 

@@ -30,7 +30,10 @@ struct StatusReport {
       json.array("bounds") { json in for bound in Histogram.bounds { json.member(nil, bound) } }
       json.array("services") { json in
         for (index, service) in generation.snapshot.rules.services.enumerated() {
-          json.object { self.service(service, generation.tally.services[index].counts, &$0) }
+          json.object {
+            self.service(service, generation.tally.services[index].counts, &$0)
+            rates(ofService: index, &$0)
+          }
         }
       }
       json.array("credentials") { json in
@@ -92,6 +95,28 @@ struct StatusReport {
     json.member("last_success", time(counts.lastSuccess))
     json.member("last_failure", time(counts.lastFailure))
     json.array("response_head") { json in for count in counts.responseHead.counts { json.member(nil, count) } }
+  }
+
+  /// Who has less left than the rate allows.
+  private func rates(ofService index: Int, _ json: inout JSONWriter) {
+    json.array("rates") { json in
+      for entry in generation.rates.all where entry.service == index {
+        json.object { json in
+          json.member("rate", entry.limiter.rate.description)
+          json.member("rule", entry.rule.map { UInt64($0 + 1) })
+          json.array("callers") { json in
+            for standing in entry.limiter.standings(at: worker.loop.now) {
+              json.object { json in
+                json.member("uid", standing.caller.uid.map { UInt64($0) })
+                json.member("client", standing.caller.client)
+                json.member("left", standing.left)
+                json.member("milliseconds", standing.wait)
+              }
+            }
+          }
+        }
+      }
+    }
   }
 
   private func credential(_ index: Int, _ json: inout JSONWriter) {

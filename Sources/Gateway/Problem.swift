@@ -33,6 +33,7 @@ package enum Problem {
       body.append(",\"add\":")
       body.append(contentsOf: line.bytes)
     }
+    if case .rateLimited(let excess) = refusal { append(excess, to: &body) }
     body.append(",\"help\":\"bearerctl errors ")
     body.append(row.code.text)
     body.append("\"}\n")
@@ -49,19 +50,39 @@ package enum Problem {
     output.append(row.code.text)
     output.append("\"\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
     if row.status == 405 { output.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n") }
-    if case .credentialSuspended(let time) = refusal {
+    if let time = patience(refusal) {
       // RFC 9110 section 10.2.3: whole seconds.
       output.append("Retry-After: ")
       output.append(decimal: time / 1_000 &+ (time % 1_000 == 0 ? 0 : 1))
       output.append("\r\n")
     }
-    if row.status == 429 { output.append("Retry-After: 1\r\n") }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
     if closes { output.append("Connection: close\r\n") }
     output.append("\r\n")
     if head.method == .head { return 0 }
     output.append(contentsOf: body)
     return body.count
+  }
+
+  /// Which limit it is that is reached: numbers of the configuration.
+  private static func append(_ excess: RateExcess, to body: inout [UInt8]) {
+    body.append(",\"rate\":\"")
+    body.append(contentsOf: excess.rate.description.utf8)
+    body.append("\",\"of\":\"")
+    if let rule = excess.rule {
+      body.append("rule ")
+      body.append(decimal: UInt64(rule) &+ 1)
+    } else {
+      body.append("service")
+    }
+    body.append("\"")
+  }
+
+  /// Milliseconds until it is worth asking again; nil: that cannot be said.
+  private static func patience(_ refusal: Refusal) -> UInt64? {
+    if case .credentialSuspended(let time) = refusal { return time }
+    if case .rateLimited(let excess) = refusal { return excess.wait }
+    return refusal.row.status == 429 ? 1_000 : nil
   }
 
   static func phrase(_ status: Int) -> StaticString {

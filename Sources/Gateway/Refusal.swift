@@ -20,6 +20,9 @@ package enum Refusal: Error, Equatable, Sendable {
   case tooManyConnections
   case tooManyRequests
 
+  /// The caller has asked as often as a rate allows.
+  case rateLimited(RateExcess)
+
   // the credential
   case credentialUnavailable
   /// Milliseconds until it is worth asking again.
@@ -53,6 +56,21 @@ package enum Refusal: Error, Equatable, Sendable {
   case tooManyInformational
 }
 
+/// A request beyond a rate.
+package struct RateExcess: Equatable, Sendable {
+  package let rate: Rate
+  /// Whose it is; nil: the service's.
+  package let rule: Int?
+  /// Milliseconds until there may be another.
+  package let wait: UInt64
+
+  package init(_ rate: Rate, rule: Int?, wait: UInt64) {
+    self.rate = rate
+    self.rule = rule
+    self.wait = wait
+  }
+}
+
 extension Refusal {
   package var row: RefusalRow { code.row }
 
@@ -68,6 +86,7 @@ extension Refusal {
     case .draining: .draining
     case .tooManyConnections: .tooManyConnections
     case .tooManyRequests: .tooManyRequests
+    case .rateLimited: .rateLimited
     case .credentialUnavailable: .credentialUnavailable
     case .credentialSuspended: .credentialSuspended
     case .grantDenied: .grantDenied

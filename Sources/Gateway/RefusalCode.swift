@@ -38,6 +38,7 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
   case noRule
   case denied
   case noService
+  case rateLimited
 
   // the keyring
   case credentialUnavailable
@@ -97,7 +98,7 @@ extension RefusalCode {
       .methodNotSupported, .hostNotAllowed, .authorityMismatch, .tooManyConnections, .tooManyRequests:
       .admission
     case .badPath, .badEscape, .dotSegment, .forbiddenCharacter, .fragment, .ambiguousPath, .clientCredentialField,
-      .badDestination, .destinationDenied, .noRule, .denied, .noService:
+      .badDestination, .destinationDenied, .noRule, .denied, .noService, .rateLimited:
       .rules
     case .credentialUnavailable, .credentialSuspended, .grantDenied: .keyring
     case .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,

@@ -133,6 +133,10 @@ extension RefusalCode {
       RefusalRow(
         404, "no-service", "http_request_denied",
         "No service stands at this path; services are found by what their at says, such as /github/")
+    case .rateLimited:
+      RefusalRow(
+        429, "rate-limited", "http_request_denied",
+        "This caller has asked as often as the rate of the service or the rule allows; nothing was sent")
     case .credentialUnavailable:
       RefusalRow(
         503, "credential-unavailable", "proxy_configuration_error",

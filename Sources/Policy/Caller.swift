@@ -1,5 +1,5 @@
 /// Who asks: as the kernel says, and as a client token proves.
-package struct Caller: Sendable, Equatable {
+package struct Caller: Sendable, Hashable {
   /// nil: the connection came over a network, where our kernel knows nobody.
   package let uid: UInt32?
   /// Whose client token came with the request; only `Admission.admit` sets it.

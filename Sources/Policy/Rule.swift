@@ -18,17 +18,20 @@ package struct Rule: Sendable, Equatable {
   package let methods: MethodSet
   package let action: Action
   package let headers: HeaderPolicy
+  package let rate: RuleRate
   package let description: String?
   /// Line of the configuration file, for people.
   package let line: Int
 
   package init(
-    pattern: URLPattern, methods: MethodSet, action: Action, headers: HeaderPolicy, description: String?, line: Int
+    pattern: URLPattern, methods: MethodSet, action: Action, headers: HeaderPolicy, description: String?, line: Int,
+    rate: RuleRate = .asService
   ) {
     self.pattern = pattern
     self.methods = methods
     self.action = action
     self.headers = headers
+    self.rate = rate
     self.description = description
     self.line = line
   }

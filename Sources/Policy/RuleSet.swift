@@ -38,7 +38,7 @@ package struct RuleSet: Sendable, Equatable {
   /// matches. `/github` without the closing slash is not below `/github/`: `noService`.
   ///
   /// Judged under every reading: if the readings name different services, or are not all refused and would not all be
-  /// forwarded in the same way (credential and header policy; the rule's number may differ), the path is `ambiguousPath`.
+  /// forwarded in the same way (credential, header policy and rate; the rule's number may differ), the path is `ambiguousPath`.
   /// OPTIONS gets a credential only from a rule that names the method. `*` is no path: no rule can match it, only a
   /// service that has no rules and the whole path space takes it.
   ///
@@ -152,17 +152,17 @@ package struct RuleSet: Sendable, Equatable {
     let first = effect(one, service: service, method: method, name: name)
     let second = effect(other, service: service, method: method, name: name)
     guard let first, let second else { return first == nil && second == nil }
-    return first.credential == second.credential && first.headers == second.headers
+    return first.credential == second.credential && first.headers == second.headers && first.limit == second.limit
   }
 
   /// What is done with the request; nil: refused.
   private func effect(
     _ verdict: RuleTable.Verdict, service: Int, method: Method, name: Span<UInt8>
-  ) -> (credential: CredentialChoice, headers: HeaderPolicy)? {
+  ) -> (credential: CredentialChoice, headers: HeaderPolicy, limit: RateLimit)? {
     guard case .rule(let rule) = verdict, let rules = services[service].rules,
       let choice = credential(of: rule, service: service, method: method, name: name)
     else { return nil }
-    return (choice, rules[rule].headers)
+    return (choice, rules[rule].headers, rateLimit(service: service, rule: rule))
   }
 }
 

@@ -25,6 +25,8 @@ package struct Service: Sendable, Equatable {
   package var rejected = OnRejected.pass
   /// What of its answers is searched for the credential that was added.
   package var redact = Redact.headers
+  /// How often one caller may ask; nil: as often as it likes.
+  package var rate: Rate?
   /// To which protocols its connections may switch.
   package var upgrades = [UpgradeProtocol.websocket]
 

@@ -48,6 +48,7 @@ extension RefusalCode {
     case .noRule: .noRule
     case .denied: .denied
     case .noService: .noService
+    case .rateLimited: .rateLimited
     case .credentialUnavailable: .credentialUnavailable
     case .credentialSuspended: .credentialSuspended
     case .grantDenied: .grantDenied

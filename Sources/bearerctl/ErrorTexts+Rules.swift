@@ -77,6 +77,17 @@ extension ErrorText {
       they are not to be found. `bearerctl status` lists them.
       """)
 
+  static let rateLimited = ErrorText(
+    """
+    The service, or the rule that decided, has a `rate`, and this caller has sent as many requests as it allows. A caller is a user, or \
+    the client of a token, or both where both are asked for. Nothing was sent. The members `rate` and `of` of the answer say which limit \
+    it is, and `Retry-After` when there is one more.
+    """,
+    todo: """
+      Ask less often, or later: of `60/m` sixty are there at once, and then one comes back each second. `bearerctl explain METHOD URL` says \
+      what is left. If the program is right to ask so often, raise the `rate`.
+      """)
+
   static let credentialUnavailable = ErrorText(
     """
     The credential that the rule asks for has no usable secret: the file is missing, empty, open to others or no clean \

@@ -27,7 +27,8 @@ struct Explain: ParsableCommand {
         bearerctl explain GET /github/user --listener docker --client ci
 
       It reads the configuration file as it is now; a daemon that has not been reloaded may decide otherwise. \
-      A daemon that runs with this file is asked one thing: whether it holds the credential back.
+      A daemon that runs with this file is asked two things: whether it holds the credential back, and what a rate \
+      leaves to who asks.
       Exits with 0 if the request would go out, and with 1 if it would be refused.
       """)
 
@@ -91,9 +92,9 @@ struct Explain: ParsableCommand {
       throw Failure(Failure.no)
     }
     let explanation = Explanation(head, caller: caller, listener: index, snapshot: snapshot)
-    let heldBack = HeldBack(explanation, of: loaded)
-    StandardOutput.print(report(head).text(explanation, refusal: explanation.refusal, heldBack: heldBack))
-    if explanation.refusal != nil || heldBack?.refuses == true { throw Failure(Failure.no) }
+    let live = Live(explanation, caller: caller, of: loaded)
+    StandardOutput.print(report(head).text(explanation, refusal: explanation.refusal, live: live))
+    if explanation.refusal != nil || live.refusal != nil { throw Failure(Failure.no) }
   }
 
   /// The head as a client would send it.

@@ -20,8 +20,8 @@ struct ExplainReport {
 
   /// - Parameters:
   ///   - refusal: of the explanation, or of the keyring.
-  ///   - heldBack: what a running daemon says of the credential.
-  func text(_ explanation: Explanation, refusal: Refusal?, heldBack: HeldBack?) -> String {
+  ///   - live: what a running daemon says of the credential and of who asks.
+  func text(_ explanation: Explanation, refusal: Refusal?, live: Live) -> String {
     var rows = [
       Row("listener", ["\(listener.name), at \(listener.place)"]),
       Row(
@@ -37,8 +37,8 @@ struct ExplainReport {
       rows.append(Row("service", ["\(service.name), for \(service.upstream.origin)\(text(service.upstream.basePath))"]))
       rows.append(Row("rules", RuleLines(service, explanation.rules, file: settings.file, terminal: terminal).lines))
     }
-    if explanation.refusal == nil, let route = explanation.route { rows += outgoing(route, explanation, heldBack) }
-    let end = refusal.map { verdict($0, path: explanation.path) } ?? goesOut(explanation, heldBack)
+    if explanation.refusal == nil, let route = explanation.route { rows += outgoing(route, explanation, live) }
+    let end = refusal.map { verdict($0, path: explanation.path) } ?? goesOut(explanation, live)
     return start + rows.map(shown).joined() + "\n" + end
   }
 
@@ -68,14 +68,14 @@ struct ExplainReport {
 
   // MARK: where it would go
 
-  private func outgoing(_ route: Route, _ explanation: Explanation, _ heldBack: HeldBack?) -> [Row] {
+  private func outgoing(_ route: Route, _ explanation: Explanation, _ live: Live) -> [Row] {
     let service = settings.rules.services[route.service]
     let line = text(explanation.upstreamHead.prefix { $0 != 13 }).split(separator: " ")
     let target = line.count > 1 ? String(line[1]) : ""
     let credential: [String]
     switch route.credential {
     case .inject(let index) where explanation.grant != nil:
-      credential = self.credential(settings.credentials[index], heldBack)
+      credential = self.credential(settings.credentials[index], live.heldBack)
     case .inject: credential = ["none added: the program's own stays (on_client_header: keep)"]
     case .none: credential = ["none; what the program sends is removed"]
     case .pass: credential = ["the program's own passes"]
@@ -83,10 +83,19 @@ struct ExplainReport {
     let parameters = explanation.notes.removedParameters.map { "\($0.harmless) (of the query)" }
     let upgrade = explanation.upgrade.map { [Row("upgrade", ["to \($0.text), if the upstream agrees"])] } ?? []
     return [Row("upstream", [wire(line.first, service, target)])] + upgrade + [
-      Row("pins", pins(of: service)),
+      Row("pins", pins(of: service))
+    ] + rate(of: route, live.rateLeft) + [
       Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + parameters),
       Row("added", added(explanation)),
     ] + (explanation.grant == nil ? [] : [Row("redact", [redaction(of: service)])])
+  }
+
+  private func rate(of route: Route, _ left: RateLeft?) -> [Row] {
+    let limit = settings.rules.rateLimit(service: route.service, rule: route.rule)
+    guard let rate = limit.rate else { return [] }
+    let owner = limit.rule.map { "rule \($0 + 1)" } ?? "the service"
+    let live = left.map { [$0.refuses ? terminal.bad($0.row) : $0.row] } ?? []
+    return [Row("rate", ["\(rate) of \(owner), for each caller"] + live)]
   }
 
   private func redaction(of service: Service) -> String {
@@ -148,15 +157,14 @@ struct ExplainReport {
 
   // MARK: the verdict
 
-  private func goesOut(_ explanation: Explanation, _ heldBack: HeldBack?) -> String {
+  private func goesOut(_ explanation: Explanation, _ live: Live) -> String {
     if explanation.isPreflight {
       return terminal.good("bearerd would answer it itself: the page may send what it asks about.") + "\n"
     }
     guard explanation.route != nil else {
       return terminal.good("bearerd would answer it itself: these are its metrics.") + "\n"
     }
-    if heldBack?.refuses == true {
-      let row = Refusal.credentialSuspended(0).row
+    if let row = live.refusal?.row {
       return terminal.bad("It would be refused now: \(row.status) \(row.code).") + "\n"
     }
     let credential = settings.credentials.first { $0.name == explanation.grant?.name }

@@ -30,7 +30,7 @@ struct Remedy {
       )
     case .grantDenied: "To let \(user) use the credential, add \(user) to its allow_users."
     case .malformed, .badDestination, .requestTimeout, .draining, .tooManyConnections, .tooManyRequests,
-      .credentialUnavailable, .credentialSuspended, .nameNotFound, .nameTimeout, .addressForbidden,
+      .rateLimited, .credentialUnavailable, .credentialSuspended, .nameNotFound, .nameTimeout, .addressForbidden,
       .connectionRefused, .connectionFailed, .connectionTimeout, .handshakeTimeout,
       .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch, .pinsExpired,
       .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .encodedAnswer,

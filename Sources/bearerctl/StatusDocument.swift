@@ -28,6 +28,20 @@ struct StatusDocument: Decodable {
   }
 
   struct Service: Decodable {
+    struct Rate: Decodable {
+      /// Who has less left than the rate allows.
+      struct Caller: Decodable {
+        let uid: UInt32?
+        let client: String?
+        let left: UInt64
+        /// Until there is one again; 0: there is.
+        let milliseconds: UInt64
+      }
+      let rate: String
+      /// Counted from 1; nil: the service's own.
+      let rule: Int?
+      let callers: [Caller]
+    }
     let name: String
     let at: String
     let listener: String
@@ -41,6 +55,7 @@ struct StatusDocument: Decodable {
     let lastSuccess: Int?
     let lastFailure: Int?
     let responseHead: [UInt64]
+    let rates: [Rate]
   }
 
   struct Credential: Decodable {

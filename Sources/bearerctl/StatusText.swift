@@ -49,7 +49,17 @@ struct StatusText: CustomStringConvertible {
           service.name, service.at, service.upstream, pins(service),
           counted(Int(clamping: service.requests), "request"), "\(service.refusals) refused", last(service),
         ]
-      })
+      }) + status.services.map(spentRates).joined()
+  }
+
+  /// Of a service: who has nothing left.
+  private func spentRates(_ service: StatusDocument.Service) -> String {
+    service.rates.flatMap { rate in
+      rate.callers.filter { $0.left == 0 }.map { caller in
+        "  \(terminal.bad(service.name)): \(caller.name) has asked as often as \(rate.text) allows; "
+          + "one more in \(Age(milliseconds: caller.milliseconds))\n"
+      }
+    }.joined()
   }
 
   private func pins(_ service: StatusDocument.Service) -> String {
@@ -133,9 +143,23 @@ struct StatusText: CustomStringConvertible {
   }
 }
 
+extension StatusDocument.Service.Rate {
+  /// `60/m`, or `60/m of rule 2`.
+  var text: String { rate.harmless + (rule.map { " of rule \($0)" } ?? "") }
+}
+
+extension StatusDocument.Service.Rate.Caller {
+  var name: String {
+    [uid.map { "uid \($0)" }, client.map { "client \($0.harmless)" }].compactMap(\.self).joined(separator: ", ")
+  }
+}
+
 /// Seconds, as a person says them: `12 s`, `4 min`, `2 h 13 min`, `5 d`.
 struct Age: CustomStringConvertible {
   let description: String
+
+  /// Rounded up.
+  init(milliseconds: UInt64) { self.init(Int(clamping: milliseconds / 1_000 + (milliseconds % 1_000 == 0 ? 0 : 1))) }
 
   init(_ seconds: Int) {
     let seconds = max(0, seconds)

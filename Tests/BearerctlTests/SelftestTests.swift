@@ -120,16 +120,19 @@ import Testing
     #expect(!run.output.contains("no credential is added"), "\(run.output)")
   }
 
-  @Test("a credential that one rejection suspends is no false alarm, and the report says what is replaced")
+  @Test(
+    "neither a credential that one rejection suspends nor a rate of one a day is a false alarm, and the report says so")
   func suspension() throws {
     let scratch = try Scratch()
-    let text = configuration("{ file: token }, suspend: { after: 1, for: 1h }")
+    let text = configuration(
+      "{ file: token }, suspend: { after: 1, for: 1h }",
+      service: "rate: 1/d, rules: [{ match: /own, rate: 1/d }, { match: /free, rate: none }, { match: \"/**\" }]")
     let run = try Run("selftest", "--config", try scratch.write("bearerd.yaml", text, mode: 0o644))
     #expect(run.status == 0, "\(run.output)\(run.errors)")
     let start = run.output.replacingOccurrences(of: "\n", with: " ")
     #expect(
       start.contains(
-        "Upstreams, keys, secrets, addresses and who may ask are made for this test, and suspend is off; the rest is as you wrote it."
+        "Upstreams, keys, secrets, addresses and who may ask are made for this test, and suspend and rates are off; the rest is as you wrote it."
       ), "\(run.output)")
   }
 

@@ -4,18 +4,26 @@ enum StatusDocuments {
   ///   - second: how many seconds after the first one.
   ///   - requests: of the service `github` since the start.
   static func answer(
-    second: Int = 0, requests: Int = 1_234, services: Int = 2, problem: String? = nil, isSuspended: Bool = false
+    second: Int = 0, requests: Int = 1_234, services: Int = 2, problem: String? = nil, isSuspended: Bool = false,
+    isSpent: Bool = false
   ) -> String {
     let now = 1_800_000_000 + second
     let more = (1..<max(1, services)).map { number in
       """
       ,{"name":"service-\(number)","at":"/service-\(number)/","listener":"main","upstream":"http://127.0.0.1:90\(number)",
       "pins":0,"pin_mode":"enforce","requests":0,"refusals":0,"retries":0,"last_status":null,"last_success":null,
-      "last_failure":null,"response_head":[0,0,0,0]}
+      "last_failure":null,"response_head":[0,0,0,0],"rates":[]}
       """
     }.joined()
     let reload = problem.map { ",\"last_reload\":{\"at\":\(now - 180),\"problem\":\"\($0)\"}" } ?? ""
     let suspended = isSuspended ? "{\"upstream\":\"https://api.github.com\",\"rejections\":5,\"seconds\":43}" : ""
+    let spent =
+      isSpent
+      ? """
+      {"rate":"600/m","rule":null,"callers":[{"uid":1000,"client":null,"left":17,"milliseconds":0}]},
+      {"rate":"20/m","rule":2,"callers":[{"uid":1000,"client":null,"left":0,"milliseconds":2001},
+      {"uid":1001,"client":"ci","left":0,"milliseconds":61000}]}
+      """ : ""
     return """
       ok
       {"version":"0.1.0","now":\(now),"milliseconds":\(5_000_000 + second * 1_000),"started":\(1_800_000_000 - 8_000),
@@ -25,7 +33,8 @@ enum StatusDocuments {
       "bounds":[1000,10000,100000],
       "services":[{"name":"github","at":"/github/","listener":"main","upstream":"https://api.github.com","pins":2,
       "pin_mode":"enforce","requests":\(requests),"refusals":3,"retries":1,"last_status":200,"last_success":\(now - 2),
-      "last_failure":\(now - 90),"response_head":[\(requests / 2),\(requests - requests / 2),0,0]}\(more)],
+      "last_failure":\(now - 90),"response_head":[\(requests / 2),\(requests - requests / 2),0,0],
+      "rates":[\(spent)]}\(more)],
       "credentials":[{"name":"github","available":true,"problem":null,"generation":2,"changed":\(now - 240),
       "fingerprint":"9f3a01c2","sources":[{"source":"file /etc/bearerd/github.token","modified":\(now - 241)}],
       "accepted":1200,"rejected":1,"last_accepted":\(now - 2),"last_rejected":\(now - 300),"suspended":[\(suspended)]},

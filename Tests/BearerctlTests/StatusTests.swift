@@ -13,11 +13,13 @@ import Testing
     return run
   }
 
-  @Test("what a person sees; UPDATE_GOLDEN=1 writes it anew", arguments: ["fine", "reload-failed", "suspended"])
+  @Test(
+    "what a person sees; UPDATE_GOLDEN=1 writes it anew", arguments: ["fine", "reload-failed", "suspended", "spent"])
   func text(_ name: String) throws {
     let run = try ask(
       StatusDocuments.answer(
-        problem: name == "reload-failed" ? "errors in the configuration: 1" : nil, isSuspended: name == "suspended"))
+        problem: name == "reload-failed" ? "errors in the configuration: 1" : nil, isSuspended: name == "suspended",
+        isSpent: name == "spent"))
     #expect(run.status == 0)
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
       "Golden/status-\(name).txt")

@@ -54,6 +54,7 @@ struct Summary: CustomStringConvertible {
     if service.headers != HeaderPolicy() { add(headers(service.headers)) }
     if service.timeouts != Timeouts() { add(timeouts(service.timeouts)) }
     if service.rejected != .pass { add("rejected \(service.rejected.rawValue)") }
+    if let rate = service.rate { add("rate \(rate)") }
     if service.upgrades != [.websocket] { add("upgrades \(service.upgrades.map(\.text))") }
     for rule in service.rules ?? [] {
       let methods = rule.methods.names.isEmpty ? "*" : rule.methods.names.joined(separator: ",")
@@ -63,8 +64,14 @@ struct Summary: CustomStringConvertible {
         case .forward(let credential): choice(credential, settings)
         }
       let changed = rule.headers == service.headers ? "" : " " + headers(rule.headers)
+      let rate: String =
+        switch rule.rate {
+        case .asService: ""
+        case .none: " rate none"
+        case .own(let rate): " rate \(rate)"
+        }
       add(
-        "line \(rule.line): \(methods) \(rule.pattern.text) \(action)\(changed)\(rule.description.map { " (\($0))" } ?? "")"
+        "line \(rule.line): \(methods) \(rule.pattern.text) \(action)\(changed)\(rate)\(rule.description.map { " (\($0))" } ?? "")"
       )
     }
     if service.rules == [] { add("no rules") }

@@ -45,6 +45,7 @@ import Testing
     Problem.write(refusal, of: RequestHead(), admitted: nil, closes: closes, to: &output)
     var reason = ""
     if case .malformed(let cause) = refusal { reason = ",\"reason\":\"\(cause.rawValue)\"" }
+    if case .rateLimited = refusal { reason = ",\"rate\":\"60/m\",\"of\":\"service\"" }
     let body =
       "{\"type\":\"urn:bearerd:error:\(row.code)\",\"title\":\"\(row.title)\",\"status\":\(row.status)\(reason)"
       + ",\"help\":\"bearerctl errors \(row.code)\"}\n"
@@ -57,7 +58,7 @@ import Testing
     ]
     if row.status == 405 { lines.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
     if case .credentialSuspended(let time) = refusal { lines.append("Retry-After: \((time + 999) / 1_000)") }
-    if row.status == 429 { lines.append("Retry-After: 1") }
+    if row.status == 429 { lines.append("Retry-After: \(row.code.description == "rate-limited" ? 2 : 1)") }
     if closes { lines.append("Connection: close") }
     #expect(Array(head(text).dropFirst()) == lines)
     #expect(head(text)[0].hasPrefix("HTTP/1.1 \(row.status) ") && !head(text)[0].hasSuffix("Refused"))
@@ -129,6 +130,7 @@ let refusals: [Refusal] =
   + [
     .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied, .requestTimeout,
     .draining, .tooManyConnections, .tooManyRequests, .credentialUnavailable, .credentialSuspended(1_500), .grantDenied,
+    .rateLimited(RateExcess(Rate(requests: 60, per: .minute), rule: nil, wait: 1_001)),
     .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
     .handshakeTimeout, .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
     .pinsExpired, .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected,
@@ -140,7 +142,7 @@ private func isListed(_ refusal: Refusal) -> Bool {
   switch refusal {
   case .malformed, .policy, .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied,
     .requestTimeout, .draining, .tooManyConnections, .tooManyRequests, .credentialUnavailable, .credentialSuspended,
-    .grantDenied, .nameNotFound, .nameTimeout, .addressForbidden,
+    .grantDenied, .rateLimited, .nameNotFound, .nameTimeout, .addressForbidden,
     .connectionRefused,
     .connectionFailed, .connectionTimeout, .handshakeTimeout, .handshakeFailed, .certificateInvalid,
     .certificateExpired,

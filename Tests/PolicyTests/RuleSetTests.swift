@@ -176,6 +176,28 @@ import Testing
     #expect(try decide(set, "/s/a/x%2Fy") == .refused(.ambiguousPath))
   }
 
+  /// Else a path that servers may read as one under a strict rate would be counted by a generous one.
+  @Test func `T8: rates make a difference too`() throws {
+    func decided(_ one: RuleRate, _ other: RuleRate, ofService rate: Rate? = nil) throws -> Outcome {
+      let rules = try [("/a/*", one), ("/a/**", other)].map { pattern, rate in
+        let plain = try rule(pattern)
+        return Rule(
+          pattern: plain.pattern, methods: .every, action: plain.action, headers: HeaderPolicy(), description: nil,
+          line: 0, rate: rate)
+      }
+      var service = try service(rules: rules)
+      service.rate = rate
+      return try decide(RuleSet(services: [service], grants: []), "/s/a/x%2Fy")
+    }
+    let rate = Rate(requests: 60, per: .minute)
+    for (one, other) in [(RuleRate.own(rate), RuleRate.asService), (.asService, .own(rate)), (.own(rate), .own(rate))] {
+      #expect(try decided(one, other) == .refused(.ambiguousPath))
+    }
+    #expect(try decided(.none, .asService, ofService: rate) == .refused(.ambiguousPath))
+    #expect(try decided(.asService, .asService, ofService: rate) == .route(0, 0, .inject(0)))
+    #expect(try decided(.none, .asService) == .route(0, 0, .inject(0)))
+  }
+
   @Test func traceTellsOfEveryRule() throws {
     let set = RuleSet(
       services: [try service(rules: [rule("/a", ["POST"]), rule("/b"), rule("/b", ["PUT"]), rule("/*"), rule("/**")])],

@@ -13,7 +13,7 @@ struct SelftestReport {
     let missing =
       rest.isEmpty ? "" : " Not attacked, since nothing gets through there: \(rest.joined(separator: ", "))."
     let replaced =
-      "Upstreams, keys, secrets, addresses and who may ask are made for this test, and suspend is off; "
+      "Upstreams, keys, secrets, addresses and who may ask are made for this test, and suspend and rates are off; "
       + "the rest is as you wrote it."
     say(
       """

@@ -131,6 +131,15 @@ struct StandIn {
       derived["pins"] = .sequence(pins.prefix(max(1, min(old.count, pins.count))).map { .text($0) })
     }
     derived["ca_file"] = isPlain ? nil : .text(authority)
+    derived["rules"] = service["rules"]?.mapElements(unhurried)
+    return unhurried(derived)
+  }
+
+  /// Attacks are many requests of one caller. A rate stays one, because where rules differ in theirs a path can be ambiguous.
+  private func unhurried(_ entry: ConfigurationTree) -> ConfigurationTree {
+    guard case .scalar(let text, _) = entry["rate"], text != "none" else { return entry }
+    var derived = entry
+    derived["rate"] = .text("1000000/s")
     return derived
   }
 

@@ -1,0 +1,40 @@
+internal import Policy
+
+/// `rate`: how often one caller may ask.
+extension SettingsReader {
+  /// `60/m`, or `none`. nil: reported.
+  func rate(_ node: YAMLNode) -> RuleRate? {
+    let wanted = "a rate like 10/s, 60/m, 1000/h or 5000/d, or none"
+    guard let text = text(node, wanted) else { return nil }
+    if text == "none" { return RuleRate.none }
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    let number = decimal(String(digits))
+    let unit = text.dropFirst(digits.count)
+    if let number, unit.first == "/", let period = Rate.Period(rawValue: String(unit.dropFirst())) {
+      if (1...Self.mostRequests).contains(number) {
+        return .own(Rate(requests: UInt32(clamping: number), per: period))
+      }
+      report.error(
+        node.place, "expected from 1 to \(Self.mostRequests) requests, not \(quoted(text))",
+        help: number == 0 ? "to let nothing through, write a rule with deny: true" : nil)
+      return nil
+    }
+    report.error(
+      node.place, "expected \(wanted), not \(quoted(text))",
+      help: likely(number, String(unit)).map { "did you mean \($0)?" }
+        ?? (text == "off" ? "write none" : "write it like 60/m"))
+    return nil
+  }
+
+  private static let mostRequests = 1_000_000
+
+  /// Of `60`, `60/min`, `60 per hour` and their like.
+  private func likely(_ number: Int?, _ unit: String) -> Rate? {
+    guard let number, (1...Self.mostRequests).contains(number), !unit.utf8.contains(where: ASCII.isDigit) else {
+      return nil
+    }
+    let word = unit.split { !($0.isASCII && $0.isLetter) }.last.map { ASCII.lowercased(String($0)) } ?? ""
+    let period = Rate.Period.allCases.first { word.hasPrefix($0.rawValue) }
+    return Rate(requests: UInt32(clamping: number), per: period ?? .minute)
+  }
+}

@@ -1,0 +1,181 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// One caller gets no more out of an upstream than a rate allows, whatever it does (T8). The rates are so slow that nothing comes
+/// back while a test runs.
+@Suite struct CallersHaveRates {
+  private static let other = 7_117
+  private static let rules = """
+    rate: 3/d
+    rules:
+      - { match: "/own/**", rate: 1/d }
+      - { match: "/free/**", rate: none }
+      - { match: "/no/**", deny: true }
+      - { match: "/**" }
+    """
+
+  private func statuses(_ stage: Stage, _ paths: String...) throws -> [Int] {
+    try paths.map { try stage.get($0).status }
+  }
+
+  private func occurrences(of text: String, in whole: String) -> Int { whole.components(separatedBy: text).count - 1 }
+
+  @Test func `T8: beyond the rate the answer is 429, nothing is sent and nothing is opened`() throws {
+    let stage = try Stage(
+      handler: UpstreamServer.recordingHTTP(
+        response: "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"))
+    try stage.start(stage.configuration(service: "rate: 3/d", more: "control: control.sock"))
+    #expect(try statuses(stage, "/api/1", "/api/2", "/api/3") == [200, 200, 200])
+    let client = try stage.client()
+    for count in 1...20 {
+      try client.send(stage.head("POST", "/api/more", fields: "Content-Length: 0\r\n"))
+      let answer = try client.response()
+      #expect(answer.status == 429)
+      #expect(answer.values("Proxy-Status") == ["bearerd; error=http_request_denied; details=\"rate-limited\""])
+      #expect(answer.values("Content-Type") == ["application/problem+json"])
+      let seconds = answer.values("Retry-After").first.flatMap { Int($0) } ?? 0
+      #expect((28_000...28_800).contains(seconds), "a third of a day")
+      #expect(answer.text.contains("\"urn:bearerd:error:rate-limited\"") && answer.text.contains("\"status\":429"))
+      #expect(answer.text.contains(",\"rate\":\"3/d\",\"of\":\"service\",\"help\":"), "\(count): \(answer.text)")
+    }
+    #expect(stage.upstream.records.count == 3, "connections")
+    let line = "event=rate-limited service=api uid=\(getuid()) rate=3/d refused=1 help="
+    #expect(stage.daemon!.waitForLog(line))
+    let metrics = try PrometheusText(String(try stage.control("metrics").dropFirst(3)))
+    #expect(try metrics.value("bearerd_refusals_total", ["service": "api", "code": "rate-limited"]) == 20)
+    #expect(occurrences(of: "rate-limited", in: stage.daemon!.logText) == 1, "one line for all of them")
+    #expect(!stage.recorded.contains("/more"))
+    stage.assertCanary(times: 3)
+  }
+
+  @Test func `T8: a rule has its own rate, else the service's, or none; refusals cost nothing`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(service: Self.rules))
+    #expect(try statuses(stage, "/api/own/1", "/api/own/2") == [200, 429])
+    #expect(try stage.get("/api/own/3").text.contains(",\"rate\":\"1/d\",\"of\":\"rule 1\""))
+    for _ in 0..<10 {
+      #expect(try statuses(stage, "/api/free/x", "/api/no/x", "/api/../x", "/nowhere/") == [200, 403, 400, 404])
+    }
+    #expect(try statuses(stage, "/api/1", "/api/2/x", "/api/3", "/api/4", "/api/free/x") == [200, 200, 200, 429, 200])
+    #expect(try stage.get("/api/own%2Fx").status == 400, "under another reading another rule would count it")
+    #expect(stage.daemon!.waitForLog("event=rate-limited service=api rule=1 uid=\(getuid()) rate=1/d "))
+    #expect(stage.daemon!.waitForLog("event=rate-limited service=api uid=\(getuid()) rate=3/d "))
+    stage.assertCanary(times: 15)
+  }
+
+  @Test func `T8: what cannot be delivered costs nothing, and what is sent twice costs once`() throws {
+    let seen = Counter()
+    let stage = try Stage { connection in
+      var count = 0
+      while connection.head() != nil {
+        count += 1
+        seen.add()
+        if connection.number == 0, count == 2 { return connection.reset() }
+        connection.answer("hello")
+      }
+    }
+    let services = """
+        closed: { upstream: "https://localhost:1/", ca_file: ca.pem, rate: 1/d }
+        absent: { upstream: "\(stage.origin)/", ca_file: ca.pem, rate: 1/d, credential: absent }
+      """
+    let text = stage.configuration(service: "rate: 3/d", services: services).replacing(
+      "credentials:\n", with: "credentials:\n  absent: { origins: [\"\(stage.origin)\"], bearer: { file: absent } }\n")
+    try stage.start(text)
+    for _ in 0..<3 { #expect(try statuses(stage, "/closed/x", "/absent/x") == [502, 503]) }
+    let client = try stage.raw()
+    for _ in 0..<3 {
+      try client.send(stage.head("GET"))
+      #expect(try client.answer().body == "hello")
+    }
+    #expect(stage.daemon!.waitForLog("retried=true"))
+    #expect(seen.count == 4)
+    #expect(try stage.get().status == 429)
+    stage.assertCanary(times: 4)
+  }
+
+  @Test func `T8: of many requests at once no more go out than the rate allows`() throws {
+    let gate = Gate()
+    let stage = try Stage { connection in
+      guard (try? connection.readRequest()) != nil else { return }
+      gate.pass()
+      connection.answer("hello", fields: "Connection: close\r\n")
+    }
+    try stage.start(stage.configuration(service: "rate: 5/d"))
+    let clients = try (0..<20).map { _ in try stage.client() }
+    for client in clients { try client.send(stage.head("GET")) }
+    gate.open(times: 20)
+    let statuses = try clients.map { try $0.response().status }
+    #expect(statuses.filter { $0 == 200 }.count == 5 && statuses.filter { $0 == 429 }.count == 15, "\(statuses)")
+    #expect(stage.upstream.records.count == 5)
+    stage.assertCanary(times: 5)
+  }
+
+  @Test(.enabled(if: isRoot, "becomes another user"))
+  func `T8: each user has a budget of its own`() throws {
+    let stage = try Stage()
+    try stage.start(
+      stage.configuration(service: "rate: 2/d").replacing("[\(getuid())]", with: "[\(getuid()), \(Self.other)]"))
+    func asks(_ wrapper: [String]) throws -> Substring { try stage.ask(as: wrapper).output.dropFirst(9).prefix(3) }
+    for status in ["200", "200", "429"] { #expect(try asks([]) == status) }
+    for status in ["200", "200", "429"] { #expect(try asks(Stage.user(Self.other)) == status) }
+    #expect(try asks([]) == "429")
+    #expect(stage.daemon!.waitForLog("event=rate-limited service=api uid=\(Self.other) rate=2/d "))
+    stage.assertCanary(times: 4)
+  }
+
+  @Test func `T8: each client of a user has a budget of its own`() throws {
+    let stage = try Stage()
+    try stage.start(
+      stage.configuration(
+        service: "rate: 2/d", listener: "address: localhost:0\n    clients: \(ClientTokens.both)"))
+    for pair in [ClientTokens.ci, ClientTokens.dev] {
+      let field = "X-Api-Key: \(pair.text)\r\n"
+      for status in [200, 200, 429] { #expect(try stage.get(fields: field).status == status) }
+    }
+    #expect(stage.daemon!.waitForLog("event=rate-limited service=api uid=\(getuid()) client=dev rate=2/d "))
+    stage.assertCanary(times: 4)
+  }
+
+  @Test func `T8: a reload gives nobody a new budget, and another rate is another count`() throws {
+    let stage = try Stage()
+    let text = stage.configuration(service: Self.rules)
+    try stage.start(text)
+    #expect(try statuses(stage, "/api/own/1", "/api/1", "/api/2") == [200, 200, 200])
+    try stage.reload(text)
+    try stage.reload(text.replacing("rules:\n", with: "rules:\n      - { match: /new }\n"))
+    #expect(try statuses(stage, "/api/own/2", "/api/3", "/api/4") == [429, 200, 429])
+    try stage.reload(text.replacing("rate: 3/d", with: "rate: 4/d"))
+    #expect(try statuses(stage, "/api/own/3", "/api/5") == [429, 200])
+    try stage.reload(stage.configuration())
+    #expect(try statuses(stage, "/api/own/4") == [200])
+    stage.assertCanary(times: 6)
+  }
+
+  @Test func `T8: explain says what is left to who asks, and status who has nothing left`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(service: Self.rules, more: "control: c.sock"))
+    func explain(_ path: String, _ more: String...) throws -> CommandResult {
+      try run([RunningDaemon.binary("bearerctl"), "explain", "GET", path, "--config", stage.daemon!.file] + more)
+    }
+    var said = try explain("/api/x")
+    #expect(
+      said.status == 0 && said.output.contains("  rate        3/d of the service, for each caller\n"), "\(said.output)")
+    #expect(said.output.contains("\n              3 left now\n"))
+    #expect(try !explain("/api/free/x").output.contains("  rate  "))
+    #expect(try statuses(stage, "/api/own/1", "/api/1") == [200, 200])
+    #expect(try explain("/api/x").output.contains("\n              2 left now\n"))
+    said = try explain("/api/own/x")
+    #expect(
+      said.status == 1 && said.output.contains("  rate        1/d of rule 1, for each caller\n"), "\(said.output)")
+    #expect(said.output.contains(/\n {14}none left now: one more in (1 d|23 h 59 min)\n/), "\(said.output)")
+    #expect(said.output.hasSuffix("\nIt would be refused now: 429 rate-limited.\n"), "\(said.output)")
+    let status = try run([RunningDaemon.binary("bearerctl"), "status", "--config", stage.daemon!.file]).output
+    #expect(
+      status.contains("  api: uid \(getuid()) has asked as often as 1/d of rule 1 allows; one more in "),
+      "\(status)")
+    #expect(!status.contains("3/d"))
+    stage.assertCanary(times: 2)
+  }
+}
