@@ -1,9 +1,8 @@
-internal import Gateway
 internal import Policy
 
 /// Whom nobody lets in shall not write the log full: of their requests so many have a line of their own, and the metrics have
 /// all (T58).
-struct StrangersInLog {
+package struct StrangersInLog {
   private var since: UInt64 = 0
   private var lines = 0
   private var omitted: UInt64 = 0
@@ -11,11 +10,13 @@ struct StrangersInLog {
   private static let interval: UInt64 = 10_000
   private static let mostLines = 50
 
+  package init() {}
+
   /// Whether the next refusal of a stranger gets a line.
   /// - Parameters:
   ///   - now: milliseconds of the loop's clock.
   ///   - tell: gets the number of those that had none, when a new interval begins.
-  mutating func takeLine(at now: UInt64, _ tell: (UInt64) -> Void) -> Bool {
+  package mutating func takeLine(at now: UInt64, _ tell: (UInt64) -> Void) -> Bool {
     if now >= since &+ StrangersInLog.interval {
       tellOmitted(tell)
       self = StrangersInLog()
@@ -35,7 +36,7 @@ struct StrangersInLog {
 
 extension Refusal {
   /// The kernel's word on who asks was enough for it.
-  var isOfStranger: Bool {
+  package var isOfStranger: Bool {
     switch self {
     case .policy(.callerUnknown), .policy(.callerNotAllowed): true
     default: false
