@@ -56,7 +56,8 @@ extension Exchange {
     guard let route, let snapshot else { return .internalError }
 
     let length = response.bodyLength(answering: head.method)
-    responseBody = BodyReader(length)
+    // To end an answer for one of those that may be none would not make it any safer: none of them goes on.
+    responseBody = BodyReader(length, forbiddenTrailers: .dropped)
     responseFraming = framing(of: length)
     if length != .none, isCodedAgainstOurWish { return .encodedAnswer }
     if case .untilClose = responseFraming { closesClient = true }

@@ -19,7 +19,16 @@ package struct BodyReader: Sendable {
     }
   }
 
-  /// Trailer fields, once complete: ranges into `trailerBytes`. Framing, routing and credential names are refused.
+  /// What becomes of trailer fields that may not be any: those that frame, route or authenticate. Both is right for a
+  /// recipient (RFC 9110 §6.5.1).
+  package enum ForbiddenTrailers: Sendable {
+    /// The body is not valid.
+    case refused
+    /// They are left out, and nobody sees them.
+    case dropped
+  }
+
+  /// Trailer fields, once complete: ranges into `trailerBytes`. Those that may not be any are not among them.
   package var trailers: [Field] { trailerSection?.fields ?? [] }
   /// They may be written over once the body is complete; what is read of `trailers` has been judged before.
   package var trailerBytes: [UInt8] {
@@ -41,11 +50,13 @@ package struct BodyReader: Sendable {
   }
 
   private var state: State
+  private let forbiddenTrailers: ForbiddenTrailers
   private var chunkLine = ChunkLine()
   /// nil as long as there are none, so that bodies without trailers allocate nothing.
   private var trailerSection: TrailerSection?
 
-  package init(_ length: BodyLength) {
+  package init(_ length: BodyLength, forbiddenTrailers: ForbiddenTrailers = .refused) {
+    self.forbiddenTrailers = forbiddenTrailers
     switch length {
     case .none: state = .length(0)
     case .length(let count): state = .length(count)
@@ -99,7 +110,7 @@ package struct BodyReader: Sendable {
           position &+= 1
           state = .trailersEnd
         } else {
-          trailerSection = TrailerSection()
+          trailerSection = TrailerSection(forbidden: forbiddenTrailers)
           state = .trailers
         }
 

@@ -4,6 +4,10 @@ struct TrailerSection: Sendable {
   private(set) var fields: [Field] = []
   private var lines = FieldLines(at: 0)
   private let names = KnownNames.all
+  private let forbidden: BodyReader.ForbiddenTrailers
+  private var lineCount = 0
+
+  init(forbidden: BodyReader.ForbiddenTrailers) { self.forbidden = forbidden }
 
   /// Advances `position`.
   ///
@@ -32,9 +36,13 @@ struct TrailerSection: Sendable {
         return false
       case .end: return true
       case .field(let field):
-        guard fields.count < Self.fieldCount else { throw MessageError(.trailersTooLarge) }
-        guard Self.isAllowed(field, of: bytes.span) else { throw MessageError(.badTrailer) }
-        fields.append(field)
+        guard lineCount < Self.fieldCount else { throw MessageError(.trailersTooLarge) }
+        lineCount &+= 1
+        if Self.isAllowed(field, of: bytes.span) {
+          fields.append(field)
+        } else if forbidden == .refused {
+          throw MessageError(.badTrailer)
+        }
       }
     }
   }

@@ -147,6 +147,25 @@ struct BodyReaderTests {
     }
   }
 
+  @Test(
+    "where they are dropped, forbidden trailers are not among the fields, and count all the same",
+    arguments: trailerNames)
+  func dropped(_ name: String) throws {
+    for (count, fits) in [(1, true), (126, true), (127, false)] {
+      let bytes = latin1("0\r\nX: a\r\n" + String(repeating: "\(name): 1\r\n", count: count) + "X-Sum: 1\r\n\r\n")
+      var reader = BodyReader(.chunked, forbiddenTrailers: .dropped)
+      var position = 0
+      do throws(MessageError) {
+        #expect(try reader.next(bytes.span, position: &position) == .end)
+        #expect(
+          fits
+            && reader.trailers.map { String(decoding: reader.trailerBytes[$0.name], as: UTF8.self) } == ["X", "X-Sum"])
+      } catch {
+        #expect(!fits && error.reason == .trailersTooLarge)
+      }
+    }
+  }
+
   @Test("chunk lines of 256 bytes and trailers of 8 KiB are read")
   func limits() throws {
     let line = Array(("5;" + String(repeating: "a", count: 253) + "\r\nhello\r\n0\r\n\r\n").utf8)
