@@ -8,6 +8,8 @@ final class Lookup {
   let name: String
   /// Its last lookup was.
   let isSlow: Bool
+  /// It had one, and that was quick.
+  let isKnown: Bool
   /// Milliseconds of the loop's clock.
   private(set) var startedAt: UInt64 = 0
   private var onFinish: ((Lookup) -> Void)?
@@ -17,9 +19,10 @@ final class Lookup {
   private var loop: Loop?
 
   /// `onFinish` is called before the waiters are, so that their next question for the name is a new one.
-  init(_ name: String, isSlow: Bool, onFinish: @escaping (Lookup) -> Void) {
+  init(_ name: String, isSlow: Bool, isKnown: Bool, onFinish: @escaping (Lookup) -> Void) {
     self.name = name
     self.isSlow = isSlow
+    self.isKnown = isKnown
     self.onFinish = onFinish
   }
 

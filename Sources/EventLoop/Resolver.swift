@@ -3,8 +3,8 @@ internal import Glibc
 
 /// Name resolution by getaddrinfo, which can hang for as long as a name server does. Each lookup has a thread of its own,
 /// made for it: none waits for another's. Lookups of one name are joined, so that there are never more threads than names;
-/// those in flight are capped, and names that took long before get only a part of that, so that names which are answered
-/// find room even while many are not (T55).
+/// those in flight are capped. Names that took long before get only a part of that, and some more are for names that were
+/// answered before, so that those find room even while many others are not (T55).
 ///
 /// Nothing is remembered but that: getaddrinfo does not say for how long an answer holds.
 package final class Resolver {
@@ -15,6 +15,8 @@ package final class Resolver {
     package var all = 64
     /// Of these, for names whose last lookup was slow.
     package var slow = 32
+    /// Besides these, for names whose last lookup was not.
+    package var known = 32
     /// Milliseconds from which on it was.
     package var slowness: UInt64 = 1_000
 
@@ -27,6 +29,7 @@ package final class Resolver {
   private var waiting: [Lookup] = []
   /// Names come from the configuration, so these are few.
   private var slowNames: Set<String> = []
+  private var knownNames: Set<String> = []
   /// Lookups under way, one per name.
   package private(set) var inFlight = 0
   private var slowInFlight = 0
@@ -46,14 +49,17 @@ package final class Resolver {
     if let lookup = lookups[name] {
       return lookup.join(port, completion)
     }
-    let lookup = Lookup(name, isSlow: slowNames.contains(name)) { [self] in didFinish($0) }
+    let lookup = Lookup(name, isSlow: slowNames.contains(name), isKnown: knownNames.contains(name)) { [self] in
+      didFinish($0)
+    }
     lookup.join(port, completion)
     lookups[name] = lookup
     if hasRoom(for: lookup) { start(lookup) } else { waiting.append(lookup) }
   }
 
   private func hasRoom(for lookup: Lookup) -> Bool {
-    inFlight < limits.all && (!lookup.isSlow || slowInFlight < limits.slow)
+    inFlight < (lookup.isKnown ? limits.all + limits.known : limits.all)
+      && (!lookup.isSlow || slowInFlight < limits.slow)
   }
 
   private func start(_ lookup: Lookup) {
@@ -68,8 +74,10 @@ package final class Resolver {
     lookups[lookup.name] = nil
     if loop.now - lookup.startedAt >= limits.slowness {
       slowNames.insert(lookup.name)
+      knownNames.remove(lookup.name)
     } else {
       slowNames.remove(lookup.name)
+      knownNames.insert(lookup.name)
     }
     while let index = waiting.firstIndex(where: hasRoom) { start(waiting.remove(at: index)) }
   }

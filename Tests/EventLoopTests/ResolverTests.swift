@@ -73,6 +73,26 @@ import Testing
     #expect(resolver.inFlight == 0)
   }
 
+  @Test func `T55: a name that was quick before has room while all others hang`() throws {
+    var limits = Resolver.Limits()
+    limits.all = 2
+    limits.known = 1
+    let resolver = Resolver(loop: loop, limits: limits)
+    var answered: [Int] = []
+    func ask(_ host: Int) { resolver.resolve("127.0.0.\(host)", port: 1) { _ in answered.append(host) } }
+    for host in 1...2 { ask(host) }
+    loop.run()
+    for host in 11...14 { ask(host) }
+    #expect(resolver.inFlight == 2)
+    ask(1)
+    #expect(resolver.inFlight == 3, "it does not wait for them")
+    ask(2)
+    #expect(resolver.inFlight == 3, "but there is an end to that, too")
+    loop.run()
+    #expect(answered.sorted() == [1, 1, 2, 2, 11, 12, 13, 14])
+    #expect(resolver.inFlight == 0)
+  }
+
   @Test func `a completion may ask again`() {
     var count = 0
     func ask() {
