@@ -8,9 +8,16 @@ enum CrossOrigin {
   /// Appends the fields of an answer, or nothing.
   static func write(for admitted: AdmittedRequest, to output: inout [UInt8]) {
     if admitted.isNavigation { output.append("Content-Security-Policy: sandbox\r\n") }
-    guard admitted.dependsOnOrigin else { return }
+    if let page = admitted.page {
+      write(page, to: &output)
+    } else if admitted.dependsOnOrigin {
+      output.append("Vary: Origin\r\n")
+    }
+  }
+
+  /// Appends the fields of an answer that this page may read.
+  static func write(_ page: [UInt8], to output: inout [UInt8]) {
     output.append("Vary: Origin\r\n")
-    guard let page = admitted.page else { return }
     writeOrigin(page, to: &output)
     output.append("Access-Control-Expose-Headers: *\r\n")
   }

@@ -13,6 +13,8 @@ package struct Exchange: ~Copyable, Sendable {
   /// The client came by a unix socket.
   var isLocalSocket = false
   var admitted: AdmittedRequest?
+  /// The listed page that asks, of a request that was not admitted for another reason.
+  var refusedPage: [UInt8]?
   var forwarding = RequestForwarding()
   var options = ConnectionOptions()
   var requestBody = BodyReader(.none)
@@ -99,6 +101,7 @@ package struct Exchange: ~Copyable, Sendable {
     route = nil
     snapshot = nil
     admitted = nil
+    refusedPage = nil
     requestBody = BodyReader(head.bodyLength)
     isRequestChunked = head.bodyLength == .chunked
     responsePhase = .head
@@ -159,6 +162,10 @@ package struct Exchange: ~Copyable, Sendable {
     } catch {
       // Of a request that was not admitted no path was read: the last one's must not stand in the log for it.
       if admitted == nil { target = CanonicalTarget() }
+      // Its Host was not looked at.
+      if admitted == nil, error.isOfKnownPage, head.method != .connect {
+        refusedPage = snapshot.admissions[listener].pages.page(of: head)
+      }
       return .policy(error)
     }
   }

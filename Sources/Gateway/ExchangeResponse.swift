@@ -189,7 +189,7 @@ extension Exchange {
     output.toClient.removeAll(keepingCapacity: true)
     output.clientBody = 0..<0
     let count = Problem.write(
-      refusal, of: head, admitted: admitted, closes: closes, to: &output.toClient)
+      refusal, of: head, admitted: admitted, page: refusedPage, closes: closes, to: &output.toClient)
     output.actions.insert(.sendToClient)
     record.bytesDown = UInt64(count)
     record.status = refusal.row.status

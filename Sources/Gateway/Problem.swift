@@ -7,11 +7,13 @@ package enum Problem {
   /// - Parameters:
   ///   - head: what is refused; of a HEAD everything but the body is written.
   ///   - admitted: nil if admission did not let it in, or was not asked.
+  ///   - page: the listed page that asks all the same, so that it can read why not.
   ///   - closes: the connection ends after this answer.
   /// - Returns: the number of body bytes.
   @discardableResult
   package static func write(
-    _ refusal: Refusal, of head: RequestHead, admitted: AdmittedRequest?, closes: Bool, to output: inout [UInt8]
+    _ refusal: Refusal, of head: RequestHead, admitted: AdmittedRequest?, page: [UInt8]? = nil, closes: Bool,
+    to output: inout [UInt8]
   ) -> Int {
     let row = refusal.row
     var body: [UInt8] = []
@@ -57,6 +59,7 @@ package enum Problem {
       output.append("\r\n")
     }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
+    if let page { CrossOrigin.write(page, to: &output) }
     if closes { output.append("Connection: close\r\n") }
     output.append("\r\n")
     if head.method == .head { return 0 }

@@ -20,6 +20,16 @@ package struct PageOrigins: Sendable, Equatable {
     return nil
   }
 
+  /// The listed origin of the page that sent this request, for answers of ours to it; nil: it is none of these.
+  package func page(of head: RequestHead) -> [UInt8]? {
+    var page: [UInt8]?
+    for field in head.fields where field.known == .origin {
+      guard page == nil, let listed = listed(head.bytes.span.extracting(field.value)) else { return nil }
+      page = listed
+    }
+    return page
+  }
+
   /// The line of a configuration that lets pages of one origin more ask.
   package func line(adding origin: Origin) -> String {
     let names = (origins.filter { $0 != origin } + [origin]).map { origin in

@@ -29,4 +29,16 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
   /// The credential that the rule asks for is not granted to this user.
   case callerNotGranted(service: Int, grant: Int, uid: UInt32?)
   case clientNotGranted(service: Int, grant: Int)
+
+  /// Whether admission had found the user, `Host` and the page right before it said this.
+  package var isOfKnownPage: Bool {
+    switch self {
+    case .clientTokenMissing, .clientTokenUnknown, .methodNotSupported: true
+    case .callerUnknown, .callerNotAllowed, .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite,
+      .badPath,
+      .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath, .noService, .noRule, .denied,
+      .callerNotAllowedHere, .clientNotAllowedHere, .callerNotGranted, .clientNotGranted:
+      false
+    }
+  }
 }

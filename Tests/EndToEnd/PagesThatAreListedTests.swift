@@ -97,6 +97,39 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
+  @Test func `T2: what a listed page is refused, and why, it can read`() throws {
+    let stage = try Stage { connection in
+      while (try? connection.readRequest()) != nil { connection.answer("no", status: "401 Unauthorized") }
+    }
+    let services = """
+        rare: { upstream: "\(stage.origin)/", ca_file: ca.pem, credential: none, rate: 1/d }
+        absent: { upstream: "\(stage.origin)/", ca_file: ca.pem, credential: absent }
+      """
+    try stage.start(
+      stage.configuration(
+        service: "rules: [{ match: /x }]",
+        listener:
+          "address: localhost:0\n    browsers: { origins: [https://app.test] }\n    clients: \(ClientTokens.both)",
+        services: services
+      ).replacing(
+        "credentials:\n", with: "credentials:\n  absent: { origins: [\"\(stage.origin)\"], bearer: { file: absent } }\n"
+      ))
+    let token = "X-Api-Key: \(ClientTokens.ci.text)\r\n"
+    for (path, fields, status) in [
+      ("/api/x", "", 403), ("/api/x", "X-Api-Key: \(ClientTokens.Pair().text)\r\n", 403), ("/api/y", token, 403),
+      ("/nowhere/", token, 404), ("/absent/x", token, 503), ("/api/x", token, 401), ("/rare/x", token, 401),
+      ("/rare/x", token, 429), ("/api/../x", token, 400),
+    ] {
+      let answer = try stage.get(path, fields: Self.page + fields)
+      #expect(answer.status == status, "\(path): \(answer.head)")
+      #expect(answer.values("Access-Control-Allow-Origin") == ["https://app.test"], "\(path) \(status)")
+      #expect(answer.values("Access-Control-Expose-Headers") == ["*"] && answer.values("Vary") == ["Origin"])
+      let other = try stage.get(path, fields: "Origin: https://evil.test\r\n" + fields)
+      #expect(other.status == 403 && !other.head.contains("Access-Control-"), "\(path)")
+    }
+    stage.assertCanary(times: 1)
+  }
+
   @Test func `T3: a listed page may have a WebSocket, until it is listed no more`() throws {
     let stage = try stage()
     let other = try stage.get(fields: Stage.asking + "Origin: https://evil.test\r\n")

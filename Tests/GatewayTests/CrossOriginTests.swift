@@ -192,7 +192,19 @@ private func listing(
     for target in ["/api/x", "/nowhere/"] {
       #expect(status(exchange(preflight(target: target), nil, snapshot).answer) == "204")
     }
-    #expect(exchange(get(page, method: "PUT"), nil, snapshot).answer.contains("client-unknown"))
+    let refused = exchange(get(page, method: "PUT"), nil, snapshot).answer
+    #expect(refused.contains("client-unknown"))
+    #expect(value("Access-Control-Allow-Origin", refused) == "https://app.test", "it can read why")
+    #expect(value("Vary", refused) == "Origin")
+    let unlisted = exchange(get("Origin: https://evil.test"), nil, snapshot).answer
+    #expect(unlisted.contains("origin-not-allowed") && !unlisted.contains("Access-Control-"))
+    let none = exchange(get(), nil, snapshot).answer
+    #expect(none.contains("client-unknown") && !none.contains("Access-Control-"))
+    // A request whose head was never whole is not taken for that of the page before it.
+    var next = Conversation(snapshot)
+    next.client(get(page))
+    next.client("GET / HTTP/1.1\r\nbad field\r\n\r\n")
+    #expect(next.answer.ranges(of: "Access-Control-Allow-Origin").count == 1)
     let other = exchange(preflight().replacing("app.test", with: "evil.test"), nil, snapshot)
     #expect(other.answer.contains("origin-not-allowed"))
   }
