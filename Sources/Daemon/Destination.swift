@@ -35,11 +35,13 @@ final class Destination {
     return nil
   }
 
-  /// - Returns: false when it is not kept: the caller closes it.
-  func keep(_ session: UpstreamSession, limit: Int) -> Bool {
-    guard !isRetired, idle.count < limit else { return false }
+  enum Keeping { case no, briefly, yes }
+
+  /// More than `limit` are kept for the next wave of a busy time only: to close them at once would mean a handshake for each.
+  func keep(_ session: UpstreamSession, limit: Int) -> Keeping {
+    guard !isRetired, limit > 0 else { return .no }
     idle.append(session)
-    return true
+    return idle.count > limit ? .briefly : .yes
   }
 
   func forget(_ session: UpstreamSession) {

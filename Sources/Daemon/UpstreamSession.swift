@@ -23,6 +23,8 @@ final class UpstreamSession: Timed, StreamDelegate {
 
   /// More than a paused upload leaves behind: only answers to a flood of TLS messages grow like this.
   private static let maximumQueue = 4 << 20
+  /// Milliseconds.
+  private static let briefly: UInt64 = 5_000
 
   /// `stream` is connected.
   init(stream: EventLoop.Stream, destination: Destination, worker: Worker) {
@@ -131,13 +133,15 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// Back to the others of its identity, or closed if it is of no further use.
   func release() {
     owner = nil
-    if isEnding || isClosed || writeFailed || !stream.isWritable || stream.queuedBytes > 0
-      || !destination.keep(self, limit: worker.idleLimit)
-    {
-      return close()
+    guard !isEnding, !isClosed, !writeFailed, stream.isWritable, stream.queuedBytes == 0 else { return close() }
+    var time = worker.upstreamIdleTime
+    switch destination.keep(self, limit: worker.idleLimit) {
+    case .no: return close()
+    case .briefly: time = min(time, UpstreamSession.briefly)
+    case .yes: break
     }
     setReading(true)
-    worker.deadlines.schedule(self, at: worker.loop.now + worker.upstreamIdleTime)
+    worker.deadlines.schedule(self, at: worker.loop.now + time)
   }
 
   /// Taken from the idle ones.
