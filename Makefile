@@ -30,8 +30,8 @@ etcdir      = /etc/bearerd
 .DEFAULT_GOAL := help
 # What stands in a row is done in that order, with -j too.
 .NOTPARALLEL:
-.PHONY: help deps test-deps clients-deps build demo test test-asan test-tsan e2e soak format lint mutate fuzz differential install
-.PHONY: uninstall deb clean
+.PHONY: help deps test-deps clients-deps bench-deps build demo test test-asan test-tsan e2e soak bench bench-gate format lint
+.PHONY: mutate fuzz differential install uninstall deb clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -48,6 +48,9 @@ clients-deps:
 
 build: ## release binaries: .build/release/bearerd and .build/release/bearerctl
 	$(build_release)
+
+bench-deps:
+	@SWIFT='$(SWIFT)' .ci/dependencies bench
 
 demo: deps build ## a TLS upstream, bearerd in front of it, and one request through both (DEMO_ARGS=--once ends after it)
 	$(release)/bearerctl demo $(DEMO_ARGS)
@@ -66,6 +69,12 @@ e2e: clients-deps build ## real clients (curl, git, pip, ...) against real serve
 
 soak: test-deps build ## the release build, reloaded under load and 10,000 times (RELOADS=...), and what its memory does
 	BEARERD_BIN=$(CURDIR)/$(release) BEARERD_RELOADS=$(RELOADS) $(run_tests) --filter EndToEnd.ReloadsUnderLoad
+
+bench: bench-deps build ## the release build beside nginx and HAProxy, doing the same work (BENCH_ARGS='GET memory' for some rows)
+	@Tests/Benchmarks/run $(BENCH_ARGS)
+
+bench-gate: bench-deps build ## what one request costs, against the figures that are written down
+	@Tests/Benchmarks/gate $(BENCH_ARGS)
 
 mutate: test-deps ## take out one protection after the other; each time a named test must fail
 	@Tests/Mutations/run $(MUTATE_ARGS)

@@ -1,0 +1,173 @@
+"""The rows of the comparison: what is done, and what is counted."""
+import json
+import os
+import resource
+import socket
+import subprocess
+import tempfile
+import time
+
+from stage import HERE, OTHER_CORE, PROXY_CORE
+
+MEGABYTES = 10 * 1.048576
+
+
+class Load:
+    """A load by wrk. Its figure is CPU per request, or MB per CPU-second."""
+
+    def __init__(self, title, connections, path="/small", kind="keep", per_second=None, **environment):
+        self.title, self.connections, self.path, self.kind = title, connections, path, kind
+        # What one request counts for in "per CPU-second"; without, the figure is microseconds per request.
+        self.per_second = per_second
+        self.environment = {f"BENCH_{key.upper()}": str(value) for key, value in environment.items()}
+        self.unit = "µs/request" if per_second is None else ("MB/CPU-s" if per_second > 1 else "1/CPU-s")
+
+    def once(self, proxy, seconds):
+        """(CPU seconds per request, share of the proxy's core that others took)"""
+        cpu, busy, began = proxy.process.cpu(), core_busy(), time.perf_counter()
+        result = self.wrk(proxy.port, seconds)
+        cpu, busy = proxy.process.cpu() - cpu, core_busy() - busy
+        if result["errors"] or not result["requests"]:
+            raise RuntimeError(f"{proxy.name}: {result['errors']} errors in {result['requests']} requests")
+        requests = result["requests"]
+        if self.per_second and self.per_second > 1 and self.path != "/taken":
+            requests = result["bytes"] / (10 << 20)  # of downloads that were cut at the end, too
+        return cpu / requests, max(0.0, busy - cpu) / (time.perf_counter() - began)
+
+    def wrk(self, port, seconds):
+        command = ["taskset", "-c", str(OTHER_CORE), "wrk", "-t1", f"-c{self.connections}", f"-d{seconds}s", "--timeout", "20s",
+                   "-s", f"{HERE}/load.lua", f"http://127.0.0.1:{port}{self.path}"]
+        printed = subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **self.environment})
+        lines = [line for line in printed.stdout.splitlines() if line.startswith("{")]
+        if not lines:
+            raise RuntimeError("wrk: " + printed.stdout + printed.stderr)
+        return json.loads(lines[0])
+
+    def shown(self, cost):
+        return cost * 1e6 if self.per_second is None else self.per_second / cost
+
+
+LOADS = [
+    Load("small GET, 16 connections", 16),
+    Load("small GET, 128 connections", 128),
+    Load("small GET, 1000 connections", 1000),
+    Load("17 fields, 610 bytes", 16, fields=f"{HERE}/fields.txt"),
+    Load("POST 2 KB", 16, "/taken", method="POST", body=2048),
+    Load("10 MB download", 4, "/10m", per_second=MEGABYTES),
+    Load("10 MB upload", 4, "/taken", per_second=MEGABYTES, method="POST", body=10 << 20),
+    Load("new client connection each", 16, close=1),
+    Load("TLS handshake each, full", 4, kind="full", per_second=1),
+    Load("TLS handshake each, resumed", 4, kind="resumed", per_second=1),
+]
+
+
+def core_busy():
+    """Seconds that the proxy's core was busy so far."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    for line in open("/proc/stat"):
+        if line.startswith(f"cpu{PROXY_CORE} "):
+            values = [int(value) for value in line.split()[1:9]]
+            return (sum(values) - values[3] - values[4]) / ticks
+
+
+def requests(port, sockets, count):
+    """So many small requests over these connections, one after the other on each, all at once."""
+    request = f"GET /small HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+    done = 0
+    while done < count:
+        for connection in sockets:
+            connection.sendall(request)
+        for connection in sockets:
+            answer = b""
+            while b"'}" not in answer:
+                piece = connection.recv(4096)
+                if not piece:
+                    raise RuntimeError("a connection was closed")
+                answer += piece
+            if not answer.startswith(b"HTTP/1.1 200"):
+                raise RuntimeError(answer[:80])
+        done += len(sockets)
+
+
+def connected(port, count):
+    return [socket.create_connection(("127.0.0.1", port), 60) for _ in range(count)]
+
+
+def memory(stage, name):
+    """MB resident: fresh; with 5,000 idle clients; after 1,000 connections that worked."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    proxy = stage.proxy(name)
+    time.sleep(0.5)
+    fresh = proxy.process.rss()
+    held = []
+    for _ in range(50):
+        held += connected(proxy.port, 100)
+        requests(proxy.port, held[-100:], 100)
+    time.sleep(1)
+    idle = proxy.process.rss()
+    for connection in held:
+        connection.close()
+    proxy.stop()
+    proxy = stage.proxy(name)
+    LOADS[2].wrk(proxy.port, 3)
+    time.sleep(1)
+    worked = proxy.process.rss()
+    proxy.stop()
+    return fresh, idle, worked
+
+
+def start(stage, name):
+    """(milliseconds from start to the first 200, wake-ups per idle second)"""
+    times = []
+    for _ in range(5):
+        proxy = stage.proxy(name)
+        times.append(proxy.first_answer * 1000)
+        last = proxy
+        if len(times) < 5:
+            proxy.stop()
+    time.sleep(1)
+    before = last.process.switches()
+    time.sleep(3)
+    wakeups = (last.process.switches() - before) / 3
+    last.stop()
+    return sorted(times)[2], wakeups
+
+
+def instructions(stage, name, few=400, many=2000):
+    """User instructions per small request over eight connections, by valgrind: the difference of two runs."""
+    totals = []
+    for count in (few, many):
+        with tempfile.NamedTemporaryFile(dir=stage.directory) as out:
+            proxy = stage.proxy(name, wrapper=["valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}.%p"])
+            sockets = connected(proxy.port, 8)
+            requests(proxy.port, sockets, count)
+            for connection in sockets:
+                connection.close()
+            proxy.stop()
+            totals.append(max(callgrind_total(f"{stage.directory}/{file}") for file in os.listdir(stage.directory)
+                              if file.startswith(os.path.basename(out.name) + ".")))
+    return (totals[1] - totals[0]) / (many - few)
+
+
+def callgrind_total(path):
+    """Of the process that worked: the worker, not its master."""
+    for line in open(path):
+        if line.startswith(("summary:", "totals:")):
+            return int(line.split()[1])
+    return 0
+
+
+def syscalls(stage, name, connections, few=400, many=2000):
+    """System calls per small request, by strace, which slows things down: with many connections it sees a few less."""
+    totals = []
+    for count in (few, many):
+        with tempfile.NamedTemporaryFile(dir=stage.directory) as out:
+            proxy = stage.proxy(name, wrapper=["strace", "-f", "-c", "-o", out.name])
+            sockets = connected(proxy.port, connections)
+            requests(proxy.port, sockets, count)
+            for connection in sockets:
+                connection.close()
+            proxy.stop()
+            # % time, seconds, usecs/call, calls, errors if there were any, "total"
+            totals.append(next(int(line.split()[3]) for line in open(out.name) if line.rstrip().endswith(" total")))
+    return (totals[1] - totals[0]) / (many - few)
