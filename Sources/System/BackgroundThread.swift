@@ -27,6 +27,9 @@ package final class BackgroundThread {
     if status == 0 { thread = made } else { body.release() }
   }
 
+  /// False: the system had none, or it was joined.
+  package var isStarted: Bool { thread != nil }
+
   /// Waits for its end. Idempotent.
   package func join() {
     guard let thread else { return }

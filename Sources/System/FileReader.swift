@@ -50,7 +50,7 @@ package enum FileReader {
     }
   }
 
-  private static func open(_ path: String) throws(SystemError) -> Int32 {
+  static func open(_ path: String) throws(SystemError) -> Int32 {
     guard !path.utf8.contains(0) else { throw SystemError(operation: "open", errno: EINVAL) }
     let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
     let descriptor = retrying { bearerd_openat2(AT_FDCWD, path, UInt64(flags), UInt64(RESOLVE_NO_MAGICLINKS)) }
@@ -59,7 +59,7 @@ package enum FileReader {
     return try check(retrying { Glibc.open(path, flags) }, "open")
   }
 
-  private static func regularFile(_ descriptor: Int32) throws(SystemError) -> FileStatus {
+  static func regularFile(_ descriptor: Int32) throws(SystemError) -> FileStatus {
     let status = try FileStatus(descriptor: descriptor)
     guard status.isRegular else { throw SystemError(operation: "not a regular file", errno: EINVAL) }
     return status

@@ -4,7 +4,7 @@ internal import Glibc
 /// What a process that holds secrets does to itself first.
 package enum ProcessHardening {
   /// First thing in `main`, before any thread. Fatal signals back to SIG_DFL, no signal blocked, PR_SET_DUMPABLE 0,
-  /// RLIMIT_CORE 0, SIGPIPE ignored, SIGCHLD not, umask 077, no environment variable that could change trust or name resolution (T30),
+  /// RLIMIT_CORE 0, SIGPIPE and SIGXFSZ ignored, SIGCHLD not, umask 077, no environment variable that could change trust or name resolution (T30),
   /// and as many descriptors as we may have.
   package static func apply() {
     silenceCrashes()
@@ -12,6 +12,8 @@ package enum ProcessHardening {
     setLimit(RLIMIT_CORE) { $0 = rlimit(rlim_cur: 0, rlim_max: 0) }
     setLimit(RLIMIT_NOFILE) { $0.rlim_cur = $0.rlim_max }
     signal(SIGPIPE, SIG_IGN)
+    // A file that may not grow is a write that fails, as on a full disk, and not our end.
+    signal(SIGXFSZ, SIG_IGN)
     // Ignored, which a child inherits, it would let the kernel fetch our children before we know how they ended.
     signal(SIGCHLD, SIG_DFL)
     unblockSignals()

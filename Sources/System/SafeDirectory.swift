@@ -7,7 +7,7 @@ enum SafeDirectory {
   /// is not writable for others. Else EPERM; for a parent that is a symbolic link ELOOP.
   static func check(parentOf path: String) throws(SystemError) {
     let components = path.split(separator: "/").dropLast()
-    guard !components.contains("..") else { throw SystemError(operation: "unix socket path", errno: EINVAL) }
+    guard !components.contains("..") else { throw SystemError(operation: "path", errno: EINVAL) }
     let parent = "/" + components.joined(separator: "/")
     try checkEach(parent, allowsLinks: true)
     guard let resolved = realpath(parent, nil) else { throw SystemError(operation: "realpath", errno: errno) }

@@ -33,3 +33,8 @@ func retrying<Result: FixedWidthInteger>(_ call: () -> Result) -> Result {
 func environment(_ name: String) -> String? {
   getenv(name).map { String(cString: $0) }
 }
+
+extension SystemError {
+  /// EWOULDBLOCK: a lock that another process has.
+  package var isHeldByAnother: Bool { errno == EWOULDBLOCK }
+}

@@ -22,6 +22,7 @@ import Testing
         try expect(handler(of: fatal) == 0)
       }
       try expect(handler(of: SIGPIPE) == 1)
+      try expect(handler(of: SIGXFSZ) == 1)
       try expect(handler(of: SIGCHLD) == 0)
     }
   }
