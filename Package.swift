@@ -51,9 +51,10 @@ let package = Package(
     module("Configuration", ["Policy", "CYAML"]),
     module("TLS", ["Policy", "COpenSSL"]),
     module("Credentials", ["TLS", "Policy", "System"]),
+    module("Audit", ["TLS", "System"]),
     module(
       "Daemon",
-      ["Gateway", "Configuration", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System"]),
+      ["Gateway", "Configuration", "Credentials", "Audit", "TLS", "Policy", "HTTP1", "EventLoop", "System"]),
     module("DemoUpstream", ["COpenSSL"]),
 
     // 6-7: programs
@@ -62,7 +63,8 @@ let package = Package(
     .executableTarget(
       name: "bearerctl",
       dependencies: [
-        "Daemon", "Gateway", "Credentials", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
+        "Daemon", "Gateway", "Credentials", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System",
+        "DemoUpstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: common),
 
@@ -76,6 +78,7 @@ let package = Package(
     tests("SystemTests", ["System", "CLinux"]),
     tests("TLSTests", ["TLS", "Policy", "DemoUpstream", "TestSupport"]),
     tests("CredentialsTests", ["Credentials", "TLS", "Policy", "DemoUpstream", "System", "TestSupport"]),
+    tests("AuditTests", ["Audit", "TestSupport"]),
     tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests("Differential", ["Policy", "HTTP1", "TestSupport"], exclude: ["run", "heads.py", "paths.py", "paths.mjs"]),

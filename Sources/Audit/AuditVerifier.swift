@@ -1,0 +1,135 @@
+/// Follows the chain of a file from its beginning. Holds no more than the line under way, however long the file is.
+package struct AuditVerifier {
+  /// The first place where the chain does not hold.
+  package struct Fault: Error {
+    /// From 1.
+    package let line: UInt64
+    /// What was wanted and what came.
+    package let message: String
+  }
+
+  /// Records, and the numbers of the first and the last one.
+  package private(set) var records: UInt64 = 0
+  package private(set) var first: UInt64 = 0
+  package var last: UInt64 { chain.count }
+  package var head: ChainValue { chain.head }
+  package private(set) var firstTime = ""
+  package private(set) var lastTime = ""
+  /// Lines that were cut off by a crash or a full disk, as the record after each says.
+  package private(set) var torn: UInt64 = 0
+  /// The file ends in the middle of a line.
+  package private(set) var isCutOff = false
+  /// Of each value that is looked for, the number of the record that has it.
+  package private(set) var found: [UInt64?]
+
+  private let wanted: [ChainValue]
+  private var chain = AuditChain()
+  private var line: UInt64 = 0
+  private var carry: [UInt8] = []
+  /// Lines that are no records, since the last one.
+  private var pending = 0
+
+  /// More than any record has.
+  private static let longestLine = 1 << 20
+
+  /// - Parameter wanted: chain values to look for.
+  package init(seeking wanted: [ChainValue] = []) {
+    self.wanted = wanted
+    found = wanted.map { _ in nil }
+  }
+
+  /// The next bytes of the file.
+  package mutating func take(_ bytes: Span<UInt8>) throws(Fault) {
+    var start = 0
+    for index in bytes.indices where bytes[index] == UInt8(ascii: "\n") {
+      if carry.isEmpty {
+        try takeLine(bytes.extracting(start..<index))
+      } else {
+        carry.append(span: bytes.extracting(start..<index))
+        let whole = carry
+        carry.removeAll()
+        try takeLine(whole.span)
+      }
+      start = index + 1
+    }
+    carry.append(span: bytes.extracting(start...))
+    guard carry.count <= AuditVerifier.longestLine else {
+      throw Fault(line: line + 1, message: "wanted \(next), and a line came that no record is as long as")
+    }
+  }
+
+  /// The file is over.
+  package mutating func finish() throws(Fault) {
+    isCutOff = !carry.isEmpty
+    if !carry.isEmpty {
+      let rest = carry
+      // All but its newline may be there.
+      if AuditLine(rest.span) != nil { try takeLine(rest.span) }
+    }
+    // The next start of the daemon says of them all that they are torn.
+    if pending > 0, !isCutOff { throw tornFault }
+  }
+
+  private mutating func takeLine(_ bytes: Span<UInt8>) throws(Fault) {
+    line += 1
+    guard let parsed = AuditLine(bytes) else {
+      pending += 1
+      return
+    }
+    let isOpened = AuditLine.value(of: "event", in: bytes) == "opened"
+    let said = isOpened ? AuditLine.value(of: "torn", in: bytes) ?? "0" : "0"
+    guard said == String(pending) else {
+      if pending == 0 {
+        throw Fault(line: line, message: "wanted \(said) lines before this one that were cut off, and none came")
+      }
+      line -= 1
+      throw tornFault
+    }
+    torn += UInt64(pending)
+    pending = 0
+    if records == 0 { try begin(parsed, bytes, isOpened: isOpened) }
+    guard parsed.number == chain.count &+ 1 else {
+      throw Fault(line: line, message: "wanted \(next), and n=\(parsed.number) came")
+    }
+    let before = chain.head
+    guard chain.advance(over: bytes.extracting(..<parsed.recordCount)), chain.head == parsed.chain else {
+      throw Fault(
+        line: line,
+        message:
+          "wanted chain=\(chain.head) after \(before), and chain=\(parsed.chain) came: this record was changed, or the chain of the one before it"
+      )
+    }
+    records += 1
+    look()
+    if records == 1 { firstTime = AuditLine.value(of: "time", in: bytes) ?? "" }
+    lastTime = AuditLine.value(of: "time", in: bytes) ?? ""
+  }
+
+  /// The first record says what it goes on from.
+  private mutating func begin(_ parsed: AuditLine, _ bytes: Span<UInt8>, isOpened: Bool) throws(Fault) {
+    guard isOpened, let previous = AuditLine.value(of: "previous", in: bytes) else {
+      throw Fault(
+        line: line, message: "wanted the record with which a file begins (event=opened), and n=\(parsed.number) came")
+    }
+    first = parsed.number
+    if previous == "none" { return }
+    guard let head = ChainValue(parsing: previous) else {
+      throw Fault(line: line, message: "wanted a chain value as previous=, and \"\(previous)\" came")
+    }
+    chain = AuditChain(count: parsed.number &- 1, head: head)
+    look()
+  }
+
+  private mutating func look() {
+    for (index, value) in wanted.enumerated() where value == chain.head { found[index] = chain.count }
+  }
+
+  private var next: String { records == 0 ? "n=1" : "n=\(chain.count &+ 1)" }
+
+  /// Of the first line that waits for one that says so.
+  private var tornFault: Fault {
+    Fault(
+      line: line + 1 - UInt64(pending),
+      message: "wanted \(next), and a line came that is no whole record, without one after it that says so")
+  }
+}

@@ -1,0 +1,200 @@
+internal import Synchronization
+internal import System
+
+/// Between the loop, which hands over records and waits for nothing, and the thread that writes them (`run`).
+///
+/// Bounded: what there is no room for is dropped, counted, and said in the file itself when it can be written again.
+package final class AuditWriter: Sendable {
+  package struct Status: Sendable {
+    package var path: String
+    package var device: UInt64
+    package var inode: UInt64
+    /// Number and chain value of the last record in the file.
+    package var count: UInt64
+    package var head: ChainValue
+    /// Records since the start for which there was no room.
+    package var dropped: UInt64
+    /// Why the last write failed; nil: it did not.
+    package var problem: String?
+  }
+
+  /// What somebody outside of the file should know.
+  package enum News: Sendable {
+    /// The file ended, or ends, with this record.
+    case anchor(state: String, path: String, count: UInt64, head: ChainValue)
+    case failed(path: String, reason: String)
+    case works(path: String, dropped: UInt64)
+    /// The end has come, and so many records never got into the file.
+    case lost(path: String, count: UInt64)
+  }
+
+  private struct Shared: Sendable {
+    var queue: [UInt8] = []
+    /// Bytes that the thread has, and the file has not.
+    var taken = 0
+    /// Since the last record that says so.
+    var dropped: UInt64 = 0
+    var next: AuditFile?
+    var isClosing = false
+    var status: Status
+    var news: [News] = []
+  }
+
+  private let shared: Mutex<Shared>
+  private let pen: Mutex<AuditPen>
+  private let signal = ThreadSignal()
+  private let onNews: @Sendable () -> Void
+
+  private static let limit = 1 << 20
+  /// So that who renames, shortens or rewrites the file has to forge the log as well.
+  private static let anchorEvery: UInt64 = 10_000
+  private static let retryMilliseconds = 1_000
+
+  /// Writes the record that says the file was opened, or tries to.
+  /// - Parameter onNews: called on any thread, when `takeNews` has some.
+  package init(_ file: AuditFile, version: String, onNews: @escaping @Sendable () -> Void) {
+    let pen = AuditPen(file, version: version)
+    let status = Status(
+      path: file.path, device: file.device, inode: file.inode, count: pen.settled.count, head: pen.settled.head,
+      dropped: 0)
+    shared = Mutex(Shared(status: status))
+    self.pen = Mutex(pen)
+    self.onNews = onNews
+    self.pen.withLock { pen in
+      if writeAll(&pen) { report("opened") }
+    }
+  }
+
+  // MARK: for the loop
+
+  /// A record behind those that wait. `wake` has to follow.
+  /// - Parameter isPromised: there is room for it whatever there is. Of these there may only be so many.
+  package func append(_ time: Span<UInt8>, _ record: Span<UInt8>, isPromised: Bool) {
+    shared.withLock { shared in
+      guard isPromised || shared.queue.count + shared.taken < AuditWriter.limit else {
+        shared.dropped &+= 1
+        shared.status.dropped &+= 1
+        return
+      }
+      shared.queue.append(text: "time=")
+      shared.queue.append(span: time)
+      shared.queue.append(UInt8(ascii: " "))
+      shared.queue.append(span: record)
+    }
+  }
+
+  package func wake() { signal.give() }
+
+  /// The last write went well, and half of the room is left.
+  package var isDependable: Bool {
+    shared.withLock { $0.status.problem == nil && $0.queue.count + $0.taken <= AuditWriter.limit / 2 }
+  }
+
+  package var status: Status { shared.withLock { $0.status } }
+
+  package func takeNews() -> [News] {
+    shared.withLock { shared in
+      defer { shared.news = [] }
+      return shared.news
+    }
+  }
+
+  /// What comes from now on goes to another file.
+  package func change(to file: AuditFile) {
+    shared.withLock { $0.next = file }
+    signal.give()
+  }
+
+  /// Lets `run` return when all is written, or cannot be.
+  package func close() {
+    shared.withLock { $0.isClosing = true }
+    signal.give()
+  }
+
+  // MARK: the thread
+
+  /// Returns after `close`.
+  package func run() {
+    while true {
+      let isClosing = shared.withLock { $0.isClosing }
+      let isDone = pen.withLock { step(&$0) }
+      if isClosing {
+        if isDone { pen.withLock { end(&$0) } } else { pen.withLock { giveUp($0) } }
+        return
+      }
+      signal.wait(milliseconds: isDone ? nil : AuditWriter.retryMilliseconds)
+    }
+  }
+
+  /// Writes what there is. False: it cannot.
+  private func step(_ pen: inout AuditPen) -> Bool {
+    if let next = shared.withLock({ $0.next.take() }) {
+      pen.change(to: next)
+      shared.withLock { shared in
+        (shared.status.path, shared.status.device, shared.status.inode) = (next.path, next.device, next.inode)
+      }
+      guard writeAll(&pen) else { return false }
+      report("opened")
+    }
+    while true {
+      guard writeAll(&pen) else { return false }
+      let dropped = shared.withLock { shared in
+        pen.take(&shared.queue)
+        shared.taken = pen.waiting
+        defer { shared.dropped = 0 }
+        return shared.dropped
+      }
+      if dropped > 0 { pen.noteDropped(dropped) }
+      if pen.isIdle { return true }
+    }
+  }
+
+  private func writeAll(_ pen: inout AuditPen) -> Bool {
+    let error = pen.write()
+    let hasNews = shared.withLock { shared in
+      let before = (count: shared.status.count, problem: shared.status.problem)
+      let path = shared.status.path
+      (shared.status.count, shared.status.head) = (pen.settled.count, pen.settled.head)
+      shared.taken = pen.waiting
+      shared.status.problem = error?.description
+      if pen.settled.count / AuditWriter.anchorEvery > before.count / AuditWriter.anchorEvery {
+        shared.news.append(shared.status.anchor("goes-on"))
+      }
+      if let error, before.problem == nil { shared.news.append(.failed(path: path, reason: error.description)) }
+      if error == nil, before.problem != nil { shared.news.append(.works(path: path, dropped: shared.dropped)) }
+      return !shared.news.isEmpty
+    }
+    if hasNews { onNews() }
+    return error == nil
+  }
+
+  private func report(_ state: String) {
+    shared.withLock { $0.news.append($0.status.anchor(state)) }
+    onNews()
+  }
+
+  // MARK: the end
+
+  private func end(_ pen: inout AuditPen) {
+    pen.noteEnd()
+    guard writeAll(&pen) else { return giveUp(pen) }
+    pen.synchronise()
+    report("closed")
+  }
+
+  private func giveUp(_ pen: borrowing AuditPen) {
+    let waiting = UInt64(pen.waitingRecords)
+    shared.withLock { shared in
+      let queued = UInt64(shared.queue.count { $0 == UInt8(ascii: "\n") })
+      let lost = waiting + queued + shared.dropped
+      shared.news.append(.lost(path: shared.status.path, count: lost))
+    }
+    onNews()
+  }
+}
+
+extension AuditWriter.Status {
+  fileprivate func anchor(_ state: String) -> AuditWriter.News {
+    .anchor(state: state, path: path, count: count, head: head)
+  }
+}

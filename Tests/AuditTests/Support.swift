@@ -1,0 +1,66 @@
+import Audit
+import Foundation
+import TestSupport
+import Testing
+
+/// A file with records, written as the daemon writes it, but on the thread of the test.
+final class AuditStage {
+  let scratch: Scratch
+  let path: String
+
+  init() throws {
+    scratch = try Scratch()
+    path = scratch.path + "/audit.log"
+  }
+
+  /// Opens the file, writes so many records, and ends it.
+  func write(records: Int, at path: String? = nil) throws {
+    let writer = AuditWriter(try AuditFile(path: path ?? self.path), version: "1") {}
+    writer.record(0..<records)
+    writer.close()
+    writer.run()
+  }
+
+  var lines: [String] {
+    get throws { try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init) }
+  }
+
+  func replace(_ lines: [String]) throws {
+    try (lines.joined(separator: "\n") + "\n").write(toFile: path, atomically: false, encoding: .utf8)
+  }
+
+  func verify(seeking wanted: [ChainValue] = [], piece: Int = 1 << 16) throws(AuditVerifier.Fault) -> AuditVerifier {
+    var verifier = AuditVerifier(seeking: wanted)
+    let bytes = Array(FileManager.default.contents(atPath: path) ?? Data())
+    for start in stride(from: 0, to: bytes.count, by: piece) {
+      try verifier.take(bytes[start..<min(start + piece, bytes.count)].span)
+    }
+    try verifier.finish()
+    return verifier
+  }
+
+  /// The line at which the chain breaks; nil: it does not.
+  func fault() -> UInt64? {
+    do throws(AuditVerifier.Fault) {
+      _ = try verify()
+      return nil
+    } catch {
+      return error.line
+    }
+  }
+}
+
+extension AuditWriter {
+  func record(_ numbers: Range<Int>, isPromised: Bool = false) {
+    let time = Array("2026-11-21T05:12:08.123Z".utf8)
+    for number in numbers {
+      append(
+        time.span, Array("level=info event=request path=/x/\(number) status=200\n".utf8).span, isPromised: isPromised)
+    }
+  }
+}
+
+/// A line's value of `chain`.
+func chain(of line: String) throws -> ChainValue {
+  try #require(ChainValue(parsing: String(line.suffix(43))))
+}
