@@ -8,7 +8,12 @@ package enum TopKey: String, ConfigurationKey {
   package static let kind = "the file"
   case listeners, credentials, services, limits, timeouts
   case requireLockedMemory = "require_locked_memory"
-  case control, metrics
+  case control, metrics, audit
+}
+
+package enum AuditKey: String, ConfigurationKey {
+  package static let kind = "\"audit\""
+  case file, required
 }
 
 package enum ListenerKey: String, ConfigurationKey {
@@ -125,7 +130,8 @@ enum SchemaWords {
   static let sorted: [String] = all.sorted()
 
   private static let tables: [(kind: String, keys: [String])] = [
-    table(TopKey.self), table(ListenerKey.self), table(BrowsersKey.self), table(CredentialKey.self),
+    table(TopKey.self), table(AuditKey.self), table(ListenerKey.self), table(BrowsersKey.self),
+    table(CredentialKey.self),
     table(SourceKey.self), table(BasicKey.self), table(HeaderKey.self), table(SuspendKey.self), table(ServiceKey.self),
     table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self),
   ]

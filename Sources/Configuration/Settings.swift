@@ -15,10 +15,13 @@ package struct Settings: Sendable, Equatable {
   package let metricsListener: Int?
   /// Absolute; nil: the daemon's choice.
   package let controlSocket: String?
+  /// nil: there is no such file.
+  package let audit: AuditSettings?
 
   package init(
     file: String, listeners: [ListenerSettings], credentials: [CredentialSettings], rules: RuleSet, limits: Limits,
-    requireLockedMemory: Bool, controlSocket: String?, metricsListener: Int? = nil
+    requireLockedMemory: Bool, controlSocket: String?, metricsListener: Int? = nil,
+    audit: AuditSettings? = nil
   ) {
     self.file = file
     self.listeners = listeners
@@ -28,7 +31,16 @@ package struct Settings: Sendable, Equatable {
     self.requireLockedMemory = requireLockedMemory
     self.controlSocket = controlSocket
     self.metricsListener = metricsListener
+    self.audit = audit
   }
+}
+
+/// Where a record of each exchange goes.
+package struct AuditSettings: Sendable, Equatable {
+  /// Absolute (if the configuration's own path was).
+  package let file: String
+  /// No request goes out that might not be recorded.
+  package let isRequired: Bool
 }
 
 /// Where a value of a credential comes from, and what it writes: names and paths, never a secret. Mirrors `Credentials.AuthScheme`.

@@ -82,6 +82,7 @@ extension ClientSession {
 
   private func record(_ exchange: borrowing Exchange) {
     pass = nil
+    let wentOut = holdsRequest
     returnRate()
     giveRequestBack()
     bodyPace.rest()
@@ -92,7 +93,7 @@ extension ClientSession {
     if exchange.record.refusal?.isOfStranger == true, !worker.logsStranger() { return }
     worker.journal.exchange(
       exchange, listener: listener.name, generation: generation, milliseconds: worker.loop.now - startedAt,
-      detail: failureDetail)
+      detail: failureDetail, isPromised: wentOut)
   }
 
   private func recordExcess() {

@@ -64,6 +64,11 @@ extension ClientSession: UpstreamSessionOwner {
     }
     guard let route = machine.exchange.route else { return }
     returnRate()
+    // The second try of a request that is out already is no other request.
+    if !fresh, let problem = worker.journal.auditProblem {
+      openResult = .failed(ConnectFailure(.auditUnavailable, problem))
+      return
+    }
     guard takeRequest() else {
       openResult = .failed(ConnectFailure(.tooManyRequests, ""))
       return

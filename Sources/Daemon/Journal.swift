@@ -1,3 +1,4 @@
+internal import Audit
 internal import Configuration
 internal import Credentials
 internal import EventLoop
@@ -36,13 +37,20 @@ final class Journal {
   private var dropped = 0
   /// Lines since the start for which there was no room.
   private(set) var droppedCount: UInt64 = 0
-  private var second: [UInt8] = []
-  private var secondShown: Int64 = -1
+  private var clock = Timestamp()
+  /// Where a record of each exchange goes as well; nil: nowhere.
+  var audit: AuditWriter?
+  /// The same, if nothing may go out without one.
+  var requiredAudit: AuditWriter?
+  private var hasRecords = false
   /// Of users in lines of help: strangers could make us ask for each request.
   private var userNames: [UInt32: String] = [:]
   private let hasPriorities: Bool
   private static let limit = 1 << 20
   private static let roomForLine = 1 << 12
+  /// `<6>`, and `time=2026-11-21T05:12:08.123Z `: what stands before `level=`.
+  private static let priorityCount = 3
+  private static let timeCount = 30
 
   init(hasPriorities: Bool) {
     self.hasPriorities = hasPriorities
@@ -51,6 +59,10 @@ final class Journal {
   /// Writes what gathered. Returns false when some is left for later.
   @discardableResult
   func flush() -> Bool {
+    if hasRecords {
+      hasRecords = false
+      audit?.wake()
+    }
     if buffer.isEmpty { return true }
     let written = StandardError.write(buffer)
     if written == buffer.count {
@@ -66,6 +78,12 @@ final class Journal {
     return buffer.isEmpty
   }
 
+  /// Why no request may go out now; nil: it may.
+  var auditProblem: String? {
+    guard let requiredAudit, !requiredAudit.isDependable else { return nil }
+    return requiredAudit.status.problem ?? "too many records wait to be written"
+  }
+
   /// An event that is no exchange. Values are escaped; callers pass none that could be a secret, and nil for what is not there.
   func event(_ level: Level, _ name: String, _ fields: (String, String?)...) {
     guard var line = begin(level) else { return }
@@ -74,12 +92,16 @@ final class Journal {
     end(line)
   }
 
-  /// One line per exchange: names, numbers, the canonical path. Never a field value, a query or a body (T48).
+  /// One line per exchange: names, numbers, the canonical path. Never a field value, a query or a body (T48). The same goes
+  /// into the audit file, if there is one.
+  /// - Parameter isPromised: it went out, so that its record must not get lost.
   func exchange(
-    _ exchange: borrowing Exchange, listener: String, generation: Generation, milliseconds: UInt64, detail: String?
+    _ exchange: borrowing Exchange, listener: String, generation: Generation, milliseconds: UInt64, detail: String?,
+    isPromised: Bool
   ) {
     let record = exchange.record
-    guard var line = begin(record.isOrdinary ? .info : .warning) else { return }
+    let before = buffer.count
+    guard var line = begin(record.isOrdinary ? .info : .warning, isRecord: audit != nil) else { return }
     line.raw(" event=request")
     if let route = record.route {
       line.raw(generation.logText(of: route))
@@ -117,6 +139,7 @@ final class Journal {
       if let help { line.field("help", help) }
     }
     end(line)
+    if let audit { self.record(audit, from: before, isPromised: isPromised) }
   }
 
   /// The keyring's door stayed shut: worth a line of its own, because policy should have said so before.
@@ -178,16 +201,33 @@ final class Journal {
   // MARK: writing
 
   /// A line behind those that wait, in their place until `end`; nil when there is no room.
-  private func begin(_ level: Level) -> LogLine? {
-    guard buffer.count < Journal.limit else {
+  /// - Parameter isRecord: it is wanted all the same.
+  private func begin(_ level: Level, isRecord: Bool = false) -> LogLine? {
+    if buffer.count >= Journal.limit {
       dropped += 1
       droppedCount &+= 1
-      return nil
+      if !isRecord { return nil }
     }
     var line = LogLine(after: take())
-    if hasPriorities { line.raw(level.prefix) } else { stamp(&line) }
+    if isRecord || !hasPriorities { clock.update() }
+    if hasPriorities {
+      line.raw(level.prefix)
+    } else {
+      line.raw("time=")
+      line.raw(clock.text)
+      line.raw(" ")
+    }
     line.raw(level.text)
     return line
+  }
+
+  /// Hands on the line that begins there, without its time or priority, and takes it back if the log has no room for it.
+  private func record(_ audit: AuditWriter, from start: Int, isPromised: Bool) {
+    let head = hasPriorities ? Journal.priorityCount : Journal.timeCount
+    let isPromised = isPromised && requiredAudit != nil
+    audit.append(clock.text.span, buffer.span.extracting((start + head)...), isPromised: isPromised)
+    hasRecords = true
+    if start >= Journal.limit { buffer.removeLast(buffer.count - start) }
   }
 
   private func take() -> [UInt8] {
@@ -201,22 +241,5 @@ final class Journal {
   private func end(_ line: consuming LogLine) {
     line.end()
     buffer = line.bytes
-  }
-
-  /// `time=2026-11-21T05:12:08.123Z `, RFC 3339 in UTC. The part down to the second is made once per second.
-  private func stamp(_ line: inout LogLine) {
-    let now = Clock.now
-    if now.seconds != secondShown {
-      secondShown = now.seconds
-      let time = max(0, now.seconds) % 86_400
-      second = Array("time=\(CivilTime.day(of: now.seconds))T".utf8)
-      for part in [time / 3_600, time / 60 % 60, time % 60] {
-        second += [UInt8(ascii: "0") + UInt8(part / 10), UInt8(ascii: "0") + UInt8(part % 10), UInt8(ascii: ":")]
-      }
-      second[second.count - 1] = UInt8(ascii: ".")
-    }
-    line.raw(second)
-    line.milliseconds(Int(max(0, now.microseconds) / 1_000))
-    line.raw("Z ")
   }
 }

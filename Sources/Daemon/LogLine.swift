@@ -31,14 +31,6 @@ struct LogLine {
     if LogLine.isPlain(text) { bytes.append(text) } else { quoted(text) }
   }
 
-  /// Three digits.
-  mutating func milliseconds(_ number: Int) {
-    let zero = UInt8(ascii: "0")
-    bytes.append(zero &+ UInt8(truncatingIfNeeded: number / 100 % 10))
-    bytes.append(zero &+ UInt8(truncatingIfNeeded: number / 10 % 10))
-    bytes.append(zero &+ UInt8(truncatingIfNeeded: number % 10))
-  }
-
   mutating func end() { bytes.append(UInt8(ascii: "\n")) }
 
   /// In quotes, with everything outside printable ASCII escaped (T48: no line or terminal injection).

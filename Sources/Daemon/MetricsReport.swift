@@ -1,3 +1,4 @@
+internal import Audit
 internal import Credentials
 internal import Gateway
 internal import Policy
@@ -163,6 +164,17 @@ struct MetricsReport {
     text.sample(lifetime.lastReload?.problem == nil ? 1 : 0)
     text.begin("bearerd_log_lines_dropped_total", .counter, "Lines for which the log had no room.")
     text.sample(worker.journal.droppedCount)
+    audit()
+  }
+
+  private mutating func audit() {
+    guard let status = worker.journal.audit?.status else { return }
+    text.begin("bearerd_audit_records", .gauge, "The number of the last record in the audit file.")
+    text.sample(status.count)
+    text.begin("bearerd_audit_records_dropped_total", .counter, "Records for which there was no room.")
+    text.sample(status.dropped)
+    text.begin("bearerd_audit_working", .gauge, "Whether the last write to the audit file went well.")
+    text.sample(status.problem == nil ? 1 : 0)
   }
 
   private mutating func process() {

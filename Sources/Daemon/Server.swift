@@ -19,6 +19,7 @@ package final class Server {
   private var watch: SecretWatch?
   private var commands: SecretCommands?
   private var control: ControlSocket?
+  private let audit: AuditTrail
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
   package init(file: String, held: HeldSockets) throws(StartError) {
@@ -28,6 +29,7 @@ package final class Server {
     trust = SystemTrust()
     let settings = try Server.load(file, journal: journal)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
+    audit = AuditTrail(loop: loop, journal: journal)
     try held.check(settings)
     var sockets: [ListenerSockets] = []
     let generation: Generation
@@ -37,6 +39,7 @@ package final class Server {
       }
       generation = try Server.generation(
         settings, number: 1, ports: sockets.map(\.ports), trust: trust, commands: commandSecrets, after: nil)
+      try audit.adopt(audit.prepare(settings.audit))
     } catch {
       for opened in sockets { opened.close() }
       throw error
@@ -97,6 +100,7 @@ package final class Server {
         generation = try Server.generation(
           settings, number: number, ports: new.map(\.ports), trust: trust, commands: commandSecrets,
           after: worker.generation)
+        try audit.adopt(audit.prepare(settings.audit))
       } catch {
         for slot in new where !slots.contains(where: { $0 === slot }) { slot.close() }
         throw error
@@ -182,6 +186,7 @@ package final class Server {
     worker.onDrained = nil
     journal.event(.notice, "stopped", ("cut", String(worker.sessionCount)))
     worker.close()
+    audit.close()
     control?.close()
     watch?.close()
     commands?.close()

@@ -1,3 +1,4 @@
+internal import Audit
 internal import Configuration
 internal import Credentials
 internal import EventLoop
@@ -26,6 +27,7 @@ struct StatusReport {
       json.member("started", worker.lifetime.startedAt)
       configuration(&json)
       process(&json)
+      if let audit = worker.journal.audit { self.audit(audit.status, &json) }
       listeners(&json)
       json.array("bounds") { json in for bound in Histogram.bounds { json.member(nil, bound) } }
       json.array("services") { json in
@@ -65,6 +67,18 @@ struct StatusReport {
       json.member("open_files", vitals.openDescriptors)
       json.member("most_files", vitals.descriptorLimit)
       json.member("log_lines_dropped", worker.journal.droppedCount)
+    }
+  }
+
+  private func audit(_ status: AuditWriter.Status, _ json: inout JSONWriter) {
+    json.object("audit") { json in
+      json.member("file", status.path)
+      json.member("device", status.device)
+      json.member("inode", status.inode)
+      json.member("records", status.count)
+      json.member("head", status.head.description)
+      json.member("dropped", status.dropped)
+      json.member("problem", status.problem)
     }
   }
 

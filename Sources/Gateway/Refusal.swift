@@ -15,6 +15,7 @@ package enum Refusal: Error, Equatable, Sendable {
   case destinationDenied
   case requestTimeout
   case draining
+  case auditUnavailable
 
   // the caller has all that one may have
   case tooManyConnections
@@ -84,6 +85,7 @@ extension Refusal {
     case .destinationDenied: .destinationDenied
     case .requestTimeout: .requestTimeout
     case .draining: .draining
+    case .auditUnavailable: .auditUnavailable
     case .tooManyConnections: .tooManyConnections
     case .tooManyRequests: .tooManyRequests
     case .rateLimited: .rateLimited

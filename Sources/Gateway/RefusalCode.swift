@@ -72,6 +72,7 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
 
   // bearerd itself
   case draining
+  case auditUnavailable
   case internalError
 }
 
@@ -108,7 +109,7 @@ extension RefusalCode {
     case .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .encodedAnswer, .redirectToSelf,
       .unrequestedUpgrade, .tooManyInformational:
       .answer
-    case .draining, .internalError: .bearerd
+    case .draining, .auditUnavailable, .internalError: .bearerd
     }
   }
 }

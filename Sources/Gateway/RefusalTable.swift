@@ -211,6 +211,10 @@ extension RefusalCode {
       RefusalRow(502, "too-many-informational", "http_protocol_error", "The upstream sent too many interim answers")
     case .draining:
       RefusalRow(503, "draining", "connection_limit_reached", "bearerd is shutting down")
+    case .auditUnavailable:
+      RefusalRow(
+        503, "audit-unavailable", "proxy_internal_error",
+        "No record of this request could be kept, and audit says required; nothing was sent")
     case .internalError:
       RefusalRow(500, "internal-error", "proxy_internal_error", "bearerd could not go on")
     }

@@ -23,6 +23,7 @@ struct Bearerctl: ParsableCommand {
         bearerctl token ci                   let a container in
         bearerctl reload                     use the changed configuration now
         bearerctl status --watch             what is it doing right now?
+        bearerctl audit verify               was the record of requests changed?
         bearerctl errors pin-mismatch        what does this error mean?
 
       Exit codes: 0 fine; 1 it ran, and the answer is no; 2 usage or configuration;
@@ -31,7 +32,7 @@ struct Bearerctl: ParsableCommand {
     version: "bearerctl \(Version.text)",
     subcommands: [
       Check.self, Explain.self, Selftest.self, PinCommand.self, Token.self, Status.self, Errors.self, Reload.self,
-      Metrics.self,
+      Metrics.self, AuditCommand.self,
       Demo.self,
     ])
 

@@ -74,6 +74,7 @@ extension RefusalCode {
     case .unrequestedUpgrade: .unrequestedUpgrade
     case .tooManyInformational: .tooManyInformational
     case .draining: .draining
+    case .auditUnavailable: .auditUnavailable
     case .internalError: .internalError
     }
   }

@@ -121,6 +121,16 @@ extension ErrorText {
     "bearerd has been told to stop, finishes what it has begun, and takes nothing new.",
     todo: "Ask again in a moment. If nothing starts it again, `systemctl status bearerd` says why.")
 
+  static let auditUnavailable = ErrorText(
+    """
+    The configuration says `audit: { required: true }`, and the last record could not be written (a full disk, mostly), \
+    or more than half a megabyte of records waits to be. It is tried again each second.
+    """,
+    todo: """
+      `bearerctl status` and the log (`event=audit-failed`) say what is wrong. Make room, or move the file to another \
+      disk and `bearerctl reload`; requests then go out again by themselves.
+      """)
+
   static let internalError = ErrorText(
     "Something that should always work did not: memory, OpenSSL, the system's certificates. Nothing was sent.",
     todo: "`detail` in the log says what it was. If it is not the machine, it is a bug: report it.")

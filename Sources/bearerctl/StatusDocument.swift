@@ -21,6 +21,17 @@ struct StatusDocument: Decodable {
     let logLinesDropped: UInt64
   }
 
+  struct Audit: Decodable {
+    let file: String
+    /// Which file it is, whatever its name has become.
+    let device: UInt64
+    let inode: UInt64
+    let records: UInt64
+    let head: String
+    let dropped: UInt64
+    let problem: String?
+  }
+
   struct Listener: Decodable {
     let name: String
     let addresses: [String]
@@ -103,6 +114,7 @@ struct StatusDocument: Decodable {
   let started: Int
   let configuration: Configuration
   let process: ProcessUse
+  let audit: Audit?
   let connections: Int
   let listeners: [Listener]
   /// Upper bounds of the buckets of `responseHead`, in microseconds.

@@ -27,6 +27,17 @@ struct StatusText: CustomStringConvertible {
     if status.process.logLinesDropped > 0 {
       text += terminal.warning("the log lost \(counted(Int(clamping: status.process.logLinesDropped), "line"))") + "\n"
     }
+    return text + audit
+  }
+
+  private var audit: String {
+    guard let audit = status.audit else { return "" }
+    var text =
+      "audit \(audit.file.harmless), \(counted(Int(clamping: audit.records), "record")), head \(audit.head.harmless)\n"
+    if let problem = audit.problem { text += terminal.bad("it cannot be written") + ": \(problem.harmless)\n" }
+    if audit.dropped > 0 {
+      text += terminal.warning("it lost \(counted(Int(clamping: audit.dropped), "record"))") + "\n"
+    }
     return text
   }
 

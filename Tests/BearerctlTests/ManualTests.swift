@@ -37,7 +37,7 @@ import Testing
       "listener": "A listener", "browsers": "Web pages", "credential": "A credential",
       "source": "The source of a secret", "basic": "Basic",
       "header": "A header of a credential", "service": "A service", "rule": "A rule", "limits": "Limits",
-      "timeouts": "Timeouts", "suspend": "When a credential is held back",
+      "timeouts": "Timeouts", "suspend": "When a credential is held back", "audit": "The audit file",
     ]
     let data = try Data(contentsOf: URL(fileURLWithPath: "\(Self.root)/config/bearerd.schema.json"))
     let schema = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
@@ -77,7 +77,14 @@ import Testing
     let sections = try Self.sections("bearerctl.1")
     let common: Set<String> = ["-version", "-help", "h"]
     #expect(Self.options(sections[""] ?? []) == common)
-    let commands = (command.subcommands ?? []).filter { $0.commandName != "help" }
+    let commands = (command.subcommands ?? []).filter { $0.commandName != "help" }.flatMap { command in
+      (command.subcommands ?? []).isEmpty
+        ? [command]
+        : (command.subcommands ?? []).map {
+          Dump.Command(
+            commandName: "\(command.commandName) \($0.commandName)", arguments: $0.arguments, subcommands: nil)
+        }
+    }
     #expect(commands.count >= 5)
     for command in commands {
       let names = (command.arguments ?? []).filter(\.shouldDisplay).flatMap { $0.names ?? [] }.map(\.name)

@@ -28,6 +28,7 @@ struct Summary: CustomStringConvertible {
     if settings.requireLockedMemory { lines.append("memory is locked") }
     if let control = settings.controlSocket { lines.append("control \(control)") }
     if let index = settings.metricsListener { lines.append("metrics on listener \(settings.listeners[index].name)") }
+    if let audit = settings.audit { lines.append("audit \(audit.file)\(audit.isRequired ? " is required" : "")") }
     description = lines.joined(separator: "\n")
   }
 

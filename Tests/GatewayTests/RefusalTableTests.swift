@@ -129,8 +129,8 @@ let refusals: [Refusal] =
   ].map { .policy($0) }
   + [
     .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied, .requestTimeout,
-    .draining, .tooManyConnections, .tooManyRequests, .credentialUnavailable, .credentialSuspended(1_500), .grantDenied,
-    .rateLimited(RateExcess(Rate(requests: 60, per: .minute), rule: nil, wait: 1_001)),
+    .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests, .credentialUnavailable,
+    .credentialSuspended(1_500), .grantDenied, .rateLimited(RateExcess(Rate(requests: 60, per: .minute), rule: nil, wait: 1_001)),
     .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
     .handshakeTimeout, .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
     .pinsExpired, .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected,
@@ -141,8 +141,8 @@ let refusals: [Refusal] =
 private func isListed(_ refusal: Refusal) -> Bool {
   switch refusal {
   case .malformed, .policy, .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied,
-    .requestTimeout, .draining, .tooManyConnections, .tooManyRequests, .credentialUnavailable, .credentialSuspended,
-    .grantDenied, .rateLimited, .nameNotFound, .nameTimeout, .addressForbidden,
+    .requestTimeout, .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests, .credentialUnavailable,
+    .credentialSuspended, .grantDenied, .rateLimited, .nameNotFound, .nameTimeout, .addressForbidden,
     .connectionRefused,
     .connectionFailed, .connectionTimeout, .handshakeTimeout, .handshakeFailed, .certificateInvalid,
     .certificateExpired,
