@@ -41,11 +41,14 @@ import Testing
     let temporary = try Scratch()
     let secret = "USERS-OWN-SECRET"
     try scratch.write("own.token", secret)
-    let file = try scratch.write("bearerd.yaml", configuration("{ file: own.token }"), mode: 0o644)
+    let audit = scratch.path + "/audit.log"
+    let text = configuration("{ file: own.token }") + "\naudit: { file: \(audit), required: true }\n"
+    let file = try scratch.write("bearerd.yaml", text, mode: 0o644)
     let before = try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date
     let run = try Run("selftest", "--config", file, environment: ["TMPDIR": temporary.path])
     #expect(run.status == 0, "\(run.output)\(run.errors)")
     #expect(!run.output.contains(secret))
+    #expect(!FileManager.default.fileExists(atPath: audit))
     #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path) == [])
     #expect(try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date == before)
   }

@@ -24,6 +24,12 @@ struct StandIn {
     derived["credentials"] = tree["credentials"]?.mapValues { name, credential in self.credential(credential, name) }
     derived["services"] = tree["services"]?.mapValues { _, service in self.service(service) }
     derived["control"] = .text("control.sock")
+    // What is played here is no request of the user's.
+    derived["audit"] = tree["audit"].map { audit in
+      var audit = audit
+      audit["file"] = .text("audit.log")
+      return audit
+    }
     return derived.yaml
   }
 
