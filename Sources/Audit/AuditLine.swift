@@ -6,6 +6,8 @@ struct AuditLine {
   /// How many of its bytes the chain covers.
   let recordCount: Int
   let chain: ChainValue
+  /// It is the one with which a file begins, or goes on after a restart.
+  let isOpened: Bool
 
   /// - Parameter line: without its newline.
   /// nil: it is no record, or not a whole one. No part of a record is a whole one: what looks like its end may stand in a
@@ -20,8 +22,19 @@ struct AuditLine {
     AuditLine.walk(line.extracting(..<recordCount)) { _, quoted in isQuoted = quoted }
     guard !isQuoted else { return nil }
     self.number = number
+    isOpened = AuditLine.eventPlace(in: line).map { AuditLine.stands("event=opened ", in: line, at: $0) } ?? false
     self.recordCount = recordCount
     self.chain = chain
+  }
+
+  /// Behind number and time; there a request's record has something else.
+  private static func eventPlace(in line: Span<UInt8>) -> Int? {
+    var spaces = 0
+    for index in line.indices where line[index] == UInt8(ascii: " ") {
+      spaces += 1
+      if spaces == 2 { return index + 1 }
+    }
+    return nil
   }
 
   /// The value of a field outside of quotes; nil: there is none of that name.

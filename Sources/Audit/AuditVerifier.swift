@@ -14,7 +14,7 @@ package struct AuditVerifier {
   package var last: UInt64 { chain.count }
   package var head: ChainValue { chain.head }
   package private(set) var firstTime = ""
-  package private(set) var lastTime = ""
+  package var lastTime: String { AuditLine.value(of: "time", in: lastRecord.span) ?? "" }
   /// Lines that were cut off by a crash or a full disk, as the record after each says.
   package private(set) var torn: UInt64 = 0
   /// The file ends in the middle of a line.
@@ -26,6 +26,7 @@ package struct AuditVerifier {
   private var chain = AuditChain()
   private var line: UInt64 = 0
   private var carry: [UInt8] = []
+  private var lastRecord: [UInt8] = []
   /// Lines that are no records, since the last one.
   private var pending = 0
 
@@ -76,7 +77,7 @@ package struct AuditVerifier {
       pending += 1
       return
     }
-    let isOpened = AuditLine.value(of: "event", in: bytes) == "opened"
+    let isOpened = parsed.isOpened
     let said = isOpened ? AuditLine.value(of: "torn", in: bytes) ?? "0" : "0"
     guard said == String(pending) else {
       if pending == 0 {
@@ -102,7 +103,8 @@ package struct AuditVerifier {
     records += 1
     look()
     if records == 1 { firstTime = AuditLine.value(of: "time", in: bytes) ?? "" }
-    lastTime = AuditLine.value(of: "time", in: bytes) ?? ""
+    lastRecord.removeAll(keepingCapacity: true)
+    lastRecord.append(span: bytes)
   }
 
   /// The first record says what it goes on from.

@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The audit file by the real daemon, hands that change it, and the real verifier (T58).
+@Suite struct ChangedRecordsAreFound {
+  @Test func `T58: each exchange has a record, with no field, query or body`() throws {
+    let (stage, file) = try Stage.withAudit()
+    #expect(try stage.get("/api/x?key=QUERY", fields: "X-Note: FIELD\r\n").status == 200)
+    #expect(try stage.get("/nothing").status == 404)
+    _ = try stage.request("POST /api/y HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\n\r\n", body: "BODY")
+    #expect(try eventually { try Stage.lines(file).count == 4 })
+    let whole = try stage.verify()
+    #expect(whole.status == 0 && whole.output.contains("whole: 4 records"), "\(whole)")
+    #expect(whole.output.contains("the running daemon's last record is in it"))
+    let status = try run(
+      [RunningDaemon.binary("bearerctl"), "status", "--control", stage.scratch.path + "/control.sock"])
+    #expect(status.output.contains("audit \(file), 4 records, head "))
+    #expect(stage.daemon!.stop() == 0)
+
+    let lines = try Stage.lines(file)
+    #expect(lines.count == 5 && lines[4].contains(" event=closed chain="))
+    #expect(
+      lines[1].contains(" level=info event=request service=api ") && lines[1].contains(" path=/api/x status=200 "))
+    #expect(lines[1].contains(" credential=canary ") && lines[1].contains(" uid=\(getuid()) method=GET "))
+    #expect(lines[2].contains(" level=warning event=request ") && lines[2].contains(" refused=no-service "))
+    for word in ["QUERY", "FIELD", "BODY"] { #expect(!lines.joined().contains(word)) }
+    var status0 = stat()
+    stat(file, &status0)
+    #expect(status0.st_mode & 0o777 == 0o600)
+    // The log says what the file begins and ends with.
+    for (index, state) in [(0, "opened"), (4, "closed")] {
+      let chain = lines[index].suffix(43)
+      #expect(stage.daemon!.logText.contains("event=audit state=\(state) file=\(file) n=\(index + 1) chain=\(chain)\n"))
+    }
+    try stage.assertCanary(times: 2, notIn: file)
+  }
+
+  @Test func `T58: a record that was edited, removed, inserted or moved is named`() throws {
+    let (stage, file) = try Stage.withAudit()
+    for number in 0..<6 { #expect(try stage.get("/api/\(number)").status == 200) }
+    #expect(stage.daemon!.stop() == 0)
+    let lines = try Stage.lines(file)
+    func verifyChanged(_ change: (inout [String]) -> Void) throws -> String {
+      var changed = lines
+      change(&changed)
+      try (changed.joined(separator: "\n") + "\n").write(toFile: file, atomically: false, encoding: .utf8)
+      let result = try stage.verify()
+      #expect(result.status == (changed == lines ? 0 : 1) && (changed == lines || result.output.isEmpty), "\(result)")
+      return result.errors
+    }
+    #expect(try verifyChanged { _ in }.isEmpty)
+    let edited = try verifyChanged { $0[3] = $0[3].replacing("status=200", with: "status=201") }
+    #expect(edited.contains("\(file):4: wanted chain="), "\(edited)")
+    #expect(try verifyChanged { $0.remove(at: 3) }.contains("\(file):4: wanted n=4, and n=5 came"))
+    #expect(try verifyChanged { $0.insert($0[3], at: 4) }.contains("\(file):5: wanted n=5, and n=4 came"))
+    #expect(try verifyChanged { $0.swapAt(3, 4) }.contains("\(file):4: wanted n=4, and n=5 came"))
+    #expect(try verifyChanged { $0.removeFirst() }.contains("\(file):1: wanted the record with which a file begins"))
+    try stage.assertCanary(times: 6, notIn: file)
+  }
+
+  @Test func `T58: an end that was cut off shows by the running daemon, and by a value from the log`() throws {
+    let (stage, file) = try Stage.withAudit()
+    for number in 0..<4 { #expect(try stage.get("/api/\(number)").status == 200) }
+    #expect(try eventually { try Stage.lines(file).count == 5 })
+    let lines = try Stage.lines(file)
+    let head = String(lines[4].suffix(43))
+    #expect(try stage.verify().status == 0)
+    try (lines[..<3].joined(separator: "\n") + "\n").write(toFile: file, atomically: false, encoding: .utf8)
+    let cut = try stage.verify()
+    #expect(
+      cut.status == 1 && cut.errors.contains("the running daemon has written n=5 chain=\(head), which is not here"))
+    // The same text in another file of this name is none of the daemon's.
+    try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
+    let replaced = try stage.verify()
+    #expect(replaced.status == 1 && replaced.errors.contains("the running daemon writes another file"))
+
+    #expect(stage.daemon!.stop() == 0)
+    let copy = try stage.scratch.write("copy.log", lines.joined(separator: "\n") + "\n")
+    let found = try stage.verify(copy, "--head", String(lines[2].suffix(43)))
+    #expect(found.status == 0 && found.output.contains("--head is n=3; 2 records came after it"), "\(found)")
+    #expect(found.output.contains("no running daemon writes it"))
+    try stage.scratch.write("copy.log", lines[..<4].joined(separator: "\n") + "\n")
+    #expect(try stage.verify(copy).status == 0, "a chain alone does not show it")
+    let missing = try stage.verify(copy, "--head", head)
+    #expect(missing.status == 1 && missing.errors.contains("wanted chain=\(head), which is not here"), "\(missing)")
+    #expect(try stage.verify(copy, "--head", "short").status == 2)
+    stage.assertCanary(times: 4)
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import TestSupport
+import Testing
+
+// The audit file of a stage, the real verifier, and full disks.
+extension Stage {
+  static func withAudit(required: Bool = false) throws -> (Stage, file: String) {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: "audit: { file: audit.log\(required ? ", required: true" : "") }"))
+    return (stage, stage.scratch.path + "/audit.log")
+  }
+
+  static func lines(_ file: String) throws -> [String] {
+    try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
+  }
+
+  func verify(_ more: String...) throws -> CommandResult {
+    try run(
+      [RunningDaemon.binary("bearerctl"), "audit", "verify"] + more
+        + ["--config", scratch.path + "/bearerd.yaml", "--control", scratch.path + "/control.sock"])
+  }
+
+  /// `assertCanary`, and the secret is not in the file either.
+  func assertCanary(times: Int, notIn file: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    for form in Stage.encodings(of: canary) {
+      #expect(!text.contains(form), "the secret is in the audit file", sourceLocation: sourceLocation)
+    }
+    assertCanary(times: times, sourceLocation: sourceLocation)
+  }
+}
+
+/// prlimit(2): how large the files of a process may become; nil: as large as they like.
+func limitFiles(of pid: pid_t, to size: Int?) {
+  _ = try? run(["prlimit", "--pid", "\(pid)", "--fsize=\(size.map(String.init) ?? "unlimited"):unlimited"])
+}
