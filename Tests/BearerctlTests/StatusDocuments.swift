@@ -5,7 +5,7 @@ enum StatusDocuments {
   ///   - requests: of the service `github` since the start.
   static func answer(
     second: Int = 0, requests: Int = 1_234, services: Int = 2, problem: String? = nil, isSuspended: Bool = false,
-    isSpent: Bool = false
+    isSpent: Bool = false, isUnrecorded: Bool = false
   ) -> String {
     let now = 1_800_000_000 + second
     let more = (1..<max(1, services)).map { number in
@@ -24,12 +24,16 @@ enum StatusDocuments {
       {"rate":"20/m","rule":2,"callers":[{"uid":1000,"client":null,"left":0,"milliseconds":2001},
       {"uid":1001,"client":"ci","left":0,"milliseconds":61000}]}
       """ : ""
+    let audit =
+      isUnrecorded
+      ? "\"audit\":{\"file\":\"/var/log/bearerd/audit.log\",\"device\":1,\"inode\":2,\"records\":1240,\"head\":\"\(String(repeating: "A", count: 43))\",\"dropped\":7,\"problem\":\"write: No space left on device\"},"
+      : ""
     return """
       ok
       {"version":"0.1.0","now":\(now),"milliseconds":\(5_000_000 + second * 1_000),"started":\(1_800_000_000 - 8_000),
       "configuration":{"file":"/etc/bearerd/bearerd.yaml","generation":3,"loaded":\(1_800_000_000 - 720)\(reload)},
       "process":{"resident_bytes":17825792,"open_files":31,"most_files":1024,"log_lines_dropped":0},
-      "connections":3,"listeners":[{"name":"main","addresses":["localhost:7070"],"accepted":57}],
+      \(audit)"connections":3,"listeners":[{"name":"main","addresses":["localhost:7070"],"accepted":57}],
       "bounds":[1000,10000,100000],
       "services":[{"name":"github","at":"/github/","listener":"main","upstream":"https://api.github.com","pins":2,
       "pin_mode":"enforce","requests":\(requests),"refusals":3,"retries":1,"last_status":200,"last_success":\(now - 2),

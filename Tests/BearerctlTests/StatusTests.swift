@@ -14,12 +14,13 @@ import Testing
   }
 
   @Test(
-    "what a person sees; UPDATE_GOLDEN=1 writes it anew", arguments: ["fine", "reload-failed", "suspended", "spent"])
+    "what a person sees; UPDATE_GOLDEN=1 writes it anew",
+    arguments: ["fine", "reload-failed", "suspended", "spent", "unrecorded"])
   func text(_ name: String) throws {
     let run = try ask(
       StatusDocuments.answer(
         problem: name == "reload-failed" ? "errors in the configuration: 1" : nil, isSuspended: name == "suspended",
-        isSpent: name == "spent"))
+        isSpent: name == "spent", isUnrecorded: name == "unrecorded"))
     #expect(run.status == 0)
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
       "Golden/status-\(name).txt")
