@@ -45,7 +45,9 @@ package final class AuditWriter: Sendable {
   private let signal = ThreadSignal()
   private let onNews: @Sendable () -> Void
 
+  /// Bytes that may wait. What was promised may go beyond: no flood of requests that go nowhere takes its room.
   private static let limit = 1 << 20
+  private static let dependableLimit = limit / 2 * 3
   /// So that who renames, shortens or rewrites the file has to forge the log as well.
   private static let anchorEvery: UInt64 = 10_000
   private static let retryMilliseconds = 1_000
@@ -85,9 +87,9 @@ package final class AuditWriter: Sendable {
 
   package func wake() { signal.give() }
 
-  /// The last write went well, and half of the room is left.
+  /// The last write went well, and little waits beyond what has room without a promise.
   package var isDependable: Bool {
-    shared.withLock { $0.status.problem == nil && $0.queue.count + $0.taken <= AuditWriter.limit / 2 }
+    shared.withLock { $0.status.problem == nil && $0.queue.count + $0.taken <= AuditWriter.dependableLimit }
   }
 
   package var status: Status { shared.withLock { $0.status } }

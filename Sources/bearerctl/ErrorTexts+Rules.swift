@@ -124,7 +124,7 @@ extension ErrorText {
   static let auditUnavailable = ErrorText(
     """
     The configuration says `audit: { required: true }`, and the last record could not be written (a full disk, mostly), \
-    or more than half a megabyte of records waits to be. It is tried again each second.
+    or records come faster than they can be. It is tried again each second.
     """,
     todo: """
       `bearerctl status` and the log (`event=audit-failed`) say what is wrong. Make room, or move the file to another \
