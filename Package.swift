@@ -90,6 +90,8 @@ let package = Package(
 if Context.environment["BEARERD_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
-      name: "fuzz", dependencies: ["Gateway", "Configuration", "TLS", "Policy", "HTTP1"], path: "Tests/Fuzz",
+      name: "fuzz",
+      dependencies: ["Gateway", "Credentials", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
+      path: "Tests/Fuzz",
       exclude: ["Corpus", "Dictionaries", "run"], swiftSettings: common))
 }

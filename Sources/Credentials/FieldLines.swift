@@ -82,6 +82,8 @@ struct FieldLines {
     try user.withBytes { try pair.append($0) }
     try pair.append(UInt8(ascii: ":"))
     try password.withBytes { try pair.append($0) }
+    // The pair is long enough to be looked for where the password alone is not.
+    if password.count < SecretForms.shortestValue { try values.add(pair) }
     return pair
   }
 

@@ -68,14 +68,15 @@ package final class Redactor {
     }
   }
 
-  /// What is held back goes on: its time is up. Where so much of a secret stands that it is no accident, it is masked. What
+  /// What is held back goes on: its time is up. Where so much of a pattern stands that it is no accident, it is masked. What
   /// follows is still looked at as if it stood behind it.
   package func release(to changed: inout [UInt8]) {
-    guard var held = held.take() else { return }
+    guard let patterns, var held = held.take() else { return }
     let rest = held.released..<held.original.count
     if !rest.isEmpty {
-      if held.original.count >= SecretForms.shortestValue {
-        held.shown.fill(rest, with: Self.mask)
+      let most = held.original.withBytes { patterns.openEnd(of: $0, isMost: true) }
+      if most > 0 {
+        held.shown.fill(max(held.released, rest.upperBound - most)..<rest.upperBound, with: Self.mask)
         count &+= 1
       }
       held.shown.withBytes { changed.append(contentsOf: $0[rest]) }

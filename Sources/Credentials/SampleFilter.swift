@@ -1,8 +1,17 @@
 internal import System
 
+/// Four bytes of a text in a row, as they are loaded: what can be compared at once.
+enum Sample {
+  static let size = 4
+
+  /// The same for letters of either case.
+  @inline(__always)
+  static func folded(_ sample: UInt32) -> UInt32 { sample | 0x2020_2020 }
+}
+
 extension SecretPatterns {
   /// Which samples some pattern has, roughly: one that it has not passes once in thousands. A table of bytes comes first, since
-  /// a byte that is zero is told from others faster than a bit.
+  /// a byte that is zero is told from others faster than a bit. The case of letters is left out.
   struct Filter {
     private let base: UnsafeRawPointer
 
@@ -28,35 +37,55 @@ extension SecretPatterns {
       return base.load(fromByteOffset: Self.byte(hash), as: UInt8.self) & Self.flag(hash) != 0 && hasBit(Self.bit(hash))
     }
 
-    func mayBegin(with byte: UInt8) -> Bool { hasBit(8 &* Self.firstBits &+ Int(byte)) }
+    func mayBegin(with byte: UInt8) -> Bool { hasBit(Self.first(byte)) }
 
     @inline(__always)
     private func hasBit(_ index: Int) -> Bool {
       base.load(fromByteOffset: index >> 3, as: UInt8.self) & (1 << UInt8(truncatingIfNeeded: index & 7)) != 0
     }
 
-    /// Of the first `stride` samples of each pattern: it shows one of them wherever it stands.
+    // MARK: making one
+
+    /// Of the samples that begin within the first `stride` bytes of each pattern: it shows one of them wherever it stands.
     static func made(
-      of patterns: borrowing SecretList, stride: Int, in arena: SecretArena
+      of values: borrowing SecretList, _ forms: borrowing SecretList, _ others: borrowing SecretList, stride: Int,
+      in arena: SecretArena
     ) throws(SystemError) -> Secret {
       var filter = try Secret(capacity: firstBits + 32, in: arena)
       for _ in 0..<(firstBits + 32) { try filter.append(0 as UInt8) }
-      let ranges = patterns.ranges
-      patterns.withBytes { bytes in
-        for range in ranges {
-          filter.setBit(8 * firstBits + Int(bytes[range.lowerBound]))
-          for offset in 0..<stride {
-            let hash = hash(bytes.loadUnaligned(fromByteOffset: range.lowerBound + offset, as: UInt32.self))
-            filter.setBit(8 * byte(hash) + flag(hash).trailingZeroBitCount)
-            filter.setBit(bit(hash))
-          }
+      add(forms, stride, to: &filter)
+      add(others, stride, to: &filter)
+      values.withBytes { bytes in
+        for range in values.ranges {
+          let samples = SpelledSamples(value: UnsafeRawBufferPointer(rebasing: bytes[range]), stride: stride)
+          samples.forEach { add($0, to: &filter) }
+          samples.forEachFirst { filter.setBit(first($0)) }
         }
       }
       return filter
     }
 
+    private static func add(_ forms: borrowing SecretList, _ stride: Int, to filter: inout Secret) {
+      forms.withBytes { bytes in
+        for range in forms.ranges {
+          filter.setBit(first(bytes[range.lowerBound]))
+          for offset in 0..<stride {
+            add(bytes.loadUnaligned(fromByteOffset: range.lowerBound + offset, as: UInt32.self), to: &filter)
+          }
+        }
+      }
+    }
+
+    private static func add(_ sample: UInt32, to filter: inout Secret) {
+      let hash = hash(sample)
+      filter.setBit(8 * byte(hash) + flag(hash).trailingZeroBitCount)
+      filter.setBit(bit(hash))
+    }
+
+    private static func first(_ byte: UInt8) -> Int { 8 &* firstBits &+ Int(byte | 0x20) }
+
     @inline(__always)
-    private static func hash(_ sample: UInt32) -> UInt64 { UInt64(sample) &* 0x9E37_79B9_7F4A_7C15 }
+    private static func hash(_ sample: UInt32) -> UInt64 { UInt64(Sample.folded(sample)) &* 0x9E37_79B9_7F4A_7C15 }
 
     @inline(__always)
     private static func byte(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 52) }

@@ -34,7 +34,7 @@ struct SecretList: ~Copyable {
 
   private func isKnown(_ range: Range<Int>) -> Bool {
     bytes.withBytes { bytes in
-      ranges.contains { bytes[$0].elementsEqual(bytes[range]) }
+      ranges.contains { $0.count == range.count && bytes[$0].elementsEqual(bytes[range]) }
     }
   }
 }

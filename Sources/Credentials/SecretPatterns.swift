@@ -8,35 +8,45 @@ internal import System
 /// kept as it is.
 package final class SecretPatterns {
   private let arena: SecretArena
-  private let patterns: SecretList
-  /// A byte for each sample, a bit for each sample, a bit for each first byte: see `Filter`.
+  /// As they are, or escaped.
+  private let values: SecretList
+  private let forms: FormList
+  private let hexadecimalForms: FormList
+  /// See `Filter`.
   private let filter: Secret
   private let stride: Int
-  /// Bytes; 0: there is nothing to look for.
+  /// Bytes that one takes at most; 0: there is nothing to look for.
   let longest: Int
   /// Some value is too short to be looked for.
   package let isIncomplete: Bool
 
-  /// A sample is as long as a word that can be compared at once.
-  private static let sampleSize = 4
   /// A longer step would save little: every cache line has been touched by then.
   private static let longestStride = 32
 
-  /// - Parameter values: as they were read.
-  init(of values: borrowing SecretList, in arena: SecretArena) throws(SystemError) {
-    var patterns = try SecretList(in: arena)
-    let ranges = values.ranges
-    try values.withBytes { (bytes) throws(SystemError) in
-      for range in ranges {
-        try SecretForms(value: UnsafeRawBufferPointer(rebasing: bytes[range])).add(to: &patterns)
+  /// - Parameter read: the values.
+  init(of read: borrowing SecretList, in arena: SecretArena) throws(SystemError) {
+    var values = try SecretList(in: arena)
+    var forms = try FormList(ignoresCase: false, in: arena)
+    var hexadecimalForms = try FormList(ignoresCase: true, in: arena)
+    var longest = 0
+    let ranges = read.ranges
+    try read.withBytes { (bytes) throws(SystemError) in
+      for range in ranges where range.count >= SecretForms.shortestValue {
+        let value = UnsafeRawBufferPointer(rebasing: bytes[range])
+        try values.add { (text) throws(SystemError) in try text.append(value) }
+        try SecretForms(value: value).addBase64(to: &forms.list)
+        try SecretForms(value: value).addHexadecimal(to: &hexadecimalForms.list)
+        longest = max(longest, SpelledValue(value).longest)
       }
     }
     isIncomplete = ranges.contains { $0.count < SecretForms.shortestValue }
-    let shortest = patterns.ranges.map(\.count).min() ?? 0
-    longest = patterns.ranges.map(\.count).max() ?? 0
-    stride = min(max(1, shortest - Self.sampleSize + 1), Self.longestStride)
-    filter = try Filter.made(of: patterns, stride: stride, in: arena)
-    self.patterns = patterns
+    let counts = (values.ranges + forms.list.ranges + hexadecimalForms.list.ranges).map(\.count)
+    self.longest = max(longest, counts.max() ?? 0)
+    stride = min(max(1, (counts.min() ?? 0) - Sample.size + 1), Self.longestStride)
+    filter = try Filter.made(of: values, forms.list, hexadecimalForms.list, stride: stride, in: arena)
+    self.values = values
+    self.forms = forms
+    self.hexadecimalForms = hexadecimalForms
     self.arena = arena
   }
 
@@ -53,7 +63,7 @@ package final class SecretPatterns {
       guard let filter = Filter(filter) else { return }
       let stride = stride
       var position = stride &- 1
-      let last = text.count &- Self.sampleSize
+      let last = text.count &- Sample.size
       while position <= last {
         let fourth = position &+ 3 &* stride
         // Four at once, which do not wait for each other: nearly all of the time is spent here.
@@ -76,7 +86,8 @@ package final class SecretPatterns {
   }
 
   /// How many of the last bytes of a text could be the beginning of a pattern that goes on behind them.
-  func openEnd(of text: UnsafeRawBufferPointer) -> Int {
+  /// - Parameter isMost: only if so much of it stands there as is no accident.
+  func openEnd(of text: UnsafeRawBufferPointer, isMost: Bool = false) -> Int {
     guard longest > 0 else { return 0 }
     return filter.withBytes { filter in
       guard let filter = Filter(filter) else { return 0 }
@@ -84,11 +95,11 @@ package final class SecretPatterns {
       while start < text.count {
         // What begins before the next sample shows it, too.
         let next = start &+ stride
-        if next &- 1 &+ Self.sampleSize > text.count
+        if next &- 1 &+ Sample.size > text.count
           || filter.mayHave(text.loadUnaligned(fromByteOffset: next &- 1, as: UInt32.self))
         {
           for start in start..<min(next, text.count) {
-            if mayBegin(text, at: start, filter), begins(text, at: start) { return text.count &- start }
+            if mayBegin(text, at: start, filter), begins(text, at: start, isMost: isMost) { return text.count &- start }
           }
         }
         start = next
@@ -99,42 +110,35 @@ package final class SecretPatterns {
 
   private func mayBegin(_ text: UnsafeRawBufferPointer, at start: Int, _ filter: Filter) -> Bool {
     guard filter.mayBegin(with: text[start]) else { return false }
-    guard start &+ Self.sampleSize <= text.count else { return true }
+    guard start &+ Sample.size <= text.count else { return true }
     return filter.mayHave(text.loadUnaligned(fromByteOffset: start, as: UInt32.self))
   }
 
-  private func begins(_ text: UnsafeRawBufferPointer, at start: Int) -> Bool {
-    let count = text.count &- start
-    return patterns.withBytes { bytes in
-      patterns.ranges.contains { range in
-        range.count > count && isSame(text, start, bytes, range.lowerBound, count: count)
+  private func begins(_ text: UnsafeRawBufferPointer, at start: Int, isMost: Bool) -> Bool {
+    if forms.begins(in: text, at: start, isMost: isMost) { return true }
+    if hexadecimalForms.begins(in: text, at: start, isMost: isMost) { return true }
+    return values.withBytes { bytes in
+      values.ranges.contains { range in
+        SpelledValue(UnsafeRawBufferPointer(rebasing: bytes[range])).begins(in: text, at: start, isMost: isMost)
       }
     }
   }
 
-  /// Every pattern that has this sample here, and all of whose other bytes are there too.
   private func compare(
     _ sample: UInt32, at position: Int, in text: UnsafeRawBufferPointer, _ places: inout [Range<Int>]
   ) {
-    patterns.withBytes { bytes in
-      for range in patterns.ranges {
-        for offset in 0..<min(stride, position &+ 1)
-        where bytes.loadUnaligned(fromByteOffset: range.lowerBound &+ offset, as: UInt32.self) == sample {
-          let start = position &- offset
-          guard range.count <= text.count &- start,
-            isSame(text, start, bytes, range.lowerBound, count: range.count)
-          else { continue }
-          Self.add(start..<(start &+ range.count), to: &places)
+    let folded = Sample.folded(sample)
+    forms.forEachPlace(of: folded, at: position, stride: stride, in: text) { Self.add($0, to: &places) }
+    hexadecimalForms.forEachPlace(of: folded, at: position, stride: stride, in: text) { Self.add($0, to: &places) }
+    values.withBytes { bytes in
+      for range in values.ranges {
+        let value = SpelledValue(UnsafeRawBufferPointer(rebasing: bytes[range]))
+        for start in max(0, position &- stride &+ 1)...position {
+          let length = value.length(in: text, at: start)
+          if length > 0 { Self.add(start..<(start &+ length), to: &places) }
         }
       }
     }
-  }
-
-  private func isSame(
-    _ text: UnsafeRawBufferPointer, _ start: Int, _ bytes: UnsafeRawBufferPointer, _ other: Int, count: Int
-  ) -> Bool {
-    guard let text = text.baseAddress, let bytes = bytes.baseAddress else { return false }
-    return memcmp(text + start, bytes + other, count) == 0
   }
 
   /// Those of one sample have it in common, and those of later samples begin behind it: only the last can overlap.

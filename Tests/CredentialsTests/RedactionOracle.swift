@@ -52,12 +52,29 @@ struct Forms {
     }
     add("hex", value.utf8.map { String(format: "%02x", $0) }.joined())
     add("HEX", value.utf8.map { String(format: "%02X", $0) }.joined())
-    for kept in ["-._~", "-._~/", "-._~!'()*"] {
+    // What the encoders leave alone: RFC 3986, Go's and Python's for paths, encodeURIComponent, encodeURI, Java's and forms,
+    // the userinfo of URLs, Swift's .alphanumerics.
+    for kept in [
+      "-._~", "-._~/", "-_.~$&+:=@", "-_.!~*'()", "-_.!~*'();/?:@&=+$,#", "-_.*", "-_.!~*'()%&+$,", "",
+    ] {
       let allowed = CharacterSet(charactersIn: kept + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
       let form = value.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
-      add("percent", form)
-      add("percent, lower", lowerEscapes(form))
+      add("percent \(kept)", form)
+      add("percent \(kept), lower", lowerEscapes(form))
+      add("percent \(kept), mixed", lowerEscapes(String(form.prefix(form.count / 2))) + form.dropFirst(form.count / 2))
+      add("form \(kept)", form.replacing("%20", with: "+"))
     }
+    add("percent, all of it", value.utf8.map { String(format: "%%%02X", $0) }.joined())
+    add("json, all of it", value.utf16.map { String(format: "\\u%04x", $0) }.joined())
+    for (apostrophe, other) in [("&#39;", "&#34;"), ("&#039;", "&quot;"), ("&#x27;", "&#x22;"), ("&apos;", "\"")] {
+      let html = value.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+      add("html", html.replacing("'", with: apostrophe).replacing("\"", with: other))
+    }
+    add(
+      "html, all but letters and digits",
+      value.unicodeScalars.map {
+        $0.isASCII && CharacterSet.alphanumerics.contains($0) ? String($0) : "&#x\(String($0.value, radix: 16));"
+      }.joined())
     for (name, options) in [("json", JSONSerialization.WritingOptions.withoutEscapingSlashes), ("json/", [])] {
       let encoded = try? JSONSerialization.data(withJSONObject: [value], options: options)
       add(name, String(decoding: (encoded ?? Data()).dropFirst(2).dropLast(2), as: UTF8.self))
@@ -67,11 +84,15 @@ struct Forms {
       return scalar.isASCII ? String(scalar) : String(scalar).utf16.map { String(format: "\\u%04x", $0) }.joined()
     }
     add("json, ascii", units.joined())
+    let signs = ["<": "\\u003c", ">": "\\u003E", "&": "\\u0026", "+": "\\u002B", "'": "\\u0027", "/": "\\u002f"]
+    add(
+      "json, signs",
+      value.map { signs[String($0)] ?? ($0 == "\"" ? "\\u0022" : $0 == "\\" ? "\\\\" : String($0)) }.joined())
   }
 
   private mutating func add(_ name: String, _ form: String) {
     let form = Array(form.utf8)
-    if !all.contains(where: { $0.1 == form }) { all.append((name, form)) }
+    if !all.contains(where: { $0.1.count == form.count && $0.1 == form }) { all.append((name, form)) }
   }
 
   /// What all encodings have in common that have the value at this place.
@@ -106,23 +127,6 @@ extension [UInt8] {
 
 func stars(_ count: Int) -> [UInt8] { Array(repeating: UInt8(ascii: "*"), count: count) }
 
-func places(of form: [UInt8], in text: [UInt8]) -> [Range<Int>] {
-  guard !form.isEmpty, text.count >= form.count else { return [] }
-  return (0...(text.count - form.count)).filter { text[$0..<($0 + form.count)].elementsEqual(form) }
-    .map { $0..<($0 + form.count) }
-}
-
-/// Every byte of every form that stands there, and an end that is eight or more bytes of the beginning of one.
-func oracle(_ text: [UInt8], _ forms: [[UInt8]]) -> [UInt8] {
-  var masked = text
-  for form in forms {
-    for place in places(of: form, in: text) { masked.replaceSubrange(place, with: stars(place.count)) }
-  }
-  let open = forms.flatMap { form in (0..<form.count).filter { text.suffix($0).elementsEqual(form.prefix($0)) } }.max()
-  if let open, open >= 8 { masked.replaceSubrange((text.count - open)..., with: stars(open)) }
-  return masked
-}
-
 /// The same numbers each time.
 struct Seeded: RandomNumberGenerator {
   var state: UInt64
@@ -132,5 +136,13 @@ struct Seeded: RandomNumberGenerator {
     var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     return mixed ^ (mixed >> 31)
+  }
+}
+
+extension [UInt8] {
+  func masked(_ places: [Range<Int>]) -> [UInt8] {
+    var masked = self
+    for place in places { masked.replaceSubrange(place, with: stars(place.count)) }
+    return masked
   }
 }

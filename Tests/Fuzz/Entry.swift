@@ -9,6 +9,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "settings": fuzzSettings,
   "pin": fuzzPin,
   "places": fuzzPlaces,
+  "redaction": fuzzRedaction,
 ]
 
 /// Written once, before the fuzzer's first input; there is one thread.

@@ -43,7 +43,7 @@ let testFloors: [String: Set<String>] = [
   "LayeringTests": ["TestSupport"],
   "BearerctlTests": ["DemoUpstream", "TestSupport"],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
-  "Fuzz": ["Gateway", "Configuration", "TLS", "Policy", "HTTP1"],
+  "Fuzz": ["Gateway", "Credentials", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
   "EndToEnd": ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "TestSupport"],
 ]
 
