@@ -61,7 +61,25 @@ extension SettingsReader {
     }
   }
 
+  /// What of `redact` does less than it seems to.
+  private func adviseOnRedaction(_ draft: ServiceDraft) {
+    guard let place = draft.redactPlace, draft.service.redact != .off else { return }
+    if !draft.service.injects {
+      report.advice(
+        place, "nothing is searched: service \"\(draft.service.name)\" adds no credential to any request",
+        help: "leave redact out, or name a credential")
+    } else if draft.service.redact == .all,
+      let other = draft.service.upgrades.first(where: { $0.text.lowercased() != "websocket" })
+    {
+      report.advice(
+        place,
+        "what follows a switch to \(other.text) is searched as it comes: compressed or encoded, it hides a secret",
+        help: "if no program needs it, leave \(other.text) out of upgrades")
+    }
+  }
+
   private func advise(_ draft: ServiceDraft) {
+    adviseOnRedaction(draft)
     guard draft.credentialPlace != nil else {
       let named = draft.rules.contains { $0.credential != nil }
       if !named {
@@ -91,6 +109,26 @@ extension SettingsReader {
         draft.place,
         "service \"\(draft.service.name)\" has no rules: every method and path goes out with the credential",
         help: "to allow reading only, add to it: rules: [{ match: \"/**\", methods: [GET, HEAD] }]")
+    }
+  }
+}
+
+extension Service {
+  /// Whether some request gets a credential.
+  fileprivate var injects: Bool {
+    guard let rules else { return Self.injects(credential) }
+    return rules.contains { rule in
+      switch rule.action {
+      case .deny: false
+      case .forward(let choice): Self.injects(choice)
+      }
+    }
+  }
+
+  private static func injects(_ choice: CredentialChoice) -> Bool {
+    switch choice {
+    case .inject: true
+    case .none, .pass: false
     }
   }
 }

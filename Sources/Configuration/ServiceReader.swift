@@ -12,6 +12,8 @@ struct ServiceDraft {
   let headersPlace: Place
   let pinsPlace: Place?
   let trustPlace: Place?
+  /// nil: the service does not say what is searched.
+  let redactPlace: Place?
   /// A port of its own, for which `listen` makes a listener.
   let ownAddress: ListenerSettings.Address?
   let rules: [RulePlaces]
@@ -73,7 +75,8 @@ extension SettingsReader {
       service: service, place: named.place, upstreamPlace: fields[.upstream]?.place ?? named.place,
       mountPlace: fields[.at]?.place ?? named.place, credentialPlace: fields[.credential]?.place,
       headersPlace: fields.place(of: headersKey), pinsPlace: fields.has(.pins) ? fields.place(of: .pins) : nil,
-      trustPlace: fields.has(.caFile) ? fields.place(of: .caFile) : nil, ownAddress: at.ownAddress,
+      trustPlace: fields.has(.caFile) ? fields.place(of: .caFile) : nil,
+      redactPlace: fields[.redact]?.place, ownAddress: at.ownAddress,
       rules: rules?.map(\.places) ?? [], clients: clients ?? [])
   }
 

@@ -33,7 +33,7 @@ extension Exchange {
   /// The same for its trailers.
   mutating func redactTrailers(_ redaction: (any Redaction)?) -> Bool {
     if redact == .off { return true }
-    guard let redaction, redaction.redact(&responseBody.trailerBytes) else { return false }
+    guard let redaction, responseBody.overwriteTrailers({ redaction.redact(&$0) }) else { return false }
     record.redactions = redaction.count
     return true
   }
@@ -66,11 +66,15 @@ extension Exchange {
     sendDown(input, 0..<0, output: &output)
   }
 
-  /// Whether the body cannot be searched: `Accept-Encoding: identity` was sent, and it is coded all the same.
+  /// Whether the body cannot be searched: it was asked for as it is, and is coded all the same. Of a 226 so are the instance
+  /// manipulations, which compress as well, or send differences alone (RFC 3229 section 10.5.2).
   var isCodedAgainstOurWish: Bool {
     guard redact == .all else { return false }
     let span = response.bytes.span
-    for field in response.fields where FieldName.matches(field.name, of: span, "content-encoding") {
+    for field in response.fields
+    where FieldName.matches(field.name, of: span, "content-encoding")
+      || (response.status == 226 && FieldName.matches(field.name, of: span, "im"))
+    {
       var codings = ListElements(field.value)
       while let coding = codings.next(in: span) {
         if !FieldName.matches(coding, of: span, "identity") { return true }

@@ -102,7 +102,7 @@ struct RequestForwarding {
       case .removed: notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
       }
     }
-    for setting in headers.set where !redactsAll || setting.folded != "accept-encoding" {
+    for setting in headers.set where !redactsAll || (setting.folded != "accept-encoding" && setting.folded != "a-im") {
       MessageWriter.field(name: setting.name, value: setting.value.span, to: &output)
       notes?.added.append(setting.name)
     }
@@ -124,9 +124,11 @@ struct RequestForwarding {
     if injects { notes?.added.append(contentsOf: credentialFields) }
   }
 
-  /// What asks for an answer in which nothing can be found: coded, or compressed by a WebSocket's extension.
+  /// What asks for an answer in which nothing can be found: coded, compressed or cut up otherwise (RFC 3229), or compressed by
+  /// a WebSocket's extension.
   private func hidesFromSearch(_ field: Field, of bytes: [UInt8]) -> Bool {
     FieldName.resembles(field.name, of: bytes.span, "accept-encoding")
+      || FieldName.resembles(field.name, of: bytes.span, "a-im")
       || FieldName.resembles(field.name, of: bytes.span, "sec-websocket-extensions")
   }
 

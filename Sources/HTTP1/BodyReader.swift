@@ -30,10 +30,14 @@ package struct BodyReader: Sendable {
 
   /// Trailer fields, once complete: ranges into `trailerBytes`. Those that may not be any are not among them.
   package var trailers: [Field] { trailerSection?.fields ?? [] }
-  /// They may be written over once the body is complete; what is read of `trailers` has been judged before.
-  package var trailerBytes: [UInt8] {
-    get { trailerSection?.bytes ?? [] }
-    set { trailerSection?.bytes = newValue }
+  package var trailerBytes: [UInt8] { trailerSection?.bytes ?? [] }
+
+  /// Bytes of the trailers may be written over once the body is complete; what is read of `trailers` has been judged before.
+  /// In their own place: a copy would leave behind what it was made to hide.
+  package mutating func overwriteTrailers(_ body: (inout [UInt8]) -> Bool) -> Bool {
+    guard var section = trailerSection.take() else { return true }
+    defer { trailerSection = section }
+    return body(&section.bytes)
   }
 
   private enum State: Sendable {

@@ -36,7 +36,8 @@ private func checkPaused(_ masked: [UInt8], _ text: [UInt8], _ value: [UInt8], _
   for index in text.indices where masked[index] != text[index] {
     promise(masked[index] == star, "another byte at \(index): \(shown(masked))")
   }
-  let shownAtMost = max(8, (value.count + 1) / 2) - 1
+  // Of a character of four bytes a part may have.
+  let shownAtMost = max(8, (value.count + 1) / 2) - 1 + (value.allSatisfy { $0 < 0x80 } ? 0 : 3)
   for place in oracle.places(in: text) {
     promise(
       masked[place].count { $0 == star } >= value.count - shownAtMost,

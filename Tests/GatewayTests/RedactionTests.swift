@@ -130,7 +130,47 @@ import Testing
     #expect(try asked(.headers, "Accept-Encoding: gzip\r\n").request.contains("Accept-Encoding: gzip\r\n"))
   }
 
-  @Test(arguments: ["gzip", "identity, br", "\"identity\""])
+  @Test(arguments: ["gzip", "vcdiff, gzip", "identity, diffe", "feed"])
+  func `T33: what a client accepts of instance manipulations is not asked for, and refused`(manipulation: String) throws
+  {
+    var played = try asked(.all, "A-IM: \(manipulation)\r\nA_IM: gzip\r\nIf-None-Match: \"1\"\r\n")
+    #expect(!played.request.contains("IM") && played.request.contains("If-None-Match"))
+    played.upstream("HTTP/1.1 226 IM Used\r\nIM: \(manipulation)\r\nContent-Length: 3\r\n\r\nabc")
+    #expect(played.answer.hasPrefix("HTTP/1.1 502 ") && played.answer.contains("encoded-answer"))
+    var set = Conversation(
+      try snapshot { service in
+        service.redact = .all
+        service.headers.set = [HeaderPolicy.Setting(name: "A-IM", value: Array("gzip".utf8))]
+      })
+    set.client("GET /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\r\n")
+    #expect(!set.request.contains("A-IM") && set.request.hasPrefix("GET "))
+    var byDefault = try asked(.headers, "A-IM: \(manipulation)\r\n")
+    #expect(byDefault.request.contains("A-IM: \(manipulation)\r\n"))
+    byDefault.upstream("HTTP/1.1 226 IM Used\r\nIM: \(manipulation)\r\nContent-Length: 3\r\n\r\nabc")
+    #expect(byDefault.answer.hasPrefix("HTTP/1.1 226 "))
+  }
+
+  @Test func `T33: what is not coded passes: a 226 as it is, a part, an IM that means nothing`() throws {
+    let uncoded = [
+      "226 IM Used\r\nIM: identity", "226 IM Used", "206 Partial Content\r\nContent-Range: bytes 0-2/9",
+      "200 OK\r\nIM: gzip",
+    ]
+    for head in uncoded {
+      var played = try asked(.all, "Range: bytes=0-2\r\n")
+      #expect(played.request.contains("Range: bytes=0-2\r\n"))
+      played.upstream("HTTP/1.1 \(head)\r\nContent-Length: 3\r\n\r\na^c")
+      #expect(played.answer.hasSuffix("\r\n\r\na*c"), "\(head)")
+    }
+  }
+
+  @Test func `T33: other ways to code a body come to nothing`() throws {
+    var played = try asked(.all, "TE: gzip, deflate;q=0.5, trailers\r\n")
+    #expect(played.request.contains("TE: trailers\r\n") && !played.request.contains("gzip"))
+    played.upstream("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n")
+    #expect(played.answer.hasPrefix("HTTP/1.1 502 "))
+  }
+
+  @Test(arguments: ["gzip", "x-unknown", "identity, br", "\"identity\""])
   func `T33: an answer that is coded all the same is refused`(coding: String) throws {
     var played = try asked(.all)
     played.upstream("HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: 3\r\n\r\nabc")

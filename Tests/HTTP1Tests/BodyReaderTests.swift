@@ -58,6 +58,25 @@ struct Steps {
 
 @Suite("Bodies")
 struct BodyReaderTests {
+  @Test("T33: trailers are written over in their own place, which leaves no copy of what stood there")
+  func trailersAreOverwritten() throws {
+    var reader = BodyReader(.chunked)
+    let bytes = Array("0\r\nX-A: first\r\nX-B: second\r\n\r\n".utf8)
+    var position = 0
+    #expect(try reader.next(bytes.span, position: &position) == .end)
+    let before = reader.trailerBytes.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
+    let value = reader.trailers[0].value
+    let result = reader.overwriteTrailers { text in
+      for index in value { text[index] = UInt8(ascii: "*") }
+      return false
+    }
+    #expect(!result)
+    #expect(String(decoding: reader.trailerBytes, as: UTF8.self).hasPrefix("X-A: *****\r\nX-B: second\r\n"))
+    #expect(reader.trailerBytes.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) } == before)
+    var without = BodyReader(.length(1))
+    #expect(without.overwriteTrailers { _ in false })
+  }
+
   static let rows: [(BodyLength, String, String, Bool, [String])] = [
     (.none, "", "", true, []),
     (.length(0), "", "", true, []),
