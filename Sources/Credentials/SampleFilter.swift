@@ -15,7 +15,8 @@ extension SecretPatterns {
   struct Filter {
     private let base: UnsafeRawPointer
 
-    private static let bytes = 1 << 12
+    /// A credential of two values has hundreds of samples: with less room for them, every other text would be compared.
+    private static let bytes = 1 << 14
     private static let bits = 1 << 14
     private static let firstBits = bytes + bits / 8
 
@@ -88,14 +89,14 @@ extension SecretPatterns {
     private static func hash(_ sample: UInt32) -> UInt64 { UInt64(Sample.folded(sample)) &* 0x9E37_79B9_7F4A_7C15 }
 
     @inline(__always)
-    private static func byte(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 52) }
+    private static func byte(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 50) }
 
     @inline(__always)
-    private static func flag(_ hash: UInt64) -> UInt8 { 1 << UInt8(truncatingIfNeeded: hash >> 49 & 7) }
+    private static func flag(_ hash: UInt64) -> UInt8 { 1 << UInt8(truncatingIfNeeded: hash >> 47 & 7) }
 
     @inline(__always)
     private static func bit(_ hash: UInt64) -> Int {
-      8 &* bytes &+ Int(truncatingIfNeeded: hash >> 35 & UInt64(bits &- 1))
+      8 &* bytes &+ Int(truncatingIfNeeded: hash >> 33 & UInt64(bits &- 1))
     }
   }
 }
