@@ -1,10 +1,17 @@
 /// Where a value comes from. Names and paths only.
-package enum SecretSource: Sendable, Equatable {
+package enum SecretSource: Sendable, Hashable {
   case file(String)
   /// File of this name below $CREDENTIALS_DIRECTORY.
   case systemd(String)
   case env(String)
   case command(SecretCommand)
+
+  package var isFile: Bool {
+    switch self {
+    case .file, .systemd: true
+    case .env, .command: false
+    }
+  }
 }
 
 /// A program whose output is a secret. Two that are equal are one: it runs once for all who use it.
@@ -51,6 +58,8 @@ package enum AuthScheme: Sendable, Equatable {
       }
     }
   }
+
+  var files: [SecretSource] { sources.map(\.source).filter(\.isFile) }
 
   var commands: [SecretCommand] {
     sources.compactMap { entry in

@@ -88,17 +88,27 @@ package final class CommandSecrets {
   }
 }
 
-extension SecretCommand {
-  /// Starts it. Fails, in one sentence with what to do, if others could have changed the program.
-  package func run(mustLock: Bool) throws(CommandFailure) -> HelperProcess {
-    if let problem = ProgramFile.problem(of: path) { throw CommandFailure(problem) }
-    do throws(SystemError) {
-      return try HelperProcess(words: words, limit: SecretFile.maximumSize, mustLock: mustLock)
-    } catch {
-      throw CommandFailure("\(path) cannot be started: \(error)")
-    }
+/// A command whose program nobody else could have changed, when it was looked at.
+package struct CheckedCommand: Sendable {
+  package let command: SecretCommand
+
+  /// Fails in one sentence with what to do. Asks file systems.
+  package init(_ command: SecretCommand) throws(CommandFailure) {
+    if let problem = ProgramFile.problem(of: command.path) { throw CommandFailure(problem) }
+    self.command = command
   }
 
+  /// Starts it.
+  package func run(mustLock: Bool) throws(CommandFailure) -> HelperProcess {
+    do throws(SystemError) {
+      return try HelperProcess(words: command.words, limit: SecretFile.maximumSize, mustLock: mustLock)
+    } catch {
+      throw CommandFailure("\(command.path) cannot be started: \(error)")
+    }
+  }
+}
+
+extension SecretCommand {
   /// Why there is no secret, without a byte of what was printed. nil: it ended well.
   package func failure(_ end: HelperProcess.End, errorCount: Int) -> String? {
     let said = errorCount == 0 ? "" : ", and wrote \(errorCount) bytes to its standard error, which are not shown"
@@ -111,10 +121,9 @@ extension SecretCommand {
     }
   }
 
-  package var tooSlow: String {
-    let time = timeout % 1000 == 0 ? "\(timeout / 1000) s" : "\(timeout) ms"
-    return "\(path) had not ended after \(time), and was killed"
-  }
+  package var tooSlow: String { "\(path) had not ended after \(time), and was killed" }
+  package var tooSlowToCheck: String { "\(path) cannot be started: its file system has not answered for \(time)" }
+  private var time: String { timeout % 1000 == 0 ? "\(timeout / 1000) s" : "\(timeout) ms" }
   package var tooMuchOutput: String { "\(path) printed more than 64 KiB, and was killed: that is no secret" }
   package var tooManyErrors: String { "\(path) wrote more than 1 MiB to its standard error, and was killed" }
 }

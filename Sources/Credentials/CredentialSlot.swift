@@ -11,25 +11,28 @@ final class CredentialSlot {
   private(set) var problem: String?
   /// When the value was read that differs from the one before; seconds since 1970.
   private(set) var changedAt: Int64 = 0
-  /// What can change it.
-  private(set) var names: Set<WatchedName> = []
-  var directories: Set<String> { Set(names.map(\.directory)) }
 
   init(_ entry: Keyring.Entry) {
     self.entry = entry
   }
 
-  /// Reads and renders anew. True when what would be written has changed.
+  /// Renders anew what its sources hold. True when what would be written has changed.
   ///
   /// A value that is unusable leaves the last good one in place, and the problem says so: half-written files are more
   /// common than revocations. A file that is gone takes the value with it, and so does a command whose value's time is over:
   /// lines with an earlier one must not outlive that.
+  ///
+  /// While a file takes long to read, everything stays: with another file's new value it could be half of two.
   func load(_ reader: SecretReader) -> Bool {
-    // Before reading: a change between the two is noticed
-    names = watched()
+    if hasLines, entry.scheme.commands.isEmpty, let delay = delay(reader) {
+      problem = delay
+      return false
+    }
     do throws(SecretProblem) {
       let fresh = try FieldLines(reader: reader).render(entry.scheme)
-      problem = entry.scheme.commands.lazy.compactMap { reader.commands.failure(of: $0) }.first
+      problem =
+        entry.scheme.commands.lazy.compactMap { reader.commands.failure(of: $0) }.first
+        ?? delay(reader)
       if isCurrent(fresh.lines) { return false }
       patterns = fresh.patterns
       lines = .some((consume fresh).lines)
@@ -60,6 +63,23 @@ final class CredentialSlot {
     }
   }
 
+  /// The same credential of an earlier configuration has lines, and a file of it takes long to read: they stay, too.
+  func inherit(_ earlier: CredentialSlot, _ reader: SecretReader) {
+    guard entry.scheme == earlier.entry.scheme, delay(reader) != nil else { return }
+    switch earlier.lines {
+    case .some(let lines):
+      guard var copy = try? Secret(capacity: lines.count, in: reader.arena) else { return }
+      guard (try? lines.withBytes { try copy.append($0) }) != nil else { return }
+      self.lines = .some(copy)
+      (patterns, generation, changedAt) = (earlier.patterns, earlier.generation, earlier.changedAt)
+    case .none: break
+    }
+  }
+
+  private func delay(_ reader: SecretReader) -> String? {
+    entry.scheme.files.lazy.compactMap { reader.files.failure(of: $0) }.first
+  }
+
   var hasLines: Bool {
     switch lines {
     case .some: true
@@ -79,19 +99,5 @@ final class CredentialSlot {
     case .some(let lines): lines.isEqual(to: fresh)
     case .none: false
     }
-  }
-
-  private func watched() -> Set<WatchedName> {
-    var found: Set<WatchedName> = []
-    for (source, _) in entry.scheme.sources {
-      switch source {
-      case .file(let path): found.formUnion(watchedNames(of: path))
-      case .systemd(let name):
-        guard let file = try? SecretFile.ofUnit(name) else { continue }
-        found.formUnion(watchedNames(of: file.path))
-      case .env, .command: continue
-      }
-    }
-    return found
   }
 }

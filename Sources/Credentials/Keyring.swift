@@ -30,26 +30,30 @@ package final class Keyring {
   let staging: LockedMemory
   let reader: SecretReader
 
-  /// Reads every source. Missing secrets are no error: see `status`. Runs no command.
+  /// Missing secrets are no error: see `status`. Runs no command, and reads no file that has been read already.
   /// - Parameters:
   ///   - commands: what commands have printed.
+  ///   - files: what files held.
   ///   - previous: of the configuration before; generations of credentials of the same name go on from there.
   package init(
     entries: [Entry], requireLockedMemory: Bool, commands: CommandSecrets = CommandSecrets(),
-    after previous: Keyring? = nil
+    files: SecretFiles = SecretFiles(), after previous: Keyring? = nil
   ) throws(Denied) {
     do {
       staging = try LockedMemory(byteCount: Self.stagingSize)
     } catch {
       throw Denied(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
     }
-    reader = SecretReader(arena: SecretArena(), commands: commands)
+    reader = SecretReader(arena: SecretArena(), commands: commands, files: files)
     slots = entries.map { CredentialSlot($0) }
+    for file in Set(entries.flatMap(\.scheme.files)) where !files.isKnown(file) {
+      files.take(SecretReading(of: file, mustLock: files.mustLock))
+    }
     for slot in slots {
+      let earlier = previous?.slots.first { $0.entry.grant.name == slot.entry.grant.name }
+      if let earlier { slot.inherit(earlier, reader) }
       _ = slot.load(reader)
-      if let earlier = previous?.slots.first(where: { $0.entry.grant.name == slot.entry.grant.name }) {
-        slot.follow(earlier)
-      }
+      if let earlier { slot.follow(earlier) }
     }
     guard isLocked || !requireLockedMemory else {
       throw Denied(
@@ -60,6 +64,7 @@ package final class Keyring {
     // From here on a value that has no locked memory is refused alone, and the one before it stays
     reader.arena.mustLock = requireLockedMemory
     commands.mustLock = requireLockedMemory
+    files.mustLock = requireLockedMemory
   }
 
   /// One TLS record's plaintext (RFC 8446 section 5.1).
@@ -92,32 +97,33 @@ package final class Keyring {
   }
 
   /// False when memory could not be locked.
-  package var isLocked: Bool { staging.isLocked && reader.arena.isLocked && reader.commands.isLocked }
+  package var isLocked: Bool {
+    staging.isLocked && reader.arena.isLocked && reader.commands.isLocked && reader.files.isLocked
+  }
+}
 
-  /// Directories to watch for changed secret files, sorted. Ask again after each `reload`: links may lead elsewhere then.
-  package var directories: [String] {
-    slots.reduce(into: Set()) { $0.formUnion($1.directories) }.sorted()
+// MARK: - Files
+
+extension Keyring {
+  package var fileContents: SecretFiles { reader.files }
+
+  /// Those that its secrets are in; each once.
+  package var files: Set<SecretSource> { Set(slots.flatMap(\.entry.scheme.files)) }
+
+  /// Those of one credential.
+  package func files(ofGrant index: Int) -> [SecretSource] {
+    slots.indices.contains(index) ? slots[index].entry.scheme.files : []
   }
 
-  /// Reads again the secrets that these names in these directories belong to; an empty name is everything in its directory.
-  /// A neighbour that is being written is left alone. Keeps the last good value when a new one is unusable (and says so in
+  /// Takes over what is known of a file now. Keeps the last good value when a new one is unusable (and says so in
   /// `status.problem`); a deleted file makes it unavailable. Returns indices of grants that changed.
-  package func reload(changes: [(directory: String, name: String)]) -> [Int] {
+  /// - Parameter pending: files that are still being read: a credential that has one of them stays as it is until then, or it
+  ///   could be half of one value and half of another.
+  package func reload(file: SecretSource, pending: Set<SecretSource> = []) -> [Int] {
     slots.indices.filter { index in
-      let names = slots[index].names
-      let isConcerned = changes.contains { change in
-        names.contains { $0.directory == change.directory && (change.name.isEmpty || $0.name == change.name) }
-      }
-      return isConcerned && slots[index].load(reader)
+      let files = slots[index].entry.scheme.files
+      return files.contains(file) && pending.isDisjoint(with: files) && slots[index].load(reader)
     }
-  }
-
-  /// Reads one credential again. True when it changed.
-  package func reload(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].load(reader) }
-
-  /// The same for everything in these directories.
-  package func reload(directories: Set<String>) -> [Int] {
-    reload(changes: directories.map { ($0, "") })
   }
 }
 

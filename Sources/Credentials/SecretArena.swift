@@ -43,13 +43,6 @@ final class SecretArena {
     return block
   }
 
-  /// Pages of their own, to read a file into.
-  func scratch(byteCount: Int) throws(SystemError) -> LockedMemory {
-    let memory = try LockedMemory(byteCount: byteCount, mustLock: mustLock)
-    if !memory.isLocked { isLocked = false }
-    return memory
-  }
-
   private func take(_ size: Int, from slab: Slab) -> Block? {
     guard let index = slab.free.firstIndex(where: { $0.count >= size }) else { return nil }
     let range = slab.free[index]

@@ -25,22 +25,33 @@ struct SecretFile {
     return String(cString: value)
   }
 
-  func read(in arena: SecretArena) throws(SecretProblem) -> Secret {
+  /// What it held, in pages of its own.
+  struct Content {
+    let memory: LockedMemory
+    /// Bytes of it that are the secret, from the first one on.
+    let count: Int
+    /// Seconds since 1970.
+    let modified: Int64
+  }
+
+  func read(mustLock: Bool) throws(SecretProblem) -> Content {
     // One page does for nearly all, and what a process may lock is often little
     for room in [Self.usualSize, Self.maximumSize] {
-      if let secret = try read(in: arena, room: room) { return secret }
+      if let content = try read(room: room, mustLock: mustLock) { return content }
     }
     throw SecretProblem("\(path) is larger than 64 KiB: that is no secret")
   }
 
   /// nil: does not fit.
-  private func read(in arena: SecretArena, room: Int) throws(SecretProblem) -> Secret? {
-    let scratch: LockedMemory
-    do { scratch = try arena.scratch(byteCount: room) } catch { throw SecretProblem(error, reading: path) }
-    defer { scratch.wipe() }
-    guard let (count, status) = try content(into: scratch) else { return nil }
+  private func read(room: Int, mustLock: Bool) throws(SecretProblem) -> Content? {
+    let memory: LockedMemory
+    do { memory = try LockedMemory(byteCount: room, mustLock: mustLock) } catch {
+      throw SecretProblem(error, reading: path)
+    }
+    guard let (count, status) = try content(into: memory) else { return nil }
     try checkAccess(status)
-    return try secretContent(UnsafeRawBufferPointer(rebasing: scratch.bytes[..<count]), name: path, in: arena)
+    let secret = try secretBytes(UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]), name: path)
+    return Content(memory: memory, count: secret.count, modified: status.modified / 1_000_000_000)
   }
 
   private func content(into scratch: LockedMemory) throws(SecretProblem) -> (count: Int, status: FileStatus)? {

@@ -24,6 +24,7 @@ struct SecretProblem: Error {
 struct SecretReader {
   let arena: SecretArena
   let commands: CommandSecrets
+  let files: SecretFiles
 
   /// Without one closing line break. Never empty.
   func read(_ source: SecretSource) throws(SecretProblem) -> Secret {
@@ -36,8 +37,8 @@ struct SecretReader {
       }
     case .command(let command):
       return try copy(source) { (secret) throws(SecretProblem) in try commands.append(command, to: &secret) }
-    case .file(let path): return try SecretFile(path: path, unitCredential: nil).read(in: arena)
-    case .systemd(let name): return try SecretFile.ofUnit(name).read(in: arena)
+    case .file, .systemd:
+      return try copy(source) { (secret) throws(SecretProblem) in try files.append(source, to: &secret) }
     }
   }
 
@@ -57,9 +58,7 @@ struct SecretReader {
 }
 
 /// What every source has in common: one closing `\n` or `\r\n` goes, a byte order mark and emptiness are refused (T43).
-func secretContent(
-  _ bytes: UnsafeRawBufferPointer, name: String, in arena: SecretArena
-) throws(SecretProblem) -> Secret {
+func secretBytes(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) -> UnsafeRawBufferPointer {
   var bytes = bytes
   if bytes.last == UInt8(ascii: "\n") {
     bytes = UnsafeRawBufferPointer(rebasing: bytes.dropLast())
@@ -70,6 +69,14 @@ func secretContent(
   guard !marks.contains(where: { bytes.starts(with: $0) }) else {
     throw SecretProblem("\(name) begins with a byte order mark: save it as plain text")
   }
+  return bytes
+}
+
+/// The same, copied.
+func secretContent(
+  _ bytes: UnsafeRawBufferPointer, name: String, in arena: SecretArena
+) throws(SecretProblem) -> Secret {
+  let bytes = try secretBytes(bytes, name: name)
   do {
     var secret = try Secret(capacity: bytes.count, in: arena)
     try secret.append(bytes)

@@ -57,7 +57,8 @@ extension ClientSession: UpstreamSessionOwner {
   func sessionDidDrain(_ session: UpstreamSession) { settle() }
 
   /// Leaves its result in `openResult` if it is there at once.
-  func open(fresh: Bool) {
+  /// - Parameter hasWaited: for the files of its secrets.
+  func open(fresh: Bool, hasWaited: Bool = false) {
     if machine.exchange.snapshot?.generation != worker.generation.snapshot.generation {
       generation = worker.generation
       return step { machine, output in machine.configurationChanged(worker.generation.snapshot, output: &output) }
@@ -73,10 +74,8 @@ extension ClientSession: UpstreamSessionOwner {
       openResult = .failed(ConnectFailure(.tooManyRequests, ""))
       return
     }
-    if let grant = machine.exchange.grant, !generation.keyring.isAvailable(grant: grant),
-      worker.secrets?.lookAgain(grant: grant) != true
-    {
-      if awaitsSecret(grant, fresh: fresh) { return }
+    if let grant = machine.exchange.grant, awaitsSecret(grant, fresh: fresh, hasWaited: hasWaited) { return }
+    if let grant = machine.exchange.grant, !generation.keyring.isAvailable(grant: grant) {
       let problem = generation.keyring.status(ofGrant: grant).problem
       openResult = .failed(ConnectFailure(.credentialUnavailable, problem ?? "there is no secret"))
       return
@@ -104,14 +103,21 @@ extension ClientSession: UpstreamSessionOwner {
     }
   }
 
-  /// True when the credential is not there yet, but may be soon.
-  private func awaitsSecret(_ grant: Int, fresh: Bool) -> Bool {
-    secretWait = worker.commands?.wait(forGrant: grant) { [unowned self] in
-      secretWait = nil
-      open(fresh: fresh)
-      if openResult != nil { takeOpened() }
+  /// True when the credential is being read, or not there yet, but may be soon.
+  private func awaitsSecret(_ grant: Int, fresh: Bool, hasWaited: Bool) -> Bool {
+    if !hasWaited {
+      secretWait = worker.secrets?.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) }
+    }
+    if secretWait == nil, !generation.keyring.isAvailable(grant: grant) {
+      secretWait = worker.commands?.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) }
     }
     return secretWait != nil
+  }
+
+  private func openLater(fresh: Bool) {
+    secretWait = nil
+    open(fresh: fresh, hasWaited: true)
+    if openResult != nil { takeOpened() }
   }
 
   func cancelOpening() {

@@ -24,8 +24,8 @@ final class ClientSession: Timed, StreamDelegate {
   var upstream: UpstreamSession?
   var upstreamPending: [UInt8] = []
   var connector: Connector?
-  /// The first value of the credential, before that.
-  var secretWait: SecretCommands.Wait?
+  /// A value of the credential that is on its way, before that.
+  var secretWait: SecretWait?
   /// Of the credential that goes, or went, with this exchange.
   var breaker: OriginBreaker?
   /// Of a request that is out with a credential and has no answer yet.

@@ -22,10 +22,10 @@ final class CommandRun {
 
   /// `onResult` is called once, never from here.
   init(
-    _ command: SecretCommand, mustLock: Bool, loop: Loop, onResult: @escaping (Result) -> Void
+    _ checked: CheckedCommand, mustLock: Bool, loop: Loop, onResult: @escaping (Result) -> Void
   ) throws(CommandFailure) {
-    self.command = command
-    process = try command.run(mustLock: mustLock)
+    command = checked.command
+    process = try checked.run(mustLock: mustLock)
     self.onResult = onResult
     do throws(UVError) {
       output = try ReadableSource(loop: loop, descriptor: process.output) { self.readOutput() }

@@ -31,25 +31,35 @@ package enum ConfigurationLoader {
 
   /// Reads and checks; opens no secret.
   package static func load(_ file: String) throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
+    let loaded = try load(file, step: Preparation.Step())
+    return (loaded.settings, loaded.findings)
+  }
+
+  /// The same, with the `ca_file`s by path.
+  static func load(
+    _ file: String, step: Preparation.Step
+  ) throws(LoadError) -> (settings: Settings, findings: [Diagnostic], stores: [String: TrustStore]) {
+    step.begin(file)
     let text: [UInt8]
     do throws(SystemError) {
       text = try FileReader.read(path: file, maximum: 1 << 20).bytes
     } catch {
       throw LoadError(diagnostics: [.about(file: file, "cannot be read: \(error)")])
     }
-    switch ConfigurationReader.read(text: text, file: file, environment: .system) {
+    switch ConfigurationReader.read(text: text, file: file, environment: .system(step)) {
     case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics, controlSocket: errors.controlSocket)
-    case .success(let (settings, warnings)):
-      _ = try trustStores(of: settings)
-      return (settings, warnings)
+    case .success(let (settings, warnings)): return (settings, warnings, try trustStores(of: settings, step: step))
     }
   }
 
-  /// The `ca_file`s, by path. An unreadable one is an error, never skipped.
-  static func trustStores(of settings: Settings) throws(LoadError) -> [String: TrustStore] {
+  /// An unreadable one is an error, never skipped.
+  private static func trustStores(
+    of settings: Settings, step: Preparation.Step
+  ) throws(LoadError) -> [String: TrustStore] {
     var stores: [String: TrustStore] = [:]
     for service in settings.rules.services {
       guard let file = service.trust.caFile, stores[file] == nil else { continue }
+      step.begin(file)
       do {
         let pem = try FileReader.read(path: file, maximum: 4 << 20).bytes
         stores[file] = try TrustStore(pem: pem, name: file)
@@ -64,13 +74,19 @@ package enum ConfigurationLoader {
 
   /// The keyring that the settings describe.
   static func keyring(
-    for settings: Settings, commands: CommandSecrets, after previous: Keyring?
+    for settings: Settings, commands: CommandSecrets, files: SecretFiles, after previous: Keyring?
   ) throws(Denied) -> Keyring {
     let entries = zip(settings.rules.grants, settings.credentials).map { grant, credential in
       Keyring.Entry(grant: grant, scheme: AuthScheme(credential.scheme))
     }
     return try Keyring(
-      entries: entries, requireLockedMemory: settings.requireLockedMemory, commands: commands, after: previous)
+      entries: entries, requireLockedMemory: settings.requireLockedMemory, commands: commands, files: files,
+      after: previous)
+  }
+
+  /// The files that their secrets are in.
+  static func secretFiles(of settings: Settings) -> Set<SecretSource> {
+    Set(settings.credentials.flatMap(\.sources).map { SecretSource($0) }.filter(\.isFile))
   }
 
   /// What the gateway decides by. `ports`: what each listener's TCP sockets are bound to.
@@ -136,7 +152,7 @@ extension AuthScheme {
 }
 
 extension SecretSource {
-  fileprivate init(_ source: CredentialSettings.Source) {
+  init(_ source: CredentialSettings.Source) {
     switch source {
     case .file(let path): self = .file(path)
     case .systemd(let name): self = .systemd(name)
@@ -168,16 +184,26 @@ extension Diagnostic {
 
 extension ConfigurationReader.Environment {
   /// This machine, as it is.
-  package static var system: Self {
+  package static var system: Self { system(Preparation.Step()) }
+
+  static func system(_ step: Preparation.Step) -> Self {
     Self(
       uid: Users.currentUID,
       now: Clock.now.seconds,
-      userID: { Users.uid(named: $0) },
-      groupMembers: { (UInt32($0) ?? Users.gid(named: $0)).map(Users.members(ofGroup:)) },
+      userID: { name in
+        step.begin("the user \(name)")
+        return Users.uid(named: name)
+      },
+      groupMembers: { name in
+        step.begin("the group \(name)")
+        return (UInt32(name) ?? Users.gid(named: name)).map(Users.members(ofGroup:))
+      },
       fileStatus: { path in
-        FileStatus(path: path).map { ($0.owner, $0.mode, $0.isRegular) }
+        step.begin(path)
+        return FileStatus(path: path).map { ($0.owner, $0.mode, $0.isRegular) }
       },
       readFile: { path in
+        step.begin(path)
         do throws(SystemError) { return try FileReader.read(path: path, maximum: 4 << 20).bytes } catch { return nil }
       },
       hasIPv6: true)

@@ -5,17 +5,19 @@ internal import System
 /// Where `bearerctl` asks: a unix socket for root and the daemon's own user. One line in, the answer out, closed (T52).
 final class ControlSocket: ListenerDelegate, StreamDelegate {
   private var listener: Listener?
-  /// What each line that one may send does, and the answer.
-  private let commands: [String: () -> Result<[UInt8], StartError>]
-  private var connections: [ObjectIdentifier: (stream: EventLoop.Stream, input: [UInt8])] = [:]
+  /// What each line that one may send does; it calls back once with the answer, perhaps at once.
+  private let commands: [String: Command]
+  private var connections: [ObjectIdentifier: (stream: EventLoop.Stream, input: [UInt8], hasAsked: Bool)] = [:]
   private static let maximumLine = 256
+
+  typealias Command = (_ answer: @escaping (Result<[UInt8], StartError>) -> Void) -> Void
 
   private let loop: Loop
   private let journal: Journal
   private var path: String?
   private var hasFollowed = false
 
-  init(loop: Loop, journal: Journal, commands: [String: () -> Result<[UInt8], StartError>]) {
+  init(loop: Loop, journal: Journal, commands: [String: Command]) {
     self.loop = loop
     self.journal = journal
     self.commands = commands
@@ -72,7 +74,7 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
       for connection in connections.values { connection.stream.close() }
       connections = [:]
     }
-    connections[ObjectIdentifier(stream)] = (stream, [])
+    connections[ObjectIdentifier(stream)] = (stream, [], false)
     stream.delegate = self
     stream.startReading()
   }
@@ -86,10 +88,12 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   func streamDidConnect(_ stream: EventLoop.Stream) {}
 
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
-    guard var connection = connections[ObjectIdentifier(stream)] else { return }
+    guard var connection = connections[ObjectIdentifier(stream)], !connection.hasAsked else { return }
     for index in bytes.indices { connection.input.append(bytes[index]) }
+    let end = connection.input.firstIndex(of: UInt8(ascii: "\n"))
+    connection.hasAsked = end != nil
     connections[ObjectIdentifier(stream)] = connection
-    if let end = connection.input.firstIndex(of: UInt8(ascii: "\n")) {
+    if let end {
       answer(String(decoding: connection.input[..<end], as: UTF8.self), on: stream)
     } else if connection.input.count > ControlSocket.maximumLine {
       finish(stream, "error\nThe request is too long.\n")
@@ -100,9 +104,13 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
     guard let carryOut = commands[command] else {
       return finish(stream, "error\nThis daemon does not know that request.\n")
     }
-    switch carryOut() {
-    case .success(let answer): finish(stream, "ok\n", answer)
-    case .failure(let error): finish(stream, "error\n\(error)\n")
+    carryOut { [unowned self] result in
+      // It may have gone meanwhile.
+      guard connections[ObjectIdentifier(stream)] != nil else { return }
+      switch result {
+      case .success(let answer): finish(stream, "ok\n", answer)
+      case .failure(let error): finish(stream, "error\n\(error)\n")
+      }
     }
   }
 

@@ -16,8 +16,7 @@ final class Generation {
   private let rejectedValues: RejectedValues
   let rates: RateLimits
   private let breakersByService: [[(grant: Int, breaker: OriginBreaker)]]
-  private let trust: SystemTrust
-  private let stores: [String: TrustStore]
+  private let trust: Preparation.Trust
   /// By service, then by credential: few per service, so a short list is the fastest map.
   private var destinations: [[(credential: CredentialChoice, destination: Destination)]]
   /// By service, then by route: as many as the service has rules at most.
@@ -25,8 +24,7 @@ final class Generation {
   private var destinationsByIdentity: [SessionIdentity: Destination] = [:]
 
   init(
-    settings: Settings, snapshot: Snapshot, keyring: Keyring, stores: [String: TrustStore], trust: SystemTrust,
-    after previous: Generation?
+    settings: Settings, snapshot: Snapshot, keyring: Keyring, trust: Preparation.Trust, after previous: Generation?
   ) {
     self.settings = settings
     self.snapshot = snapshot
@@ -36,7 +34,6 @@ final class Generation {
     (breakers, breakersByService) = OriginBreaker.all(
       for: settings, after: previous?.breakers ?? [], rejected: rejectedValues)
     rates = RateLimits(snapshot.rules, after: previous?.rates)
-    self.stores = stores
     self.trust = trust
     destinations = Array(repeating: [], count: snapshot.rules.services.count)
     logTexts = Array(repeating: [], count: snapshot.rules.services.count)
@@ -100,8 +97,7 @@ final class Generation {
       plainDestinations.append(made)
       return made
     }
-    let store: TrustStore
-    if let file = service.trust.caFile, let loaded = stores[file] { store = loaded } else { store = try trust.get() }
+    let store = try trust.store(for: service.trust)
     let identity = SessionIdentity(
       origin: service.upstream.origin, trust: service.trust, trustFingerprint: store.fingerprint,
       grant: snapshot.rules.grant(of: route)?.name, generation: snapshot.generation)

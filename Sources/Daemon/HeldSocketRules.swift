@@ -39,7 +39,10 @@ extension InheritedSocket {
   }
 
   /// What is allowed and will surprise.
-  func remark(beside others: [InheritedSocket], for listener: ListenerSettings) -> (message: String, help: String)? {
+  /// - Parameter members: of the group that may connect.
+  func remark(
+    beside others: [InheritedSocket], for listener: ListenerSettings, members: Set<UInt32>
+  ) -> (message: String, help: String)? {
     switch place {
     case .tcp([127, 0, 0, 1], let port):
       guard !others.contains(where: { $0.place == .tcp(ip: HeldSocketRules.loopback6, port: port) }) else { return nil }
@@ -49,8 +52,8 @@ extension InheritedSocket {
       )
     case .unix(let path):
       guard let status = FileStatus(path: path), status.mode & 0o002 == 0 else { return nil }
-      let members = status.mode & 0o020 == 0 ? [] : Users.members(ofGroup: status.group)
-      let outside = (listener.callers.uids ?? []).subtracting(members).subtracting([0, status.owner]).sorted()
+      let inside = status.mode & 0o020 == 0 ? [] : members
+      let outside = (listener.callers.uids ?? []).subtracting(inside).subtracting([0, status.owner]).sorted()
       guard let first = outside.first else { return nil }
       return (
         "uid \(first) may ask and cannot connect to it (mode \(String(status.mode, radix: 8)))",

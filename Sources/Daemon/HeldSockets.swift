@@ -6,9 +6,23 @@ internal import System
 /// them while we are not there, so that nobody else can take the port (T5). Listeners accept from duplicates.
 package final class HeldSockets {
   private var sockets: [InheritedSocket]
+  /// By the path of a socket, those of the group that it has. Asked at the start: a directory service may take any time.
+  private let members: [String: Set<UInt32>]
 
   /// Takes over what was passed to this process. Once, before anything starts another process.
-  package init() { sockets = ServiceManager.inheritedSockets() }
+  package init() {
+    sockets = ServiceManager.inheritedSockets()
+    var members: [String: Set<UInt32>] = [:]
+    for case .unix(let path) in sockets.map(\.place) {
+      members[path] = FileStatus(path: path).map { Users.members(ofGroup: $0.group) }
+    }
+    self.members = members
+  }
+
+  func members(whoMayConnectTo socket: InheritedSocket) -> Set<UInt32> {
+    guard case .unix(let path) = socket.place else { return [] }
+    return members[path] ?? []
+  }
 
   /// Duplicates of all sockets of a name, for the listener to close. Each is fit to be listened on under the rules that hold
   /// for an `address:` in the file.

@@ -59,11 +59,11 @@ struct ListenerSockets {
       } catch {
         throw .system("listener \(settings.name): \(path): \(error)")
       }
-    case .systemd(let name): try take(held.open(name, for: settings, file: file), loop: loop)
+    case .systemd(let name): try take(held.open(name, for: settings, file: file), of: held, loop: loop)
     }
   }
 
-  private mutating func take(_ sockets: [InheritedSocket], loop: Loop) throws(StartError) {
+  private mutating func take(_ sockets: [InheritedSocket], of held: HeldSockets, loop: Loop) throws(StartError) {
     for (index, socket) in sockets.enumerated() {
       do throws(SystemError) {
         listeners.append(try adopt(socket.descriptor, isUnix: socket.port == nil, loop: loop))
@@ -72,7 +72,8 @@ struct ListenerSockets {
         throw .system("listener \(settings.name): \(socket.text): \(error)")
       }
       places.append(Place(text: socket.text, isHeld: true))
-      if let remark = socket.remark(beside: sockets, for: settings) { remarks.append(remark) }
+      let members = held.members(whoMayConnectTo: socket)
+      if let remark = socket.remark(beside: sockets, for: settings, members: members) { remarks.append(remark) }
     }
   }
 

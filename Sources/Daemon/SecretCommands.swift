@@ -7,6 +7,7 @@ internal import System
 final class SecretCommands {
   private unowned let worker: Worker
   private let secrets: CommandSecrets
+  private let beside: BesideLoop
   private var jobs: [SecretCommand: Job] = [:]
   private let timer: BootTimer
   private var alarm: ReadableSource?
@@ -18,10 +19,16 @@ final class SecretCommands {
 
   private struct WeakRun { weak var run: CommandRun? }
 
+  /// Of the program, ahead of each run. It may take as long as the program's file system takes (T55).
+  private enum Check { case none, underWay, tooLong }
+
   private final class Job {
     var schedule: CommandSchedule
+    var check = Check.none
     var run: CommandRun?
     var startedAt: UInt64 = 0
+
+    var isUnderWay: Bool { run != nil || check == .underWay }
 
     init(_ command: SecretCommand) { schedule = CommandSchedule(command) }
   }
@@ -29,6 +36,7 @@ final class SecretCommands {
   init(worker: Worker, secrets: CommandSecrets) throws(StartError) {
     self.worker = worker
     self.secrets = secrets
+    beside = BesideLoop(loop: worker.loop)
     do {
       timer = try BootTimer()
       alarm = try ReadableSource(loop: worker.loop, descriptor: timer.descriptor) { [unowned self] in look() }
@@ -54,27 +62,22 @@ final class SecretCommands {
 
   /// Calls `onEnd` once, never from within this call: the first run of each command that this grant of the current generation needs has
   /// ended, well or not, or never will. nil: there is nothing to wait for.
-  func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> Wait? {
+  func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
     guard !isClosed, worker.generation.keyring.isAwaited(grant: index) else { return nil }
     let wait = Wait(grant: index, generation: worker.generation, onEnd: onEnd)
     waits.append(wait)
     return wait
   }
 
-  /// Somebody who waits for a secret.
-  final class Wait {
-    fileprivate let grant: Int
-    fileprivate let generation: Generation
-    fileprivate var onEnd: (() -> Void)?
+  private final class Wait: SecretWait {
+    let grant: Int
+    let generation: Generation
 
-    fileprivate init(grant: Int, generation: Generation, onEnd: @escaping () -> Void) {
+    init(grant: Int, generation: Generation, onEnd: @escaping () -> Void) {
       self.grant = grant
       self.generation = generation
-      self.onEnd = onEnd
+      super.init(onEnd: onEnd)
     }
-
-    /// `onEnd` is not called any more.
-    func cancel() { onEnd = nil }
   }
 
   /// Nothing runs any more, nor will.
@@ -92,12 +95,13 @@ final class SecretCommands {
     stop()
     for entry in runs { entry.run?.close() }
     runs = []
+    beside.close()
   }
 
   private func endWaits() {
     let over = waits.filter { isClosed || $0.onEnd == nil || !$0.generation.keyring.isAwaited(grant: $0.grant) }
     waits.removeAll { wait in over.contains { $0 === wait } }
-    for wait in over { wait.onEnd?() }
+    for wait in over { wait.end() }
   }
 
   /// Does whatever is due.
@@ -105,19 +109,39 @@ final class SecretCommands {
     let now = BootTimer.now
     for (command, job) in jobs {
       if let expiry = job.schedule.expiry, expiry <= now { expire(command, job) }
-      if job.run == nil {
-        if let next = job.schedule.nextRun, next <= now { start(command, job, now: now) }
-      } else if job.startedAt &+ command.timeout <= now {
-        job.run?.timeOut()
+      if job.isUnderWay {
+        if job.startedAt &+ command.timeout <= now { timeOut(command, job) }
+      } else if job.check == .none, let next = job.schedule.nextRun, next <= now {
+        check(command, job, now: now)
       }
     }
     settle()
   }
 
-  private func start(_ command: SecretCommand, _ job: Job, now: UInt64) {
+  private func timeOut(_ command: SecretCommand, _ job: Job) {
+    if let run = job.run { return run.timeOut() }
+    job.check = .tooLong
+    ended(command, job, .failed(command.tooSlowToCheck))
+  }
+
+  private func check(_ command: SecretCommand, _ job: Job, now: UInt64) {
     job.startedAt = now
+    job.check = .underWay
+    beside.run { () -> Result<CheckedCommand, CommandFailure> in
+      do throws(CommandFailure) { return .success(try CheckedCommand(command)) } catch { return .failure(error) }
+    } onEnd: { [unowned self] result in
+      let isInTime = job.check == .underWay
+      job.check = .none
+      guard jobs[command] === job else { return }
+      let noThread = CommandFailure("the system has no thread to look at \(command.path) with")
+      if isInTime { start(command, job, result ?? .failure(noThread)) }
+      settle()
+    }
+  }
+
+  private func start(_ command: SecretCommand, _ job: Job, _ checked: Result<CheckedCommand, CommandFailure>) {
     do throws(CommandFailure) {
-      let run = try CommandRun(command, mustLock: secrets.mustLock, loop: worker.loop) {
+      let run = try CommandRun(try checked.get(), mustLock: secrets.mustLock, loop: worker.loop) {
         [unowned self, unowned job] result in
         job.run = nil
         ended(command, job, result)
@@ -169,7 +193,10 @@ final class SecretCommands {
   private func settle() {
     runs.removeAll { $0.run == nil }
     let times = jobs.flatMap { command, job in
-      [job.schedule.expiry, job.run == nil ? job.schedule.nextRun : job.startedAt &+ command.timeout]
+      [
+        job.schedule.expiry,
+        job.isUnderWay ? job.startedAt &+ command.timeout : job.check == .none ? job.schedule.nextRun : nil,
+      ]
     }
     timer.set(at: times.compactMap(\.self).min())
     endWaits()

@@ -4,75 +4,139 @@ internal import Gateway
 internal import Policy
 internal import System
 
-/// Notices changed secret files, and has the keyring read them again: the next request goes out with the new one.
+/// Notices changed secret files, and has them read again beside the loop: the next request waits for that, and goes out with
+/// the new value.
 final class SecretWatch {
   private let watch: DirectoryWatch?
+  private var reads: SecretReads?
   /// Directories whose absence has been told.
   private var missed: Set<String> = []
   private var lookedAt: [Int: UInt64] = [:]
   private var source: ReadableSource?
+  /// Of the current generation, and of one that is on its way.
+  private var wanted: Set<SecretSource> = []
+  private let files: SecretFiles
   private unowned let worker: Worker
 
-  init(worker: Worker) {
+  init(worker: Worker, files: SecretFiles) {
     self.worker = worker
+    self.files = files
     do throws(SystemError) {
       watch = try DirectoryWatch()
     } catch {
       watch = nil
       worker.journal.event(.warning, "secrets-not-watched", ("detail", "reload after a change: \(error)"))
     }
+    reads = SecretReads(
+      worker: worker, adder: watch?.adder, files: files, onRead: { [unowned self] in take($0) },
+      onDelay: { [unowned self] source, reason in
+        tellChanges(of: source) { files.delay(source, reason) }
+      })
     guard let watch else { return }
     do throws(UVError) {
-      source = try ReadableSource(loop: worker.loop, descriptor: watch.descriptor) { [unowned self] in changed() }
+      source = try ReadableSource(loop: worker.loop, descriptor: watch.descriptor) { [unowned self] in
+        changed(watch.changes())
+      }
     } catch {
       worker.journal.event(.warning, "secrets-not-watched", ("detail", "reload after a change: \(error)"))
     }
   }
 
+  /// Before anything is served: reads, and watches from now on, in place.
+  func begin(_ generation: Generation) {
+    wanted = generation.keyring.files
+    for source in wanted {
+      take(SecretReading(of: source, watchedBy: watch?.adder, mustLock: files.mustLock))
+    }
+  }
+
+  /// For a generation that is to come. `onEnd` is called on a later turn, once all have been read, or take too long.
+  func read(_ sources: Set<SecretSource>, onEnd: @escaping () -> Void) {
+    wanted.formUnion(sources)
+    for source in sources { reads?.read(source) }
+    wait(for: sources, rounds: 3, onEnd: onEnd)
+  }
+
+  /// What changes meanwhile is read as well, within reason: a value that is half of one time and half of another is none.
+  private func wait(for sources: Set<SecretSource>, rounds: Int, onEnd: @escaping () -> Void) {
+    let wait =
+      rounds == 0
+      ? nil
+      : reads?.wait(for: sources) { [unowned self] in
+        self.wait(for: sources, rounds: rounds - 1, onEnd: onEnd)
+      }
+    if wait == nil { worker.loop.onNextTurn(onEnd) }
+  }
+
   /// Watches the directories of this generation's secrets, and no others.
   func follow(_ generation: Generation) {
-    guard let watch else { return }
-    let (added, failures) = watch.watch(only: generation.keyring.directories)
-    for failure in failures where missed.insert(failure.directory).inserted {
-      worker.journal.event(
-        .warning, "secrets-not-watched", ("directory", failure.directory), ("detail", failure.error.description))
-    }
-    // What changed between reading and watching.
-    if !added.isEmpty { reload(added.map { ($0, "") }, of: generation) }
+    wanted = generation.keyring.files
+    files.keep(only: wanted)
+    watch?.keep(only: files.directories)
+  }
+
+  /// Calls `onEnd` once, never from within this call: what the files of this credential of the current generation held when
+  /// it was asked for is in use, or takes too long. nil: there is nothing to wait for.
+  func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
+    let keyring = worker.generation.keyring
+    let isAvailable = keyring.isAvailable(grant: index)
+    guard let reads, !reads.isIdle || !isAvailable else { return nil }
+    let files = keyring.files(ofGrant: index)
+    if !isAvailable { lookAgain(files, grant: index) }
+    return reads.wait(for: files, onEnd: onEnd)
   }
 
   /// A request wants a credential that is not there: its directory may have come into being since, which no watch could tell.
-  /// Once a second for each. True when it is there now.
-  func lookAgain(grant index: Int) -> Bool {
+  /// Once a second for each.
+  private func lookAgain(_ files: [SecretSource], grant index: Int) {
     let now = worker.loop.now
-    if let last = lookedAt[index], now < last + 1_000 { return false }
+    if let last = lookedAt[index], now < last + 1_000 { return }
     lookedAt[index] = now
-    let generation = worker.generation
-    guard generation.keyring.reload(grant: index) else { return false }
-    worker.journal.credential(index, of: generation)
-    missed = []
-    follow(generation)
-    return generation.keyring.isAvailable(grant: index)
+    for source in files { reads?.read(source) }
   }
 
   func close() {
     source?.close()
     source = nil
+    reads?.close()
+    reads = nil
   }
 
-  private func changed() {
-    guard let watch else { return }
-    let changes = watch.changes()
-    guard !changes.isEmpty else { return }
-    reload(changes, of: worker.generation)
+  private func changed(_ changes: [DirectoryWatch.Change]) {
+    for entry in files.changed(changes) { reads?.read(entry.source, made: entry.made) }
+  }
+
+  private func take(_ reading: SecretReading) {
+    guard wanted.contains(reading.source) else { return }
+    tellChanges(of: reading.source) { files.take(reading) }
+    for (directory, result) in reading.watches { register(directory, result) }
     // A symbolic link may lead somewhere else now.
-    follow(worker.generation)
+    watch?.keep(only: files.directories)
+    if reads?.isIdle == true { watch?.forgetUnknown() }
   }
 
-  private func reload(_ changes: [(directory: String, name: String)], of generation: Generation) {
+  private func register(_ directory: String, _ result: Result<Int32, SystemError>) {
+    guard let watch else { return }
+    switch result {
+    case .success(let number):
+      missed.remove(directory)
+      if !watch.register(directory, as: number) {
+        changed([DirectoryWatch.Change(directory: directory, name: "")])
+      }
+    case .failure(let error):
+      guard missed.insert(directory).inserted else { return }
+      worker.journal.event(
+        .warning, "secrets-not-watched", ("directory", directory), ("detail", error.description))
+    }
+  }
+
+  private func tellChanges(of source: SecretSource, _ change: () -> Void) {
+    let generation = worker.generation
     let keyring = generation.keyring
     let problems = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0).problem }
-    let changed = Set(keyring.reload(changes: changes))
+    change()
+    let pending = reads?.pending.subtracting([source]) ?? []
+    let changed = Set(keyring.reload(file: source, pending: pending))
     for index in 0..<keyring.grantCount {
       // A file that has become unusable changes nothing yet, and somebody should know (T44).
       if changed.contains(index) || keyring.status(ofGrant: index).problem != problems[index] {

@@ -11,8 +11,8 @@ package final class Server {
   private let loop: Loop
   private let worker: Worker
   private let journal: Journal
-  private let trust: SystemTrust
   private let commandSecrets = CommandSecrets()
+  private let fileSecrets = SecretFiles()
   private let held: HeldSockets
   private var slots: [ListenerSlot]
   private var lifecycle: Lifecycle?
@@ -20,14 +20,17 @@ package final class Server {
   private var commands: SecretCommands?
   private var control: ControlSocket?
   private let audit: AuditTrail
+  private var reloads: Reloads?
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
   package init(file: String, held: HeldSockets) throws(StartError) {
     self.file = file
     self.held = held
     journal = Journal(hasPriorities: ServiceManager.isJournalStream)
-    trust = SystemTrust()
-    let settings = try Server.load(file, journal: journal)
+    // Nothing is served yet, so that nobody waits for what is read in place.
+    let preparation = try Preparation(file: file, step: Preparation.Step())
+    let settings = preparation.settings
+    preparation.report(to: journal)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     audit = AuditTrail(loop: loop, journal: journal)
     try held.check(settings)
@@ -38,7 +41,7 @@ package final class Server {
         sockets.append(try ListenerSockets(listener, held: held, file: file, loop: loop))
       }
       generation = try Server.generation(
-        settings, number: 1, ports: sockets.map(\.ports), trust: trust, commands: commandSecrets, after: nil)
+        preparation, number: 1, ports: sockets.map(\.ports), commands: commandSecrets, files: fileSecrets, after: nil)
       try audit.adopt(audit.prepare(settings.audit))
     } catch {
       for opened in sockets { opened.close() }
@@ -54,19 +57,22 @@ package final class Server {
   /// listeners accept: requests wait for a command that has not given its secret yet.
   package func run() throws(StartError) {
     worker.generation.keyring.report(to: journal, of: worker.generation)
-    watch = SecretWatch(worker: worker)
+    watch = SecretWatch(worker: worker, files: fileSecrets)
     worker.secrets = watch
-    watch?.follow(worker.generation)
+    watch?.begin(worker.generation)
+    let reloads = Reloads(
+      file: file, worker: worker, use: { [unowned self] in use($0, $1) },
+      onFailure: { [unowned self] in reloadFailed($0) })
+    self.reloads = reloads
     control = ControlSocket(
       loop: loop, journal: journal,
       commands: [
-        "reload": { [unowned self] in reload().map { Array("\($0)\n".utf8) } },
-        "status": { [worker] in .success(StatusReport.bytes(of: worker)) },
-        "metrics": { [worker] in .success(MetricsReport.bytes(of: worker)) },
-      ].merging(DebugCommands.of(worker)) { $1 })
+        "reload": { answer in reloads.ask { answer($0.map { Array("\($0)\n".utf8) }) } },
+        "status": { [worker] answer in answer(.success(StatusReport.bytes(of: worker))) },
+        "metrics": { [worker] answer in answer(.success(MetricsReport.bytes(of: worker))) },
+      ].merging(DebugCommands.of(worker, reloads)) { $1 })
     control?.follow(worker.generation.settings)
-    lifecycle = try Lifecycle(
-      loop: loop, reload: { [unowned self] in _ = reload() }, stop: { [unowned self] in stop() })
+    lifecycle = try Lifecycle(loop: loop, reload: { reloads.ask { _ in } }, stop: { [unowned self] in stop() })
     do throws(UVError) {
       for slot in slots { try slot.start() }
     } catch {
@@ -79,26 +85,33 @@ package final class Server {
     commands?.follow(worker.generation)
     journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.generation.snapshot.generation)")
-    trust.prepare(for: worker.generation.settings)
     loop.run()
     journal.flush()
   }
 
   // MARK: reload
 
-  /// Validated whole, then swapped; or nothing changes and the reason is said.
-  private func reload() -> Result<UInt64, StartError> {
-    ServiceManager.notify("RELOADING=1")
+  /// Its secrets are read, then it is put into use.
+  private func use(_ preparation: Preparation, _ answer: @escaping Reloads.Answer) {
+    preparation.report(to: journal)
+    guard let watch else { return answer(swap(preparation)) }
+    watch.read(ConfigurationLoader.secretFiles(of: preparation.settings)) { [unowned self] in
+      // Meanwhile it may have been stopped.
+      answer(worker.isDraining ? .failure(.system("bearerd is stopping")) : swap(preparation))
+    }
+  }
+
+  /// All of it, or nothing changes and the reason is said.
+  private func swap(_ preparation: Preparation) -> Result<UInt64, StartError> {
+    let settings = preparation.settings
     let number = worker.generation.snapshot.generation + 1
     do throws(StartError) {
-      let settings = try Server.load(file, journal: journal)
       try held.check(settings)
-      trust.forget()
       let new = try slots(for: settings)
       let generation: Generation
       do throws(StartError) {
         generation = try Server.generation(
-          settings, number: number, ports: new.map(\.ports), trust: trust, commands: commandSecrets,
+          preparation, number: number, ports: new.map(\.ports), commands: commandSecrets, files: fileSecrets,
           after: worker.generation)
         try audit.adopt(audit.prepare(settings.audit))
       } catch {
@@ -120,18 +133,23 @@ package final class Server {
       watch?.follow(generation)
       commands?.follow(generation)
       control?.follow(settings)
-      trust.prepare(for: settings)
       worker.lifetime.reloaded(problem: nil)
       journal.event(.notice, "reloaded", ("generation", String(number)))
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
       return .success(number)
     } catch {
-      error.report(to: journal)
-      worker.lifetime.reloaded(problem: error.summary)
-      journal.event(.error, "reload-failed", ("detail", error.summary), ("still", "generation \(number - 1)"))
-      ServiceManager.notify("READY=1\nSTATUS=reload failed, still serving generation \(number - 1)")
+      watch?.follow(worker.generation)
+      reloadFailed(error)
       return .failure(error)
     }
+  }
+
+  private func reloadFailed(_ error: StartError) {
+    let number = worker.generation.snapshot.generation
+    error.report(to: journal)
+    worker.lifetime.reloaded(problem: error.summary)
+    journal.event(.error, "reload-failed", ("detail", error.summary), ("still", "generation \(number)"))
+    ServiceManager.notify("READY=1\nSTATUS=reload failed, still serving generation \(number)")
   }
 
   /// Listeners that stay as they are keep their sockets.
@@ -190,45 +208,28 @@ package final class Server {
     control?.close()
     watch?.close()
     commands?.close()
-    trust.finish()
+    reloads?.close()
     lifecycle?.close()
     loop.stop()
   }
 
   // MARK: making a generation
 
-  private static func load(_ file: String, journal: Journal) throws(StartError) -> Settings {
-    do throws(LoadError) {
-      let loaded = try ConfigurationLoader.load(file)
-      for finding in loaded.findings where finding.severity == .warning {
-        journal.event(
-          .warning, "configuration", ("line", String(finding.line)), ("detail", finding.message))
-      }
-      return loaded.settings
-    } catch {
-      throw .configuration(error.diagnostics)
-    }
-  }
-
   private static func generation(
-    _ settings: Settings, number: UInt64, ports: [[UInt16]], trust: SystemTrust, commands: CommandSecrets,
+    _ preparation: Preparation, number: UInt64, ports: [[UInt16]], commands: CommandSecrets, files: SecretFiles,
     after previous: Generation?
   ) throws(StartError) -> Generation {
-    let stores: [String: TrustStore]
+    let settings = preparation.settings
     let keyring: Keyring
-    do throws(LoadError) {
-      stores = try ConfigurationLoader.trustStores(of: settings)
-    } catch {
-      throw .configuration(error.diagnostics)
-    }
     do throws(Denied) {
-      keyring = try ConfigurationLoader.keyring(for: settings, commands: commands, after: previous?.keyring)
+      keyring = try ConfigurationLoader.keyring(
+        for: settings, commands: commands, files: files, after: previous?.keyring)
     } catch {
       throw .system(error.description)
     }
     let snapshot = ConfigurationLoader.snapshot(of: settings, generation: number, ports: ports)
     return Generation(
-      settings: settings, snapshot: snapshot, keyring: keyring, stores: stores, trust: trust, after: previous)
+      settings: settings, snapshot: snapshot, keyring: keyring, trust: preparation.trust, after: previous)
   }
 
   private func announce(_ slot: ListenerSlot) {

@@ -164,8 +164,8 @@ struct StatusReport {
 
   private func source(_ source: CredentialSettings.Source, _ json: inout JSONWriter) {
     json.member("source", source.short)
-    if case .file(let path) = source {
-      json.member("modified", FileStatus(path: path).map { $0.modified / 1_000_000_000 })
+    if case .file = source {
+      json.member("modified", generation.keyring.fileContents.modified(SecretSource(source)))
     }
   }
 

@@ -28,7 +28,8 @@ package struct StrangersInLog {
     return false
   }
 
-  mutating func tellOmitted(_ tell: (UInt64) -> Void) {
+  /// Of those that had no line since, if there are any.
+  package mutating func tellOmitted(_ tell: (UInt64) -> Void) {
     if omitted > 0 { tell(omitted) }
     omitted = 0
   }

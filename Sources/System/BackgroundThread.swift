@@ -9,7 +9,7 @@ package final class BackgroundThread {
 
   private var thread: pthread_t?
 
-  /// If the system has no thread for it, it is not done.
+  /// If the system has no thread for it, it is not done, and `isStarted` says so.
   package init(_ run: @escaping @Sendable () -> Void) {
     let body = Unmanaged.passRetained(Body(run))
     // Signals are the loop's.

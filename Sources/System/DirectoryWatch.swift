@@ -1,15 +1,44 @@
 internal import CLinux
 internal import Glibc
 
-/// inotify on directories: a file has been written and closed, moved in or out, removed, or its mode has changed; a
-/// symbolic link has been made; the directory itself has gone. So renames and `..data` symlink swaps are seen, and
-/// half-written files are not.
+/// inotify on directories: a file has been written and closed, moved in or out, removed, or its mode has changed; something
+/// has been made; the directory itself has gone. So renames and `..data` symlink swaps are seen, and half-written files
+/// are not.
 package final class DirectoryWatch {
   /// Non-blocking; readable when there are `changes()`.
   package let descriptor: Int32
 
   /// By watch descriptor, each under every name that it was added by.
   private var directories: [Int32: [String]] = [:]
+  /// What happened to watches that are not among them, or not yet.
+  private var unknown: [Int32: Missed] = [:]
+
+  private enum Missed { case changed, gone }
+
+  package struct Change: Sendable, Equatable {
+    package let directory: String
+    /// Empty: the directory itself. It has gone, or so much changed at once that the kernel did not keep the names.
+    package let name: String
+    /// It was made a moment ago: a link is whole at once, and a file is not, which is heard of again when it is closed.
+    package let isNew: Bool
+
+    package init(directory: String, name: String, isNew: Bool = false) {
+      self.directory = directory
+      self.name = name
+      self.isNew = isNew
+    }
+  }
+
+  /// Asks the kernel to watch directories, on any thread: it may take as long as their file system takes (T55).
+  package struct Adder: Sendable {
+    fileprivate let descriptor: Int32
+
+    /// The watch, for `register`. Watching a directory twice is one watch.
+    package func add(_ directory: String) -> Result<Int32, SystemError> {
+      let watch = inotify_add_watch(descriptor, directory, mask | UInt32(IN_ONLYDIR))
+      return watch >= 0 ? .success(watch) : .failure(SystemError(operation: "inotify_add_watch", errno: errno))
+    }
+  }
 
   package init() throws(SystemError) {
     descriptor = try check(inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)), "inotify_init1")
@@ -17,37 +46,44 @@ package final class DirectoryWatch {
 
   deinit { close(descriptor) }
 
-  /// Watching a directory twice is one watch. A directory that has gone and come back must be added again.
-  package func add(directory: String) throws(SystemError) {
-    let watch = try check(inotify_add_watch(descriptor, directory, mask | UInt32(IN_ONLYDIR)), "inotify_add_watch")
-    if directories[watch]?.contains(directory) != true { directories[watch, default: []].append(directory) }
-  }
+  package var adder: Adder { Adder(descriptor: descriptor) }
 
-  /// Watches these and no others; what is watched already loses no change in between. Returns which are watched from now
-  /// on only, and why others cannot be.
-  package func watch(
-    only wanted: [String]
-  ) -> (added: [String], failures: [(directory: String, error: SystemError)]) {
-    let before = directories
-    directories = [:]
-    var failures: [(directory: String, error: SystemError)] = []
-    for directory in wanted {
-      do throws(SystemError) { try add(directory: directory) } catch { failures.append((directory, error)) }
+  /// From now on `changes()` tells of the directory that was added as `watch`. False if something happened to it in between,
+  /// or if it was another directory so far: add it, and look at what is in it, once more. One that has gone and come back
+  /// must be added again, too.
+  package func register(_ directory: String, as watch: Int32) -> Bool {
+    var isAnother = false
+    for (other, names) in directories where other != watch && names.contains(directory) {
+      remove(directory, from: other)
+      isAnother = true
     }
-    for watch in before.keys where directories[watch] == nil { inotify_rm_watch(descriptor, watch) }
-    let added = directories.flatMap { watch, names in names.filter { before[watch]?.contains($0) != true } }
-    return (added, failures)
+    let missed = unknown.removeValue(forKey: watch)
+    if missed == .gone { return false }
+    if directories[watch]?.contains(directory) != true { directories[watch, default: []].append(directory) }
+    return missed == nil && !isAnother
   }
 
-  package func removeAll() {
-    for watch in directories.keys { inotify_rm_watch(descriptor, watch) }
-    directories = [:]
+  /// Ends the watches of all others.
+  package func keep(only wanted: Set<String>) {
+    for (watch, names) in directories {
+      for name in names where !wanted.contains(name) { remove(name, from: watch) }
+    }
   }
 
-  /// Directories in which something changed since the last call, and the names that did. An empty name means the directory
-  /// itself: it has gone, or so much changed at once that the kernel did not keep the names.
-  package func changes() -> [(directory: String, name: String)] {
-    var found: [(directory: String, name: String)] = []
+  /// When no watch is waiting to be registered.
+  package func forgetUnknown() { unknown = [:] }
+
+  private func remove(_ directory: String, from watch: Int32) {
+    directories[watch]?.removeAll { $0 == directory }
+    guard directories[watch]?.isEmpty == true else { return }
+    directories[watch] = nil
+    inotify_rm_watch(descriptor, watch)
+    unknown[watch] = .gone
+  }
+
+  /// What changed since the last call.
+  package func changes() -> [Change] {
+    var found: [Change] = []
     withUnsafeTemporaryAllocation(byteCount: 16 * 1024, alignment: 8) { buffer in
       for _ in 0..<64 {  // what is left makes the descriptor readable again
         let count = retrying { read(descriptor, buffer.baseAddress, buffer.count) }
@@ -58,7 +94,7 @@ package final class DirectoryWatch {
     return found
   }
 
-  private func appendEvents(_ bytes: UnsafeRawBufferPointer, to found: inout [(directory: String, name: String)]) {
+  private func appendEvents(_ bytes: UnsafeRawBufferPointer, to found: inout [Change]) {
     let headerSize = MemoryLayout<inotify_event>.size
     var offset = 0
     while bytes.count - offset >= headerSize {
@@ -71,24 +107,29 @@ package final class DirectoryWatch {
     }
   }
 
-  private func note(_ event: inotify_event, _ name: String, in found: inout [(directory: String, name: String)]) {
+  private func note(_ event: inotify_event, _ name: String, in found: inout [Change]) {
     if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
-      for directory in directories.values.joined() { found.append((directory, "")) }
+      for directory in directories.values.joined() { found.append(Change(directory: directory, name: "")) }
       return
     }
-    guard let names = directories[event.wd] else { return }
     let isGone = event.mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT) != 0
+    guard let names = directories[event.wd] else {
+      if isGone || unknown[event.wd] == nil { unknown[event.wd] = isGone ? .gone : .changed }
+      return
+    }
     if isGone {
       directories[event.wd] = nil
+      unknown[event.wd] = .gone
       inotify_rm_watch(descriptor, event.wd)  // a directory that moved away is watched on, under a wrong name
     }
-    for directory in names where isGone || event.mask & UInt32(IN_CREATE) == 0 || isLink("\(directory)/\(name)") {
-      found.append((directory, isGone ? "" : name))
+    let isNew = event.mask & UInt32(IN_CREATE) != 0
+    for directory in names {
+      found.append(Change(directory: directory, name: isGone ? "" : name, isNew: isNew && !isGone))
     }
   }
 
-  /// A new link, symbolic or hard, is whole at once; a new file is not, and is heard of when it is closed.
-  private func isLink(_ path: String) -> Bool {
+  /// Whether it is a link, symbolic or hard. Asks its file system.
+  package static func isLink(_ path: String) -> Bool {
     var status = stat()
     guard lstat(path, &status) == 0 else { return false }
     let kind = status.st_mode & S_IFMT

@@ -64,6 +64,9 @@ package final class HelperProcess {
     for descriptor in [nowhere, output, errors, exit] where descriptor >= 0 { close(descriptor) }
   }
 
+  /// Asks for our home, which may take as long as a directory service takes, so that no program's start has to.
+  package static func prepare() { _ = environment }
+
   /// Fixed, so that nothing that we were started with has a say in what a helper does.
   private static let environment = ["PATH=/usr/bin:/bin", "HOME=\(Users.home ?? "/")", "LANG=C"]
 

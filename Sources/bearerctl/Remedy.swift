@@ -29,7 +29,8 @@ struct Remedy {
         "Let the rules decide \(method) there as they do here, or let the program name a place below the service's own."
       )
     case .grantDenied: "To let \(user) use the credential, add \(user) to its allow_users."
-    case .malformed, .badDestination, .requestTimeout, .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests,
+    case .malformed, .badDestination, .requestTimeout, .draining, .auditUnavailable, .tooManyConnections,
+      .tooManyRequests,
       .rateLimited, .credentialUnavailable, .credentialSuspended, .nameNotFound, .nameTimeout, .addressForbidden,
       .connectionRefused, .connectionFailed, .connectionTimeout, .handshakeTimeout,
       .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch, .pinsExpired,

@@ -25,7 +25,7 @@ import Testing
 
   /// One run to its end, and its output taken. False: unusable.
   private func run(_ command: SecretCommand, for keyring: Keyring) throws -> Bool {
-    let process = try command.run(mustLock: false)
+    let process = try CheckedCommand(command).run(mustLock: false)
     wait(for: process.output)
     while try process.readOutput() == .more { wait(for: process.output) }
     wait(for: process.exit)
@@ -146,6 +146,7 @@ import Testing
     #expect(try run(command(), for: keyring))
     #expect(try written(keyring) == "bWU6Zmlyc3Q=")
     try scratch.write("password", "not\nusable")
+    _ = keyring.reload(directories: [scratch.path])
     #expect(try run(command(), for: keyring), "the output itself is fine")
     #expect(try written(keyring) == nil)
   }
@@ -169,7 +170,7 @@ import Testing
   @Test func `a program that others could have changed is not run`() throws {
     let path = try scratch.write("helper", "#!/bin/sh\ntouch \(scratch.path)/ran\n", mode: 0o777)
     let command = SecretCommand(words: [path], timeToLive: nil, timeout: 1000)
-    let failure = #expect(throws: CommandFailure.self) { _ = try command.run(mustLock: false) }
+    let failure = #expect(throws: CommandFailure.self) { _ = try CheckedCommand(command) }
     #expect(failure?.sentence.contains("chmod go-w") == true)
     #expect(access("\(scratch.path)/ran", F_OK) != 0)
   }

@@ -19,9 +19,9 @@ import Testing
       var keyring: Keyring? = try Keyring(
         entries: [Keyring.Entry(grant: try grant(), scheme: .bearer(.file(path)))], requireLockedMemory: false)
       try #require(keyring?.status(ofGrant: 0).problem == nil)
-      // In the line that is written, and in what is looked for in answers. That the search finds what is there proves that
+      // What the file held, the line that is written, and what is looked for in answers. That the search finds what is there proves that
       // it would find more.
-      #expect(occurrences() == 2)
+      #expect(occurrences() == 3)
 
       let upstream = try OtherProcess(scratch)
       var session: Session? = try upstream.session()
@@ -30,7 +30,7 @@ import Testing
         try keyring?.authorize(
           grant: 0, head: head.span, body: [UInt8]().span, caller: me, now: unixTime(), over: &session!.verified)
       }
-      #expect(occurrences() == 2)
+      #expect(occurrences() == 3)
       session = nil
       #expect(run("umask 077; echo PNANEL-x\(encodedTail) | tr A-Za-z N-ZA-Mn-za-m > \(path)").isSuccess)
       #expect(keyring?.reload(directories: [scratch.path]) == [0])

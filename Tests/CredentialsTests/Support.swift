@@ -2,6 +2,7 @@ import Credentials
 import DemoUpstream
 import Glibc
 import Policy
+import System
 import TLS
 import TestSupport
 import Testing
@@ -152,5 +153,26 @@ extension Keyring {
     over session: inout Session
   ) throws(Denied) {
     try authorize(grant: grant, head: head.span, body: body.span, caller: caller, now: now, over: &session.verified)
+  }
+}
+
+extension Keyring {
+  var directories: [String] { fileContents.directories.sorted() }
+
+  /// Reads again what is in these directories, as if all of it had changed.
+  func reload(directories: Set<String>) -> [Int] {
+    let changes = directories.map { DirectoryWatch.Change(directory: $0, name: "") }
+    return reload(files: fileContents.changed(changes).map(\.source))
+  }
+
+  func reload(grant index: Int) -> Bool { reload(files: files(ofGrant: index)).contains(index) }
+
+  private func reload(files: [SecretSource]) -> [Int] {
+    var changed: Set<Int> = []
+    for file in files {
+      fileContents.take(SecretReading(of: file, mustLock: false))
+      changed.formUnion(reload(file: file))
+    }
+    return changed.sorted()
   }
 }

@@ -8,7 +8,7 @@ import Testing
   /// Enough to start with, and not enough for a value that is read into sixteen pages.
   private static let limited =
     (isRoot ? ["/usr/bin/setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] : [])
-    + ["/usr/bin/prlimit", "--memlock=81920"]
+    + ["/usr/bin/prlimit", "--memlock=114688"]
   private static let large = String(repeating: "L", count: 40_000)
 
   private func stage(_ credential: String = "bearer: { file: canary.token }") throws -> Stage {

@@ -130,7 +130,8 @@ let refusals: [Refusal] =
   + [
     .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied, .requestTimeout,
     .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests, .credentialUnavailable,
-    .credentialSuspended(1_500), .grantDenied, .rateLimited(RateExcess(Rate(requests: 60, per: .minute), rule: nil, wait: 1_001)),
+    .credentialSuspended(1_500), .grantDenied,
+    .rateLimited(RateExcess(Rate(requests: 60, per: .minute), rule: nil, wait: 1_001)),
     .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
     .handshakeTimeout, .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
     .pinsExpired, .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected,

@@ -1,0 +1,73 @@
+internal import Configuration
+internal import Gateway
+internal import Policy
+internal import Synchronization
+internal import System
+internal import TLS
+
+/// All that a configuration needs of file systems and directory services, but its secrets. Made on any thread, since each of
+/// them may take any time (T55).
+struct Preparation: Sendable {
+  let settings: Settings
+  let warnings: [Diagnostic]
+  let trust: Trust
+
+  /// The certificates that chains may end in.
+  struct Trust: Sendable {
+    /// The `ca_file`s, by path.
+    let stores: [String: TrustStore]
+    /// nil: no service wants the system's.
+    let system: Result<TrustStore, TLSError>?
+
+    func store(for trust: TrustPolicy) throws(TLSError) -> TrustStore {
+      if let file = trust.caFile, let store = stores[file] { return store }
+      guard let system else { throw TLSError(kind: .internalError, detail: "the system's certificates were not read") }
+      return try system.get()
+    }
+  }
+
+  /// What is being read at the moment.
+  final class Step: Sendable {
+    private let current = Mutex("")
+
+    func begin(_ name: String) { current.withLock { $0 = name } }
+    var name: String { current.withLock { $0 } }
+  }
+
+  init(file: String, step: Step) throws(StartError) {
+    do throws(LoadError) {
+      let loaded = try ConfigurationLoader.load(file, step: step)
+      settings = loaded.settings
+      warnings = loaded.findings.filter { $0.severity == .warning }
+      trust = Trust(stores: loaded.stores, system: Preparation.systemTrust(for: loaded.settings, step: step))
+      if loaded.settings.credentials.flatMap(\.sources).contains(where: \.isCommand) {
+        step.begin("our home directory")
+        HelperProcess.prepare()
+      }
+    } catch {
+      throw .configuration(error.diagnostics)
+    }
+  }
+
+  func report(to journal: Journal) {
+    for warning in warnings {
+      journal.event(.warning, "configuration", ("line", String(warning.line)), ("detail", warning.message))
+    }
+  }
+
+  private static func systemTrust(for settings: Settings, step: Step) -> Result<TrustStore, TLSError>? {
+    guard settings.rules.services.contains(where: { $0.upstream.origin.scheme == .https && $0.trust.caFile == nil })
+    else { return nil }
+    step.begin("the system's certificates")
+    do throws(TLSError) { return .success(try TrustStore.system()) } catch { return .failure(error) }
+  }
+}
+
+extension CredentialSettings.Source {
+  fileprivate var isCommand: Bool {
+    switch self {
+    case .command: true
+    case .file, .systemd, .env: false
+    }
+  }
+}

@@ -1,0 +1,93 @@
+internal import EventLoop
+internal import System
+
+/// Has the configuration read beside the loop, and what it brings put into use (T55). Requests go on meanwhile.
+final class Reloads {
+  typealias Answer = (Result<UInt64, StartError>) -> Void
+
+  private let file: String
+  private let worker: Worker
+  private let beside: BesideLoop
+  private var queue = ReloadQueue<Answer>()
+  private var step = Preparation.Step()
+  private var limit: Timer?
+  /// Milliseconds after which one is given up.
+  var patience: UInt64 = 30_000
+  /// Puts it into use, or nothing changes; calls back once.
+  private let use: (Preparation, @escaping Answer) -> Void
+  private let onFailure: (StartError) -> Void
+
+  init(
+    file: String, worker: Worker, use: @escaping (Preparation, @escaping Answer) -> Void,
+    onFailure: @escaping (StartError) -> Void
+  ) {
+    self.file = file
+    self.worker = worker
+    self.use = use
+    self.onFailure = onFailure
+    beside = BesideLoop(loop: worker.loop)
+    limit = Timer(loop: worker.loop) { [unowned self] in giveUp() }
+  }
+
+  /// `answer` is called once, perhaps within this call, unless `close` comes first.
+  func ask(_ answer: @escaping Answer) {
+    guard !worker.isDraining else { return answer(.failure(.system("bearerd is stopping"))) }
+    switch queue.ask(answer) {
+    case .begin: begin()
+    case .wait: break
+    case .refused: answer(fail(stillReading))
+    }
+  }
+
+  func close() {
+    limit?.close()
+    limit = nil
+    beside.close()
+  }
+
+  private func begin() {
+    ServiceManager.notify("RELOADING=1")
+    limit?.start(after: patience)
+    let (file, step) = (file, Preparation.Step())
+    self.step = step
+    beside.run { () -> Result<Preparation, StartError> in
+      do throws(StartError) { return .success(try Preparation(file: file, step: step)) } catch {
+        return .failure(error)
+      }
+    } onEnd: { [unowned self] result in
+      prepared(result ?? .failure(.system("the system has no thread to read the configuration with")))
+    }
+  }
+
+  private func prepared(_ result: Result<Preparation, StartError>) {
+    limit?.stop()
+    guard !queue.isGivenUp, !worker.isDraining else { return end(.failure(.system("bearerd is stopping"))) }
+    switch result {
+    case .success(let preparation): use(preparation) { [unowned self] in end($0) }
+    case .failure(let error): end(fail(error))
+    }
+  }
+
+  private func end(_ result: Result<UInt64, StartError>) {
+    guard let ended = queue.end() else {
+      worker.journal.event(
+        .notice, "configuration-readable", ("detail", "reading it ended too late to be used"), ("help", "reload again"))
+      return
+    }
+    for answer in ended.answered { answer(result) }
+    if ended.begins { begin() }
+  }
+
+  private func giveUp() {
+    let askers = queue.giveUp()
+    let result = fail(stillReading)
+    for answer in askers { answer(result) }
+  }
+
+  private var stillReading: StartError { .system("the configuration is still being read: \(step.name)") }
+
+  private func fail(_ error: StartError) -> Result<UInt64, StartError> {
+    onFailure(error)
+    return .failure(error)
+  }
+}

@@ -1,0 +1,237 @@
+import Daemon
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// A file whose file system does not answer holds up what needs it, and nothing else. Order is asserted, not time: all of it
+/// happens while the file hangs.
+@Suite struct HungFilesDelayNobody {
+  private func start(_ stage: Stage) throws {
+    try stage.scratch.write("second.token", "SECOND-secret")
+    try stage.start(IdentitiesShareNoConnection.configuration(stage))
+  }
+
+  /// Writes a file that hangs, and moves it into the place of another.
+  private func hang(_ name: String, _ content: String, in stage: Stage, mode: mode_t = 0o600) throws -> HungFile {
+    let path = try stage.scratch.write("hung", content, mode: mode)
+    let file = try HungFile(path)
+    #expect(rename(path, stage.scratch.path + "/" + name) == 0)
+    return file
+  }
+
+  /// What the upstream got with a request; nil: none was sent.
+  private func lastToken(_ stage: Stage, _ service: String) throws -> String? {
+    let name = UUID().uuidString
+    guard try stage.get("/\(service)/\(name)").status == 200 else { return nil }
+    let request = stage.recorded.components(separatedBy: "GET /base/\(name) ").last
+    return request?.components(separatedBy: "Authorization: Bearer ").dropFirst().first?
+      .components(separatedBy: "\r\n").first
+  }
+
+  private func isServing(_ stage: Stage, generation: Int = 1) throws -> Bool {
+    let status = try stage.control("status")
+    return try stage.get("/second/x").status == 200 && status.hasPrefix("ok\n")
+      && status.contains("\"generation\":\(generation)")
+  }
+
+  private func assertCanary(_ stage: Stage) {
+    stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
+  }
+
+  @Test(.enabled(if: isRoot, "fanotify and mounts are for root"))
+  func `T55: a secret's file that hangs delays no other secret, no request and no reload`() throws {
+    let stage = try Stage()
+    try start(stage)
+    let hung = try hang("canary.token", "LATE-secret", in: stage)
+    #expect(hung.isAsked())
+    #expect(try isServing(stage))
+    for round in 1...3 {
+      try stage.scratch.write("second.token", "SECOND-secret-\(round)")
+      #expect(try lastToken(stage, "second") == "SECOND-secret-\(round)")
+    }
+    #expect(try lastToken(stage, "api") == stage.canary, "its own requests go on with the value before")
+    #expect(stage.daemon!.waitForLog("canary.token is still being read (the value read before is still in use)"))
+    #expect(try stage.control("reload") == "ok\n2\n")
+    #expect(try lastToken(stage, "api") == stage.canary)
+    #expect(try stage.control("status").contains("is still being read"))
+    #expect(!hung.isAsked(within: 0), "it is read by one thread only, however often")
+    // Of two changes the last one counts.
+    try stage.scratch.write("canary.token", "LAST-secret")
+    hung.release()
+    #expect(eventually { (try? lastToken(stage, "api")) == "LAST-secret" })
+    #expect(!stage.recorded.contains("LATE-secret") || stage.recorded.components(separatedBy: "LAST-secret").count > 1)
+    #expect(try !stage.control("status").contains("is still being read"))
+    assertCanary(stage)
+  }
+
+  @Test(.enabled(if: isRoot, "fanotify and mounts are for root"))
+  func `T55: a ca_file that hangs delays no request, and reloads that wait for it are answered together`() throws {
+    let stage = try Stage()
+    try start(stage)
+    let hung = try hang("ca.pem", stage.ca.pem, in: stage, mode: 0o644)
+    let first = try LocalClient(unix: stage.scratch.path + "/control.sock")
+    try first.send("reload\n")
+    #expect(hung.isAsked())
+    let waiting = try (0..<3).map { _ in
+      let client = try LocalClient(unix: stage.scratch.path + "/control.sock")
+      try client.send("reload\n")
+      return client
+    }
+    #expect(try isServing(stage))
+    try stage.scratch.write("second.token", "SECOND-secret-1")
+    #expect(try lastToken(stage, "second") == "SECOND-secret-1")
+    #expect(!hung.isAsked(within: 0) && !stage.daemon!.logText.contains("event=reloaded"))
+    hung.release()
+    for client in [first] + waiting {
+      while try !client.isAtEnd() { try client.drain() }
+      let answer = String(decoding: client.received, as: UTF8.self)
+      #expect(answer == (client === first ? "ok\n2\n" : "ok\n3\n"))
+    }
+    assertCanary(stage)
+  }
+
+  @Test(.enabled(if: isRoot, "fanotify and mounts are for root"))
+  func `T55: a configuration that hangs is given up, the old one stays, and one thread is all it costs`() throws {
+    let stage = try Stage()
+    try start(stage)
+    #expect(try stage.control("give up soon") == "ok\n")
+    let configuration = IdentitiesShareNoConnection.configuration(stage)
+    let hung = try hang("bearerd.yaml", configuration, in: stage, mode: 0o644)
+    let answer = try stage.control("reload")
+    #expect(answer.hasPrefix("error\nthe configuration is still being read: ") && answer.contains("/bearerd.yaml"))
+    #expect(hung.isAsked())
+    for _ in 0..<3 { #expect(try stage.control("reload") == answer) }
+    #expect(!hung.isAsked(within: 0), "nobody else reads it")
+    #expect(try isServing(stage))
+    #expect(try stage.control("status").contains("still being read"))
+    try stage.scratch.write("second.token", "SECOND-secret-1")
+    #expect(try lastToken(stage, "second") == "SECOND-secret-1")
+    hung.release()
+    #expect(stage.daemon!.waitForLog("event=configuration-readable"))
+    #expect(try isServing(stage), "what came too late is not used")
+    #expect(try stage.control("reload") == "ok\n2\n")
+    assertCanary(stage)
+  }
+
+  @Test(.enabled(if: isRoot, "fanotify is for root"), arguments: ["canary.token", "ca.pem", "bearerd.yaml"])
+  func `T55: SIGTERM ends it while a file hangs`(_ name: String) throws {
+    let stage = try Stage()
+    try start(stage)
+    let content = try String(contentsOfFile: stage.scratch.path + "/" + name, encoding: .utf8)
+    let hung = try hang(name, content, in: stage)
+    kill(stage.daemon!.pid, SIGHUP)
+    #expect(hung.isAsked())
+    #expect(try isServing(stage))
+    #expect(stage.daemon!.stop() == 0)
+    #expect(stage.daemon!.logText.contains("event=stopped"))
+    assertCanary(stage)
+  }
+
+  /// A name that leads somewhere else at once.
+  private func relink(_ name: String, to target: String, in stage: Stage) throws {
+    let path = stage.scratch.path + "/" + name
+    #expect(symlink(target, path + ".new") == 0 && rename(path + ".new", path) == 0)
+  }
+
+  @Test(.enabled(if: isRoot, "fanotify and mounts are for root"))
+  func `T55: a directory that hangs when it is looked into, or is to be watched, delays no other secret`() throws {
+    let stage = try Stage()
+    try stage.scratch.write("second.token", "SECOND-secret")
+    try stage.scratch.write("there/api.token", stage.canary)
+    try relink("here", to: "there", in: stage)
+    try stage.start(
+      IdentitiesShareNoConnection.configuration(stage).replacing("file: canary.token", with: "file: here/api.token"))
+    try withExtendedLifetime(HungDirectory(stage.scratch.path + "/gone")) {
+      try relink("here", to: "gone", in: stage)
+      #expect(stage.daemon!.waitForLog("here/api.token is still being read"))
+      try stage.scratch.write("second.token", "SECOND-secret-1")
+      #expect(try lastToken(stage, "second") == "SECOND-secret-1")
+      #expect(try lastToken(stage, "api") == stage.canary)
+      #expect(try isServing(stage))
+      // Whose file it is, a reload looks at first.
+      #expect(try stage.control("give up soon") == "ok\n")
+      #expect(try stage.control("reload").hasSuffix("is still being read: \(stage.scratch.path)/here/api.token\n"))
+      #expect(try isServing(stage))
+    }
+    try stage.scratch.write("elsewhere/api.token", "NEW-secret")
+    try relink("here", to: "elsewhere", in: stage)
+    #expect(eventually { (try? lastToken(stage, "api")) == "NEW-secret" })
+    assertCanary(stage)
+  }
+
+  @Test(.enabled(if: isRoot, "fanotify and mounts are for root"))
+  func `T55: a command whose program hangs when it is looked at delays nobody`() throws {
+    let stage = try Stage()
+    try stage.scratch.write("second.token", "SECOND-secret")
+    try stage.scratch.write("there/helper", "#!/bin/sh\nexec cat \(stage.scratch.path)/canary.token\n", mode: 0o700)
+    try relink("here", to: "there", in: stage)
+    try stage.start(
+      IdentitiesShareNoConnection.configuration(stage).replacing(
+        "file: canary.token", with: "command: [\(stage.scratch.path)/here/helper], ttl: 2s, timeout: 1s"))
+    #expect(try lastToken(stage, "api") == stage.canary)
+    try withExtendedLifetime(HungDirectory(stage.scratch.path + "/gone")) {
+      try relink("here", to: "gone", in: stage)
+      #expect(stage.daemon!.waitForLog("helper cannot be started: its file system has not answered for 1 s"))
+      #expect(try isServing(stage))
+    }
+    try relink("here", to: "there", in: stage)
+    #expect(eventually(seconds: 20) { (try? lastToken(stage, "api")) == stage.canary })
+    #expect(stage.daemon!.stop() == 0)
+    assertCanary(stage)
+  }
+
+  @Test(.enabled(if: isRoot, "fanotify and mounts are for root"))
+  func `T55: a credential of two files, of which one hangs, is never half of two values`() throws {
+    let stage = try Stage()
+    try stage.scratch.write("user", "old")
+    try stage.scratch.write("password", "old-secret")
+    let credential = "basic: { user: { file: user }, password: { file: password } }"
+    try stage.start(stage.configuration(credential: credential))
+    func sent() throws -> String? {
+      #expect(try stage.get().status == 200)
+      let field = stage.recorded.components(separatedBy: "Authorization: Basic ").last?.prefix { $0 != "\r\n" }
+      return field.flatMap { Data(base64Encoded: String($0)) }.map { String(decoding: $0, as: UTF8.self) }
+    }
+    #expect(try sent() == "old:old-secret")
+    let hung = try hang("password", "new-secret", in: stage)
+    #expect(hung.isAsked())
+    try stage.scratch.write("user", "new")
+    #expect(try sent() == "old:old-secret")
+    #expect(stage.daemon!.waitForLog("password is still being read"))
+    #expect(try sent() == "old:old-secret")
+    #expect(try stage.control("reload") == "ok\n2\n")
+    #expect(try sent() == "old:old-secret", "nor after a reload")
+    hung.release()
+    #expect(try eventually { try sent() == "new:new-secret" })
+    #expect(!stage.recorded.contains(Data("new:old-secret".utf8).base64EncodedString()))
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T55: a request right after a rename waits for the new value`() throws {
+    let stage = try Stage()
+    try stage.start()
+    for round in 0..<100 {
+      try stage.scratch.write("canary.token", "ROUND-\(round)-secret")
+      #expect(try lastToken(stage, "api") == "ROUND-\(round)-secret")
+    }
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T55: one reload at a time; who asks meanwhile is answered by the next one`() {
+    var queue = ReloadQueue<String>()
+    #expect(queue.ask("a") == .begin)
+    #expect(queue.ask("b") == .wait && queue.ask("c") == .wait)
+    var ended = queue.end()
+    #expect(ended?.answered == ["a"] && ended?.begins == true)
+    #expect(queue.ask("d") == .wait)
+    ended = queue.end()
+    #expect(ended?.answered == ["b", "c"] && ended?.begins == true)
+    ended = queue.end()
+    #expect(ended?.answered == ["d"] && ended?.begins == false)
+    #expect(queue.ask("e") == .begin && queue.ask("f") == .wait)
+    #expect(queue.giveUp() == ["e", "f"] && queue.giveUp().isEmpty)
+    #expect(queue.ask("g") == .refused, "it hangs, and so would another one")
+    #expect(queue.end() == nil && queue.ask("h") == .begin)
+  }
+}

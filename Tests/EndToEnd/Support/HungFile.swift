@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+
+/// A file that hangs whoever opens it, as one of a file server that is gone does: the kernel asks us whether it may be opened
+/// (fanotify(7), which is for root alone), and gets no answer.
+final class HungFile {
+  private let descriptor: Int32
+  private var asked: [Int32] = []
+  private var isReleased = false
+
+  init(_ path: String) throws {
+    typealias Begin = @convention(c) (UInt32, UInt32) -> Int32
+    typealias Mark = @convention(c) (Int32, UInt32, UInt64, Int32, UnsafePointer<CChar>) -> Int32
+    guard let begin = dlsym(nil, "fanotify_init"), let mark = dlsym(nil, "fanotify_mark") else {
+      throw TestFailure("no fanotify")
+    }
+    let (classContent, closeOnExec): (UInt32, UInt32) = (0x04, 0x01)
+    descriptor = unsafeBitCast(begin, to: Begin.self)(classContent | closeOnExec, UInt32(O_RDONLY | O_CLOEXEC))
+    let (add, openPermission): (UInt32, UInt64) = (0x01, 0x10000)
+    guard descriptor >= 0, unsafeBitCast(mark, to: Mark.self)(descriptor, add, openPermission, AT_FDCWD, path) == 0
+    else { throw TestFailure("fanotify: \(String(cString: strerror(errno)))") }
+  }
+
+  deinit { release() }
+
+  /// Whether somebody is opening it, within the time. Each counts once.
+  func isAsked(within milliseconds: Int32 = 20_000) -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&entry, 1, milliseconds) > 0 else { return false }
+    // struct fanotify_event_metadata: the descriptor of the file is at byte 16.
+    var event = [UInt8](repeating: 0, count: 24)
+    guard read(descriptor, &event, event.count) == event.count else { return false }
+    asked.append(event.withUnsafeBytes { $0.load(fromByteOffset: 16, as: Int32.self) })
+    return true
+  }
+
+  /// It may be opened, now and from now on.
+  func release() {
+    guard !isReleased else { return }
+    isReleased = true
+    for file in asked { close(file) }
+    close(descriptor)
+  }
+}
+
+/// A directory that hangs whoever looks into it: a file system in user space (fuse(4)) that we never answer for.
+final class HungDirectory {
+  let path: String
+  private let descriptor: Int32
+
+  init(_ path: String) throws {
+    self.path = path
+    descriptor = open("/dev/fuse", O_RDWR | O_CLOEXEC)
+    let options = "fd=\(descriptor),rootmode=40000,user_id=0,group_id=0"
+    guard descriptor >= 0, mkdir(path, 0o700) == 0, mount("hung", path, "fuse", 0, options) == 0 else {
+      throw TestFailure("fuse: \(String(cString: strerror(errno)))")
+    }
+  }
+
+  /// Whoever looks into it gets an error.
+  deinit {
+    umount2(path, Int32(MNT_DETACH))
+    close(descriptor)
+  }
+}
