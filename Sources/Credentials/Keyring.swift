@@ -55,7 +55,8 @@ package final class Keyring {
       _ = slot.load(reader)
       if let earlier { slot.follow(earlier) }
     }
-    guard isLocked || !requireLockedMemory else {
+    let isUnlocked = !isLocked || slots.contains { $0.entry.scheme.files.contains(where: files.isUnlocked) }
+    guard !isUnlocked || !requireLockedMemory else {
       throw Denied(
         reason: .unavailable,
         detail:

@@ -49,6 +49,8 @@ package final class SecretFiles {
     all[reading.source] = kept
   }
 
+  func isUnlocked(_ source: SecretSource) -> Bool { all[source]?.problem?.isUnlocked == true }
+
   /// It takes long to read, or cannot be: what is there stays.
   package func delay(_ source: SecretSource, _ reason: String) {
     let kept = all[source] ?? Kept()

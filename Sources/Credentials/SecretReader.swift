@@ -7,6 +7,8 @@ struct SecretProblem: Error {
   /// Nothing is there (any more), so that an earlier value ends too. Otherwise what is there is unusable, and an earlier
   /// value stays (T44).
   var isMissing = false
+  /// There is no locked memory for it, where it has to lie in some.
+  var isUnlocked = false
 
   static let stillInUse = " (the value read before is still in use)"
 
@@ -17,6 +19,7 @@ struct SecretProblem: Error {
 
   init(_ error: SystemError, reading name: String) {
     self.init("\(name) cannot be read: \(error)")
+    isUnlocked = error.isOfLocking
   }
 }
 

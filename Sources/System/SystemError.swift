@@ -37,4 +37,6 @@ func environment(_ name: String) -> String? {
 extension SystemError {
   /// EWOULDBLOCK: a lock that another process has.
   package var isHeldByAnother: Bool { errno == EWOULDBLOCK }
+  /// Pages could not be locked in memory.
+  package var isOfLocking: Bool { operation.hasPrefix("mlock") }
 }
