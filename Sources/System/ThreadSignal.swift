@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// What one thread waits for and another one gives.
