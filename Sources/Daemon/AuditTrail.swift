@@ -4,12 +4,59 @@ internal import EventLoop
 internal import System
 
 /// The audit file that the configuration asks for, the thread that writes it, and what the log says of both (T58).
+///
+/// The loop waits for no file system (T55): files are opened where a reload is prepared, and a thread that is not needed any
+/// more says when it has ended.
 final class AuditTrail {
+  /// A thread, and the file that it writes.
+  private final class Scribe {
+    let writer: AuditWriter
+    let wakeup: Wakeup
+    private let thread: BackgroundThread
+    private let hasEnded = ThreadSignal()
+
+    init(_ file: AuditFile, loop: Loop, onNews: @escaping (Scribe) -> Void) throws(StartError) {
+      let box = Weak()
+      let wakeup: Wakeup
+      do throws(UVError) {
+        wakeup = try Wakeup(loop: loop) { if let scribe = box.scribe { onNews(scribe) } }
+      } catch {
+        throw .system(error.description)
+      }
+      let writer = AuditWriter(file, version: Version.text) { wakeup.wake() }
+      (self.writer, self.wakeup) = (writer, wakeup)
+      thread = BackgroundThread { [hasEnded] in
+        writer.run()
+        hasEnded.give()
+        wakeup.wake()
+      }
+      guard thread.isStarted else {
+        wakeup.close()
+        throw .system("audit file \(file.path): the system has no thread to write it with")
+      }
+      box.scribe = self
+    }
+
+    private final class Weak { weak var scribe: Scribe? }
+
+    /// Whether it has, within the time.
+    func hasEnded(within milliseconds: Int) -> Bool {
+      guard hasEnded.wait(milliseconds: milliseconds) else { return false }
+      thread.join()
+      wakeup.close()
+      return true
+    }
+  }
+
   private let loop: Loop
   private let journal: Journal
-  private var writer: AuditWriter?
-  private var thread: BackgroundThread?
-  private var wakeup: Wakeup?
+  private var scribe: Scribe?
+  /// They write what was handed over, and nothing more comes.
+  private var leaving: [Scribe] = []
+  /// What is being written.
+  private(set) var file: AuditFile?
+  /// Milliseconds for which the end of the process waits for a disk.
+  private static let patience = 10_000
 
   init(loop: Loop, journal: Journal) {
     self.loop = loop
@@ -17,71 +64,77 @@ final class AuditTrail {
   }
 
   /// What is to be done for a configuration, once it is sure that it will be used.
-  enum Change {
-    case none, close
+  enum Change: Sendable {
+    case none
     case keep(AuditSettings)
     case open(AuditFile, AuditSettings)
-  }
 
-  /// Opens the file, unless it is open already and still in its place.
-  func prepare(_ settings: AuditSettings?) throws(StartError) -> Change {
-    guard let settings else { return writer == nil ? .none : .close }
-    if let file, file.path == settings.file, file.isInPlace { return .keep(settings) }
-    do throws(AuditFileError) {
-      return .open(try AuditFile(path: settings.file), settings)
-    } catch {
-      throw .system(error.description)
+    /// Opens the file, unless it is `current` and still in its place. Asks file systems.
+    init(for settings: AuditSettings?, from current: AuditFile?) throws(StartError) {
+      guard let settings else {
+        self = .none
+        return
+      }
+      if let current, current.path == settings.file, current.isInPlace {
+        self = .keep(settings)
+        return
+      }
+      do throws(AuditFileError) {
+        self = .open(try AuditFile(path: settings.file), settings)
+      } catch {
+        throw .system(error.description)
+      }
     }
   }
 
-  private var file: AuditFile?
-
   func adopt(_ change: Change) throws(StartError) {
     switch change {
-    case .none: return
-    case .close: close()
+    case .none: leave()
     case .keep(let settings): follow(settings)
     case .open(let file, let settings):
-      if let writer { writer.change(to: file) } else { try start(file) }
+      if let scribe {
+        scribe.writer.change(to: file)
+      } else {
+        scribe = try Scribe(file, loop: loop) { [unowned self] in heard($0) }
+      }
       self.file = file
       follow(settings)
     }
   }
 
-  /// Nothing goes to an upstream any more: all that is left is written.
+  /// Nothing goes to an upstream any more: all that is left is written, if the disk takes it in time.
   func close() {
-    journal.audit = nil
-    journal.requiredAudit = nil
-    writer?.close()
-    thread?.join()
-    tell()
-    wakeup?.close()
-    (writer, thread, wakeup, file) = (nil, nil, nil, nil)
+    leave()
+    for scribe in leaving {
+      let hasEnded = scribe.hasEnded(within: AuditTrail.patience)
+      tell(scribe)
+      if !hasEnded { journal.event(.error, "audit-lost", ("detail", "the disk does not answer; what waits is lost")) }
+    }
+    leaving = []
   }
 
   private func follow(_ settings: AuditSettings) {
-    journal.audit = writer
-    journal.requiredAudit = settings.isRequired ? writer : nil
+    journal.audit = scribe?.writer
+    journal.requiredAudit = settings.isRequired ? scribe?.writer : nil
   }
 
-  private func start(_ file: AuditFile) throws(StartError) {
-    let wakeup: Wakeup
-    do throws(UVError) {
-      wakeup = try Wakeup(loop: loop) { [unowned self] in tell() }
-    } catch {
-      throw .system(error.description)
+  private func leave() {
+    journal.audit = nil
+    journal.requiredAudit = nil
+    if let scribe {
+      scribe.writer.close()
+      leaving.append(scribe)
     }
-    let writer = AuditWriter(file, version: Version.text) { wakeup.wake() }
-    let thread = BackgroundThread { writer.run() }
-    guard thread.isStarted else {
-      wakeup.close()
-      throw .system("audit file \(file.path): the system has no thread to write it with")
-    }
-    (self.writer, self.thread, self.wakeup) = (writer, thread, wakeup)
+    (scribe, file) = (nil, nil)
   }
 
-  private func tell() {
-    for news in writer?.takeNews() ?? [] {
+  private func heard(_ scribe: Scribe) {
+    tell(scribe)
+    if leaving.contains(where: { $0 === scribe }), scribe.hasEnded(within: 0) { leaving.removeAll { $0 === scribe } }
+  }
+
+  private func tell(_ scribe: Scribe) {
+    for news in scribe.writer.takeNews() {
       switch news {
       case .anchor(let state, let path, let count, let head):
         journal.event(

@@ -1,3 +1,4 @@
+internal import Audit
 internal import Configuration
 internal import Gateway
 internal import Policy
@@ -11,6 +12,7 @@ struct Preparation: Sendable {
   let settings: Settings
   let warnings: [Diagnostic]
   let trust: Trust
+  let audit: AuditTrail.Change
 
   /// The certificates that chains may end in.
   struct Trust: Sendable {
@@ -34,7 +36,9 @@ struct Preparation: Sendable {
     var name: String { current.withLock { $0 } }
   }
 
-  init(file: String, step: Step) throws(StartError) {
+  /// - Parameter audited: the audit file that is being written.
+  init(file: String, audited: AuditFile? = nil, step: Step) throws(StartError) {
+    let settings: Settings
     do throws(LoadError) {
       let loaded = try ConfigurationLoader.load(file, step: step)
       settings = loaded.settings
@@ -47,6 +51,9 @@ struct Preparation: Sendable {
     } catch {
       throw .configuration(error.diagnostics)
     }
+    self.settings = settings
+    step.begin(settings.audit?.file ?? "")
+    audit = try AuditTrail.Change(for: settings.audit, from: audited)
   }
 
   func report(to journal: Journal) {

@@ -6,6 +6,7 @@ final class Reloads {
   typealias Answer = (Result<UInt64, StartError>) -> Void
 
   private let file: String
+  private let audit: AuditTrail
   private let worker: Worker
   private let beside: BesideLoop
   private var queue = ReloadQueue<Answer>()
@@ -18,10 +19,11 @@ final class Reloads {
   private let onFailure: (StartError) -> Void
 
   init(
-    file: String, worker: Worker, use: @escaping (Preparation, @escaping Answer) -> Void,
+    file: String, audit: AuditTrail, worker: Worker, use: @escaping (Preparation, @escaping Answer) -> Void,
     onFailure: @escaping (StartError) -> Void
   ) {
     self.file = file
+    self.audit = audit
     self.worker = worker
     self.use = use
     self.onFailure = onFailure
@@ -48,10 +50,10 @@ final class Reloads {
   private func begin() {
     ServiceManager.notify("RELOADING=1")
     limit?.start(after: patience)
-    let (file, step) = (file, Preparation.Step())
+    let (file, audited, step) = (file, audit.file, Preparation.Step())
     self.step = step
     beside.run { () -> Result<Preparation, StartError> in
-      do throws(StartError) { return .success(try Preparation(file: file, step: step)) } catch {
+      do throws(StartError) { return .success(try Preparation(file: file, audited: audited, step: step)) } catch {
         return .failure(error)
       }
     } onEnd: { [unowned self] result in

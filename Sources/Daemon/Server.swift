@@ -42,7 +42,7 @@ package final class Server {
       }
       generation = try Server.generation(
         preparation, number: 1, ports: sockets.map(\.ports), commands: commandSecrets, files: fileSecrets, after: nil)
-      try audit.adopt(audit.prepare(settings.audit))
+      try audit.adopt(preparation.audit)
     } catch {
       for opened in sockets { opened.close() }
       throw error
@@ -61,7 +61,7 @@ package final class Server {
     worker.secrets = watch
     watch?.begin(worker.generation)
     let reloads = Reloads(
-      file: file, worker: worker, use: { [unowned self] in use($0, $1) },
+      file: file, audit: audit, worker: worker, use: { [unowned self] in use($0, $1) },
       onFailure: { [unowned self] in reloadFailed($0) })
     self.reloads = reloads
     control = ControlSocket(
@@ -113,7 +113,7 @@ package final class Server {
         generation = try Server.generation(
           preparation, number: number, ports: new.map(\.ports), commands: commandSecrets, files: fileSecrets,
           after: worker.generation)
-        try audit.adopt(audit.prepare(settings.audit))
+        try audit.adopt(preparation.audit)
       } catch {
         for slot in new where !slots.contains(where: { $0 === slot }) { slot.close() }
         throw error

@@ -34,7 +34,9 @@ package final class ThreadSignal: @unchecked Sendable {
   }
 
   /// Returns when it is given, at once if it was since the last time, or when so many milliseconds are over; nil: never.
-  package func wait(milliseconds: Int?) {
+  /// - Returns: false if they are over.
+  @discardableResult
+  package func wait(milliseconds: Int?) -> Bool {
     pthread_mutex_lock(lock)
     defer { pthread_mutex_unlock(lock) }
     var end = timespec()
@@ -51,9 +53,10 @@ package final class ThreadSignal: @unchecked Sendable {
       if milliseconds == nil {
         pthread_cond_wait(condition, lock)
       } else if pthread_cond_timedwait(condition, lock, &end) == ETIMEDOUT {
-        break
+        return false
       }
     }
     isGiven = false
+    return true
   }
 }

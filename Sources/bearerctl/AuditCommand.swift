@@ -31,7 +31,10 @@ struct AuditVerify: ParsableCommand {
   @Argument(help: "The audit file.", completion: .file())
   var file: String?
 
-  @Option(help: "A chain value that has to be in the file: one of the log's, or of bearerctl status.")
+  // One in sixty-four begins with a hyphen.
+  @Option(
+    parsing: .unconditional, help: "A chain value that has to be in the file: one of the log's, or of bearerctl status."
+  )
   var head: String?
 
   @OptionGroup var daemon: ControlOptions

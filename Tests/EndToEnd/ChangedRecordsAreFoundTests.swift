@@ -85,6 +85,8 @@ import Testing
     let missing = try stage.verify(copy, "--head", head)
     #expect(missing.status == 1 && missing.errors.contains("wanted chain=\(head), which is not here"), "\(missing)")
     #expect(try stage.verify(copy, "--head", "short").status == 2)
+    let hyphen = "-" + String(repeating: "A", count: 42)
+    #expect(try stage.verify(copy, "--head", hyphen).errors.contains("wanted chain=\(hyphen), which is not here"))
     stage.assertCanary(times: 4)
   }
 }

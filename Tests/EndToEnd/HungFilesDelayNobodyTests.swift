@@ -128,6 +128,28 @@ import Testing
     assertCanary(stage)
   }
 
+  @Test(.enabled(if: isRoot, "fanotify is for root"))
+  func `T55: an audit file that hangs when it is opened delays no request`() throws {
+    let stage = try Stage()
+    try start(stage)
+    let path = try stage.scratch.write("hung", "", mode: 0o600)
+    let hung = try HungFile(path)
+    let configuration = IdentitiesShareNoConnection.configuration(stage) + "\naudit: { file: hung }"
+    try stage.scratch.write("bearerd.yaml", configuration, mode: 0o644)
+    kill(stage.daemon!.pid, SIGHUP)
+    #expect(hung.isAsked())
+    #expect(try isServing(stage))
+    #expect(!stage.daemon!.logText.contains("event=reloaded"))
+    hung.release()
+    #expect(stage.daemon!.waitForLog("event=reloaded generation=2"))
+    #expect(try isServing(stage, generation: 2))
+    // Without it again: the loop does not wait for the thread, which writes what it has, and says so.
+    try stage.scratch.write("bearerd.yaml", IdentitiesShareNoConnection.configuration(stage), mode: 0o644)
+    #expect(try stage.control("reload") == "ok\n3\n")
+    #expect(stage.daemon!.waitForLog("event=audit state=closed"))
+    assertCanary(stage)
+  }
+
   /// A name that leads somewhere else at once.
   private func relink(_ name: String, to target: String, in stage: Stage) throws {
     let path = stage.scratch.path + "/" + name
