@@ -42,7 +42,6 @@ import Testing
 }
 
 /// A sanitizer's own memory is not to be read.
-private let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
 
 private let encodedTail = "sbyybj-gur-juvgr-enoovg"
 

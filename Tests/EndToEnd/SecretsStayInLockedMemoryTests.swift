@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Where locked memory is demanded, no value ever lies elsewhere: not at the start, and not later (T50).
-@Suite struct SecretsStayInLockedMemory {
+@Suite(.enabled(if: !isSanitized, "a sanitizer locks nothing, and says it did")) struct SecretsStayInLockedMemory {
   /// Enough to start with, and not enough for a value that is read into sixteen pages.
   private static let limited =
     (isRoot ? ["/usr/bin/setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] : [])

@@ -10,7 +10,7 @@ struct Observed {
   var residentPeak: Int { status("VmHWM") }
 
   /// The sanitizers keep what was freed: what they watch has no constant memory.
-  static let isMemoryMeasurable = dlsym(nil, "__asan_init") == nil && dlsym(nil, "__tsan_init") == nil
+  static let isMemoryMeasurable = !isSanitized
 
   /// Whether the highest of resident memory has grown by less than `limit` KiB since it was `before`.
   func hasGrown(since before: Int, byLessThan limit: Int) -> Bool {
