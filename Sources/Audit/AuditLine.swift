@@ -8,6 +8,8 @@ struct AuditLine {
   let chain: ChainValue
   /// It is the one with which a file begins, or goes on after a restart.
   let isOpened: Bool
+  /// It says how many records there was no room for.
+  let isDropped: Bool
 
   /// - Parameter line: without its newline.
   /// nil: it is no record, or not a whole one. No part of a record is a whole one: what looks like its end may stand in a
@@ -22,7 +24,9 @@ struct AuditLine {
     AuditLine.walk(line.extracting(..<recordCount)) { _, quoted in isQuoted = quoted }
     guard !isQuoted else { return nil }
     self.number = number
-    isOpened = AuditLine.eventPlace(in: line).map { AuditLine.stands("event=opened ", in: line, at: $0) } ?? false
+    let event = AuditLine.eventPlace(in: line)
+    isOpened = event.map { AuditLine.stands("event=opened ", in: line, at: $0) } ?? false
+    isDropped = event.map { AuditLine.stands("event=dropped ", in: line, at: $0) } ?? false
     self.recordCount = recordCount
     self.chain = chain
   }

@@ -17,6 +17,10 @@ package struct AuditVerifier {
   package var lastTime: String { AuditLine.value(of: "time", in: lastRecord.span) ?? "" }
   /// Lines that were cut off by a crash or a full disk, as the record after each says.
   package private(set) var torn: UInt64 = 0
+  /// Records for which there was no room, as the file says.
+  package private(set) var dropped: UInt64 = 0
+  /// What the file goes on from; nil: from nothing.
+  package private(set) var previous: ChainValue?
   /// The file ends in the middle of a line.
   package private(set) var isCutOff = false
   /// Of each value that is looked for, the number of the record that has it.
@@ -67,8 +71,8 @@ package struct AuditVerifier {
       // All but its newline may be there.
       if AuditLine(rest.span) != nil { try takeLine(rest.span) }
     }
-    // The next start of the daemon says of them all that they are torn.
-    if pending > 0, !isCutOff { throw tornFault }
+    // A crash leaves one line without an end. Of others the next start of the daemon has to say that they are torn.
+    if pending > 0 { throw tornFault }
   }
 
   private mutating func takeLine(_ bytes: Span<UInt8>) throws(Fault) {
@@ -101,6 +105,7 @@ package struct AuditVerifier {
       )
     }
     records += 1
+    if parsed.isDropped { dropped &+= AuditLine.value(of: "count", in: bytes).flatMap { UInt64($0) } ?? 0 }
     look()
     if records == 1 { firstTime = AuditLine.value(of: "time", in: bytes) ?? "" }
     lastRecord.removeAll(keepingCapacity: true)
@@ -119,6 +124,7 @@ package struct AuditVerifier {
       throw Fault(line: line, message: "wanted a chain value as previous=, and \"\(previous)\" came")
     }
     chain = AuditChain(count: parsed.number &- 1, head: head)
+    self.previous = head
     look()
   }
 

@@ -36,6 +36,8 @@ package final class AuditWriter: Sendable {
     var dropped: UInt64 = 0
     var next: AuditFile?
     var isClosing = false
+    /// The monotonic clock, in microseconds, when the file was asked to take something; nil: it has answered.
+    var askedAt: UInt64?
     var status: Status
     var news: [News] = []
   }
@@ -51,6 +53,8 @@ package final class AuditWriter: Sendable {
   /// So that who renames, shortens or rewrites the file has to forge the log as well.
   private static let anchorEvery: UInt64 = 10_000
   private static let retryMilliseconds = 1_000
+  /// Microseconds after which a file that has not answered counts as one that refuses.
+  private static let patience: UInt64 = 2_000_000
 
   /// Writes the record that says the file was opened, or tries to.
   /// - Parameter onNews: called on any thread, when `takeNews` has some.
@@ -87,12 +91,30 @@ package final class AuditWriter: Sendable {
 
   package func wake() { signal.give() }
 
-  /// The last write went well, and little waits beyond what has room without a promise.
+  /// The last write went well, none hangs, and little waits beyond what has room without a promise.
   package var isDependable: Bool {
-    shared.withLock { $0.status.problem == nil && $0.queue.count + $0.taken <= AuditWriter.dependableLimit }
+    shared.withLock { shared in
+      shared.status.problem == nil && AuditWriter.silence(shared) == nil
+        && shared.queue.count + shared.taken <= AuditWriter.dependableLimit
+    }
   }
 
-  package var status: Status { shared.withLock { $0.status } }
+  package var status: Status {
+    shared.withLock { shared in
+      var status = shared.status
+      if let silence = AuditWriter.silence(shared) {
+        status.problem = "the file has not answered for \(silence / 1_000_000) s"
+      }
+      return status
+    }
+  }
+
+  /// For how many microseconds the file has not answered; nil: for no longer than it may.
+  private static func silence(_ shared: borrowing Shared) -> UInt64? {
+    guard let askedAt = shared.askedAt else { return nil }
+    let time = Clock.monotonicMicroseconds &- askedAt
+    return time > AuditWriter.patience ? time : nil
+  }
 
   package func takeNews() -> [News] {
     shared.withLock { shared in
@@ -152,8 +174,10 @@ package final class AuditWriter: Sendable {
   }
 
   private func writeAll(_ pen: inout AuditPen) -> Bool {
+    shared.withLock { $0.askedAt = Clock.monotonicMicroseconds }
     let error = pen.write()
     let hasNews = shared.withLock { shared in
+      shared.askedAt = nil
       let before = (count: shared.status.count, problem: shared.status.problem)
       let path = shared.status.path
       (shared.status.count, shared.status.head) = (pen.settled.count, pen.settled.head)

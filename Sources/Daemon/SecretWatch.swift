@@ -107,6 +107,9 @@ final class SecretWatch {
   }
 
   private func take(_ reading: SecretReading) {
+    // What changed while it was read is known here, and not to the loop yet: until that is read as well, requests wait. A
+    // credential of two files would be half of two values.
+    if let watch { changed(watch.changes()) }
     guard wanted.contains(reading.source) else { return }
     tellChanges(of: reading.source) { files.take(reading) }
     for (directory, result) in reading.watches { register(directory, result) }

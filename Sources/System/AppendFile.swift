@@ -59,9 +59,13 @@ package final class AppendFile: Sendable {
     return bytes
   }
 
-  /// Writes at the end. Returns how much of it, and why not all: a disk that fills up takes a part.
+  /// Writes at the end, unless no name leads to the file any more. Returns how much of it, and why not all: a disk that fills up takes a part.
   package func append(_ bytes: Span<UInt8>) -> (count: Int, error: SystemError?) {
-    bytes.withUnsafeBytes { bytes in
+    // Nobody could ever read it.
+    guard let status = try? status(), status.links > 0 else {
+      return (0, SystemError(operation: "the file was deleted: reload to begin another", errno: ENOENT))
+    }
+    return bytes.withUnsafeBytes { bytes in
       var written = 0
       while written < bytes.count {
         let count = retrying { write(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written) }

@@ -15,6 +15,8 @@ package struct FileStatus: Sendable, Equatable {
   /// Device and inode together tell whether it is still the same file.
   package let device: UInt64
   package let inode: UInt64
+  /// Names that lead to it.
+  package let links: UInt64
 
   /// Of what the path leads to, through symbolic links. nil: does not exist or cannot be asked; see errno in the error of
   /// `FileReader.read`.
@@ -40,5 +42,6 @@ package struct FileStatus: Sendable, Equatable {
     modified = Int64(raw.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(raw.st_mtim.tv_nsec)
     device = UInt64(raw.st_dev)
     inode = UInt64(raw.st_ino)
+    links = UInt64(raw.st_nlink)
   }
 }

@@ -75,7 +75,13 @@ final class AuditCheck {
       text += "first  n=\(verifier.first)  \(verifier.firstTime.harmless)\n"
       text += "last   n=\(verifier.last)  \(verifier.lastTime.harmless)\n"
       text += "head   \(verifier.head)\n"
-      if verifier.first > 1 { text += "what came before n=\(verifier.first) is in an earlier file\n" }
+      if let previous = verifier.previous {
+        text +=
+          "what came before n=\(verifier.first) is not here: an earlier file has to end with n=\(verifier.first &- 1) chain=\(previous), or it was cut off\n"
+      }
+    }
+    if verifier.dropped > 0 {
+      text += "\(counted(Int(clamping: verifier.dropped), "record")) lost for want of room, as the file says\n"
     }
     if verifier.torn > 0 {
       text +=
