@@ -56,6 +56,29 @@ struct Preparation: Sendable {
     audit = try AuditTrail.Change(for: settings.audit, from: audited)
   }
 
+  private final class Outcome: Sendable {
+    let value = Mutex<Result<Preparation, StartError>?>(nil)
+  }
+
+  /// For a start, which has no loop yet: the same, given up after a time.
+  static func atStart(file: String, seconds: Int) throws(StartError) -> Preparation {
+    let (step, outcome, end) = (Step(), Outcome(), ThreadSignal())
+    let thread = BackgroundThread {
+      let result: Result<Preparation, StartError>
+      do throws(StartError) { result = .success(try Preparation(file: file, step: step)) } catch {
+        result = .failure(error)
+      }
+      outcome.value.withLock { $0 = result }
+      end.give()
+    }
+    guard thread.isStarted else { return try Preparation(file: file, step: step) }
+    guard end.wait(milliseconds: seconds * 1_000), let result = outcome.value.withLock({ $0 }) else {
+      throw .system("a file system does not answer: \(step.name) is still being read after \(seconds) s")
+    }
+    thread.join()
+    return try result.get()
+  }
+
   func report(to journal: Journal) {
     for warning in warnings {
       journal.event(.warning, "configuration", ("line", String(warning.line)), ("detail", warning.message))

@@ -20,6 +20,8 @@ package final class Server {
   private var commands: SecretCommands?
   private var control: ControlSocket?
   private let audit: AuditTrail
+  /// Seconds for which a start waits for the files that the configuration names.
+  private static let startPatience = 20
   private var reloads: Reloads?
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
@@ -28,7 +30,7 @@ package final class Server {
     self.held = held
     journal = Journal(hasPriorities: ServiceManager.isJournalStream)
     // Nothing is served yet, so that nobody waits for what is read in place.
-    let preparation = try Preparation(file: file, step: Preparation.Step())
+    let preparation = try Preparation.atStart(file: file, seconds: Server.startPatience)
     let settings = preparation.settings
     preparation.report(to: journal)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }

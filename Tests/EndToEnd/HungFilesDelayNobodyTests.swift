@@ -152,6 +152,18 @@ import Testing
     assertCanary(stage)
   }
 
+  @Test(.enabled(if: isRoot && !isSanitized, "mounts are for root; a sanitizer waits for the thread"))
+  func `T55: a start whose file hangs says which one it is`() throws {
+    let stage = try Stage()
+    let path = stage.scratch.path + "/gone"
+    try withExtendedLifetime(HungDirectory(path)) {
+      let run = try stage.fail(stage.configuration(credential: "bearer: { file: gone/token }"), within: 60)
+      #expect(run.status == 71)
+      #expect(run.errors.contains("a file system does not answer: \(path)/token is still being read after 20 s"))
+    }
+    stage.assertCanary(times: 0)
+  }
+
   /// A name that leads somewhere else at once.
   private func relink(_ name: String, to target: String, in stage: Stage) throws {
     let path = stage.scratch.path + "/" + name

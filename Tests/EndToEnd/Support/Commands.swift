@@ -3,9 +3,12 @@ import TestSupport
 
 extension Stage {
   /// The daemon with a configuration that it must not start with; if it does, it ends after 10 seconds with 124.
-  func fail(_ configuration: String, environment: [String: String] = [:]) throws -> CommandResult {
+  func fail(_ configuration: String, environment: [String: String] = [:], within seconds: Int = 10) throws
+    -> CommandResult
+  {
     let file = try scratch.write("refused.yaml", configuration, mode: 0o644)
-    return try run(["timeout", "10", RunningDaemon.binary("bearerd"), "--config", file], environment: environment)
+    return try run(
+      ["timeout", "\(seconds)", RunningDaemon.binary("bearerd"), "--config", file], environment: environment)
   }
 
   /// A configuration replaced and read again.
