@@ -37,6 +37,10 @@ struct bearerd_ucred {
   gid_t gid;
 };
 
+// Declared by glibc for _GNU_SOURCE only.
+#include <pthread.h>
+int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *lock, clockid_t clock, const struct timespec *end);
+
 // Members of an enum that Swift sees as another type than Int32.
 static inline int bearerd_socket(int family, int protocol) {
   return socket(family, SOCK_DGRAM | SOCK_CLOEXEC, protocol);

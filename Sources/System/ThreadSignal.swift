@@ -11,11 +11,7 @@ package final class ThreadSignal: @unchecked Sendable {
 
   package init() {
     pthread_mutex_init(lock, nil)
-    var attributes = pthread_condattr_t()
-    pthread_condattr_init(&attributes)
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-    pthread_cond_init(condition, &attributes)
-    pthread_condattr_destroy(&attributes)
+    pthread_cond_init(condition, nil)
   }
 
   deinit {
@@ -52,7 +48,7 @@ package final class ThreadSignal: @unchecked Sendable {
     while !isGiven {
       if milliseconds == nil {
         pthread_cond_wait(condition, lock)
-      } else if pthread_cond_timedwait(condition, lock, &end) == ETIMEDOUT {
+      } else if pthread_cond_clockwait(condition, lock, CLOCK_MONOTONIC, &end) == ETIMEDOUT {
         return false
       }
     }
