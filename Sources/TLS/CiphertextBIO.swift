@@ -17,7 +17,7 @@ enum CiphertextBIO {
     BIO_meth_set_read(method) { bio, target, count in
       guard let bio, let target, count > 0 else { return 0 }
       bearerd_BIO_clear_retry_flags(bio)
-      let taken = state(of: bio).take(into: target, count: Int(count))
+      let taken = withState(of: bio) { $0.take(into: target, count: Int(count)) }
       if taken > 0 { return Int32(truncatingIfNeeded: taken) }
       // Never "end of file": whether the transport ended is the caller's to know
       bearerd_BIO_set_retry_read(bio)
@@ -27,7 +27,8 @@ enum CiphertextBIO {
       guard let bio, let source, count > 0 else { return 0 }
       bearerd_BIO_clear_retry_flags(bio)
       source.withMemoryRebound(to: UInt8.self, capacity: Int(count)) {
-        state(of: bio).sink.send(UnsafeBufferPointer(start: $0, count: Int(count)).span)
+        let ciphertext = UnsafeBufferPointer(start: $0, count: Int(count))
+        withState(of: bio) { $0.sink.send(ciphertext.span) }
       }
       return count
     }
@@ -37,7 +38,9 @@ enum CiphertextBIO {
     return method
   }()
 
-  private static func state(of bio: OpaquePointer) -> ConnectionState {
-    Unmanaged.fromOpaque(BIO_get_data(bio)).takeUnretainedValue()
+  /// It is the connection's, which outlives the call.
+  @inline(__always)
+  private static func withState<Result>(of bio: OpaquePointer, _ body: (ConnectionState) -> Result) -> Result {
+    Unmanaged<ConnectionState>.fromOpaque(BIO_get_data(bio))._withUnsafeGuaranteedRef(body)
   }
 }

@@ -20,6 +20,8 @@ final class ConnectionState {
   /// What was left of earlier input, first in line.
   private var aside: [UInt8] = []
   private var asideStart = 0
+  /// Whether anything is left there: mostly nothing is, and nobody need look.
+  private var hasAside = false
 
   init(origin: Origin, sink: CiphertextSink, sessions: SessionCache) {
     self.origin = origin
@@ -28,14 +30,17 @@ final class ConnectionState {
     epoch = sessions.epoch
   }
 
-  var waiting: Int { aside.count &- asideStart &+ window.count }
+  var waiting: Int { (hasAside ? aside.count &- asideStart : 0) &+ window.count }
 
   /// Lends `input` to OpenSSL for `body`, and keeps what is not taken.
   func lending<Result>(_ input: Span<UInt8>, _ body: () throws(TLSError) -> Result) throws(TLSError) -> Result {
     try input.withUnsafeBufferPointer { (input) throws(TLSError) in
       window = input
       defer {
-        aside.append(contentsOf: window)
+        if !window.isEmpty {
+          aside.append(contentsOf: window)
+          hasAside = true
+        }
         window = UnsafeBufferPointer(start: nil, count: 0)
       }
       return try body()
@@ -44,7 +49,7 @@ final class ConnectionState {
 
   /// Moves at most `count` bytes; 0 when nothing is there.
   func take(into target: UnsafeMutableRawPointer, count: Int) -> Int {
-    guard asideStart == aside.count else { return takeAside(into: target, count: count) }
+    guard !hasAside else { return takeAside(into: target, count: count) }
     let taken = min(count, window.count)
     guard taken > 0, let start = window.baseAddress else { return 0 }
     target.copyMemory(from: start, byteCount: taken)
@@ -62,6 +67,7 @@ final class ConnectionState {
     if asideStart == aside.count {
       aside = []
       asideStart = 0
+      hasAside = false
     }
     return taken
   }

@@ -64,7 +64,7 @@ struct TLSConnection: ~Copyable {
 
   private func readAll(into output: inout OutputSpan<UInt8>) throws(TLSError) -> Bool {
     while output.freeCapacity > 0 {
-      ERR_clear_error()
+      clearErrors()
       let status = output.withUnsafeMutableBufferPointer { buffer, count in
         guard let start = buffer.baseAddress else { return Int32(0) }
         var read = 0
@@ -91,7 +91,7 @@ struct TLSConnection: ~Copyable {
     guard var position = bytes.baseAddress else { return }
     var rest = bytes.count
     while rest > 0 {
-      ERR_clear_error()
+      clearErrors()
       var written = 0
       guard SSL_write_ex(ssl, position, rest, &written) == 1, written > 0 else {
         throw .protocolError("writing to \(state.origin.host)")
@@ -108,6 +108,12 @@ struct TLSConnection: ~Copyable {
     SSL_shutdown(ssl)
     ERR_clear_error()
   }
+}
+
+/// The same as ERR_clear_error, but a queue that is empty is only looked at: to clear it costs more than to fill it.
+@inline(__always)
+private func clearErrors() {
+  if ERR_peek_error() != 0 { ERR_clear_error() }
 }
 
 /// What a finished handshake shows.
