@@ -34,7 +34,7 @@ extension Stream {
     if count > 0, let base {
       let bytes = UnsafeBufferPointer(
         start: UnsafeRawPointer(base).assumingMemoryBound(to: UInt8.self), count: count)
-      delegate?.stream(self, didRead: bytes.span)
+      listener?.stream(self, didRead: bytes.span)
     } else if count < 0 {
       didStopReading(CInt(truncatingIfNeeded: count))
     }  // 0 is EAGAIN

@@ -19,7 +19,7 @@ extension Stream {
 
   /// Bytes that the kernel has not taken yet.
   package var queuedBytes: Int {
-    guard !isClosed else { return 0 }
+    guard !isClosed, hasQueue else { return 0 }
     return pending.count + (isWriting ? uv_stream_get_write_queue_size(memory.raw) : 0)
   }
 
@@ -31,7 +31,7 @@ extension Stream {
   }
 
   /// While connecting, everything waits.
-  var hasQueue: Bool { isWriting || !pending.isEmpty || (isConnecting && wantsShutdown) }
+  var hasQueue: Bool { isWriting || isConnecting && (wantsShutdown || !pending.isEmpty) }
 
   /// False: what is written goes nowhere.
   package var isWritable: Bool {

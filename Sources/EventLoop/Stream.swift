@@ -7,9 +7,14 @@ internal import Glibc
 package final class Stream {
   /// Kept alive until the stream is closed: the stream's handle keeps the stream, and the stream its owner, so that
   /// a callback finds both without asking a weak reference.
-  package var delegate: (any StreamDelegate)?
+  package var delegate: (any StreamDelegate)? {
+    get { listener }
+    set { listener = newValue }
+  }
   package let isUnix: Bool
 
+  // Visible here alone, so that the compiler can prove each access to it alone.
+  var listener: (any StreamDelegate)?
   let memory: HandleMemory<uv_stream_t>
   unowned let loop: Loop
   private(set) var isConnecting = false
@@ -36,7 +41,7 @@ package final class Stream {
   /// on a later turn of the loop.
   package init(loop: Loop, connectingTo address: SocketAddress, delegate: any StreamDelegate) throws(UVError) {
     self.loop = loop
-    self.delegate = delegate
+    listener = delegate
     isUnix = false
     memory = try Self.handle(on: loop, isUnix: false)
     memory.retain(self)
@@ -193,7 +198,7 @@ extension Stream {
   private func end() {
     isClosed = true
     isReading = false
-    delegate = nil
+    listener = nil
     pending.removeAll()
   }
 }
