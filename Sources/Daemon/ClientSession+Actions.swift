@@ -9,19 +9,17 @@ internal import TLS
 
 extension ClientSession {
   /// Carries out what the machine wants done, in the order that `Actions` lists.
-  func perform(_ input: Span<UInt8>) {
-    let actions = worker.output.actions
+  func perform(_ input: Span<UInt8>, _ output: borrowing Output) {
+    let actions = output.actions
     if actions.isEmpty { return }
     if actions.contains(.sendHead) {
-      if !sendHead(input) { return }
+      if !sendHead(input, output) { return }
     } else if actions.contains(.sendBody), let upstream {
-      if !worker.output.toUpstream.isEmpty {
-        let staged = worker.output.toUpstream
-        upstream.send(staged.span)
-      }
-      upstream.send(input.extracting(worker.output.upstreamBody))
+      let staged = output.toUpstream.contents
+      upstream.send(staged.span)
+      upstream.send(input.extracting(output.upstreamBody))
     }
-    if actions.contains(.sendToClient) { sendToClient(input) }
+    if actions.contains(.sendToClient) { sendToClient(input, output) }
     if actions.contains(.shutdownUpstream) { upstream?.shutdown() }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
     if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
@@ -34,47 +32,43 @@ extension ClientSession {
     if actions.contains(.reset) { close(reset: true) } else if actions.contains(.close) { close() }
   }
 
-  func sendToClient(_ input: Span<UInt8>) {
-    let staged = worker.output.toClient
-    let body = worker.output.clientBody
-    if body.isEmpty, staged.isEmpty {
-      if machine.exchange.isScrape { sendMetrics() }
-    } else if body.isEmpty {
-      stream.write(staged.span)
-    } else if staged.isEmpty {
-      stream.write(input.extracting(body))
+  private func sendToClient(_ input: Span<UInt8>, _ output: borrowing Output) {
+    let staged = output.toClient.contents
+    if output.clientBody.isEmpty, staged.isEmpty {
+      if standing.isScrape { sendMetrics() }
     } else {
-      stream.write(staged.span, input.extracting(body))
+      stream.write(staged.span, input.extracting(output.clientBody))
     }
   }
 
   private func sendMetrics() {
-    var answer: [UInt8] = []
+    var answer = ByteBuffer()
     MetricsAnswer.write(
       MetricsReport.bytes(of: worker), isHead: machine.exchange.head.method == .head,
       closes: machine.exchange.answerClosesClient, to: &answer)
-    stream.write(answer.span)
+    let contents = answer.contents
+    stream.write(contents.span)
   }
 
   /// Returns false when the credential could not be written: the machine has been told.
-  func sendHead(_ input: Span<UInt8>) -> Bool {
+  private func sendHead(_ input: Span<UInt8>, _ output: borrowing Output) -> Bool {
     guard let upstream else { return true }
-    if let grant = machine.exchange.grant, let refusal = takePass(forGrant: grant) {
+    if let grant = output.grant, let refusal = takePass(forGrant: grant) {
       step { machine, output in machine.upstreamRefused(refusal, output: &output) }
       return false
     }
     do throws(Denied) {
       beginRedaction()
-      let body = worker.output.upstreamBody
-      let staged = worker.output.toUpstream
+      let body = output.upstreamBody
+      let (head, staged) = (output.upstreamHead.contents, output.toUpstream.contents)
       if staged.isEmpty {
         try upstream.send(
-          head: worker.output.upstreamHead, grant: machine.exchange.grant, caller: machine.exchange.caller,
-          body: input.extracting(body), keyring: worker.generation.keyring)
+          head: head.span, grant: output.grant, caller: output.caller, body: input.extracting(body),
+          keyring: worker.generation.keyring)
       } else {
         try upstream.send(
-          head: worker.output.upstreamHead, grant: machine.exchange.grant, caller: machine.exchange.caller,
-          body: staged.span, keyring: worker.generation.keyring)
+          head: head.span, grant: output.grant, caller: output.caller, body: staged.span,
+          keyring: worker.generation.keyring)
         upstream.send(input.extracting(body))
       }
       spendRate()

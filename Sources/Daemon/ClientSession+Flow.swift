@@ -26,13 +26,13 @@ extension ClientSession {
   }
 
   private var wantsClientBytes: Bool {
-    guard machine.wantsClientBytes else { return false }
-    switch machine.phase {
+    guard standing.wantsClientBytes else { return false }
+    switch standing.phase {
     // Who does not take answers cannot ask for more of them.
     case .awaitingHead: return stream.queuedBytes == 0 && !isResting
     // Bytes that the machine holds back wait in `pending`, and what comes after them in the socket.
     case .awaitingUpstream, .exchanging, .upgraded:
-      return (pending.isEmpty || !machine.holdsClientBytes) && (upstream?.queuedBytes ?? 0) == 0
+      return (pending == nil || !standing.holdsClientBytes) && (upstream?.queuedBytes ?? 0) == 0
     case .lingering: return true
     case .closed: return false
     }
@@ -40,41 +40,35 @@ extension ClientSession {
 
   /// While the upstream takes nothing, the client cannot be blamed.
   private var bodyIsTooSlow: Bool {
-    guard machine.awaitsRequestBody, (upstream?.queuedBytes ?? 0) == 0, let window = time(of: .silence) else {
+    guard standing.awaitsRequestBody, (upstream?.queuedBytes ?? 0) == 0, let window = time(of: .silence) else {
       bodyPace.rest()
       return false
     }
     let rate = worker.generation.settings.limits.clientBodyRate
     return bodyPace.isTooSlow(
-      total: machine.exchange.record.bytesUp, now: worker.loop.now, window: window, rate: rate)
+      total: standing.bytesUp, now: worker.loop.now, window: window, rate: rate)
   }
 
   private func settleDeadline() {
-    var deadline = machine.deadline
+    var deadline = standing.deadline
     // The time to linger, or to be idle, begins when the answer is out.
     if stream.queuedBytes > 0, deadline == .linger || deadline == .idle { deadline = .silence }
     guard deadline != lastDeadline || deadline == .silence || deadline == .upgraded else { return }
     lastDeadline = deadline
     if deadline == .head { startedAt = worker.loop.now }
     let due = time(of: deadline).map { worker.loop.now + $0 } ?? .max
-    worker.deadlines.schedule(self, at: isRunning ? min(due, totalBy) : due)
+    worker.deadlines.schedule(self, at: standing.isRunning ? min(due, totalBy) : due)
   }
 
-  /// A request was taken and its answer is not complete: the total time runs.
-  var isRunning: Bool { machine.phase == .awaitingUpstream || machine.phase == .exchanging }
-
   func time(of deadline: Deadline) -> UInt64? {
-    let limits = worker.generation.settings.limits
     switch deadline {
-    case .idle: return limits.clientIdle
-    case .head: return limits.clientHead
-    case .none: return nil
-    case .linger: return 2_000
-    case .responseHead, .silence, .upgraded:
-      guard let route = machine.exchange.route else { return limits.clientIdle }
-      let timeouts = generation.snapshot.rules.services[route.service].timeouts
-      if deadline == .upgraded { return timeouts.upgraded }
-      return deadline == .responseHead ? timeouts.responseHead : timeouts.bodySilence
+    case .idle: worker.generation.settings.limits.clientIdle
+    case .head: worker.generation.settings.limits.clientHead
+    case .none: nil
+    case .linger: 2_000
+    case .responseHead: way.map(\.timeouts.responseHead) ?? worker.generation.settings.limits.clientIdle
+    case .silence: way.map(\.timeouts.bodySilence) ?? worker.generation.settings.limits.clientIdle
+    case .upgraded: way.map(\.timeouts.upgraded) ?? worker.generation.settings.limits.clientIdle
     }
   }
 
@@ -92,7 +86,7 @@ extension ClientSession {
     if case .rateLimited(let excess) = exchange.record.refusal { return record(excess) }
     if exchange.record.refusal?.isOfStranger == true, !worker.logsStranger() { return }
     worker.journal.exchange(
-      exchange, listener: listener.name, generation: generation, milliseconds: worker.loop.now - startedAt,
+      exchange, way: way, listener: listener.name, generation: generation, milliseconds: worker.loop.now - startedAt,
       detail: failureDetail, isPromised: wentOut)
   }
 

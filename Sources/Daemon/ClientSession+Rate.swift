@@ -11,15 +11,13 @@ extension ClientSession {
   }
 
   /// Why the request may not go out now; nil: it may.
-  func rateExcess(_ route: Route) -> Refusal? {
-    guard let limiter = generation.rates.limiter(of: route), !hasSpentRate, let caller = machine.exchange.caller else {
-      return nil
-    }
+  func rateExcess(_ way: Way) -> Refusal? {
+    guard let limiter = way.limiter, !hasSpentRate, let caller = machine.exchange.caller else { return nil }
     guard let wait = limiter.reserve(for: caller, at: worker.loop.now) else {
       rateHold = RateHold(limiter: limiter, caller: caller)
       return nil
     }
-    let limit = generation.snapshot.rules.rateLimit(service: route.service, rule: route.rule)
+    let limit = generation.snapshot.rules.rateLimit(service: way.route.service, rule: way.route.rule)
     return .rateLimited(RateExcess(limiter.rate, rule: limit.rule, wait: wait))
   }
 
@@ -40,11 +38,11 @@ extension ClientSession {
 
   /// Whoever asks too much would fill the log as well: one line for many.
   func record(_ excess: RateExcess) {
-    guard let route = machine.exchange.route, let caller = machine.exchange.caller,
-      let refused = generation.rates.limiter(of: route)?.countRefusal(of: caller, at: worker.loop.now)
+    guard let way, let caller = machine.exchange.caller,
+      let refused = way.limiter?.countRefusal(of: caller, at: worker.loop.now)
     else { return }
     worker.journal.event(
-      .warning, "rate-limited", ("service", generation.snapshot.rules.services[route.service].name),
+      .warning, "rate-limited", ("service", generation.snapshot.rules.services[way.route.service].name),
       ("rule", excess.rule.map { String($0 + 1) }), ("uid", caller.uid.map { String($0) }), ("client", caller.client),
       ("rate", excess.rate.description), ("refused", String(refused)),
       ("help", "rate of the service or the rule says how often one caller may ask"))

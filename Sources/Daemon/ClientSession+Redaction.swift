@@ -12,7 +12,7 @@ extension ClientSession {
 
   /// The request is authorised in this moment, with the value that is looked for from now on.
   func beginRedaction() {
-    guard let grant = machine.exchange.grant, machine.exchange.redact != .off else { return }
+    guard let grant = standing.grant, standing.redacts else { return }
     let redactor = redactor ?? Redactor()
     self.redactor = redactor
     redactor.begin(worker.generation.keyring.patterns(ofGrant: grant))

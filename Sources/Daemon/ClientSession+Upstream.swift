@@ -12,30 +12,32 @@ extension ClientSession: UpstreamSessionOwner {
 
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
     guard session === upstream else { return }
-    if upstreamPending.isEmpty {
-      takeResponse(plaintext)
+    if let held = upstreamPending {
+      HeldBytes.add(plaintext, to: &upstreamPending)
+      upstreamPending = nil
+      let bytes = held.bytes
+      takeResponse(bytes.span)
     } else {
-      upstreamPending.append(plaintext)
-      let held = upstreamPending
-      upstreamPending = []
-      takeResponse(held.span)
+      takeResponse(plaintext)
     }
     settle()
   }
 
   func takeResponse(_ input: Span<UInt8>) {
     var position = 0
-    worker.output.reset()
-    machine.receivedFromUpstream(
-      input, position: &position, redaction: redactor, output: &worker.output)
+    var output = worker.takeOutput()
+    tell(&output) { [redactor] machine, output in
+      machine.receivedFromUpstream(input, position: &position, redaction: redactor, output: &output)
+    }
     if pass != nil { noteVerdict() }
-    if headSentAt != 0, machine.hasResponseHead {
+    if headSentAt != 0, standing.hasResponseHead {
       responseHeadTook = Clock.monotonicMicroseconds &- headSentAt
       headSentAt = 0
     }
-    perform(input)
+    perform(input, output)
+    worker.giveBack(consume output)
     settleHeld()
-    if position < input.count, upstream != nil { upstreamPending.append(input.extracting(position...)) }
+    if position < input.count, upstream != nil { HeldBytes.add(input.extracting(position...), to: &upstreamPending) }
   }
 
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
@@ -59,11 +61,8 @@ extension ClientSession: UpstreamSessionOwner {
   /// Leaves its result in `openResult` if it is there at once.
   /// - Parameter hasWaited: for the files of its secrets.
   func open(fresh: Bool, hasWaited: Bool = false) {
-    if machine.exchange.snapshot?.generation != worker.generation.snapshot.generation {
-      generation = worker.generation
-      return step { machine, output in machine.configurationChanged(worker.generation.snapshot, output: &output) }
-    }
-    guard let route = machine.exchange.route else { return }
+    if standing.generation != worker.generation.snapshot.generation { return decideAnew() }
+    guard let way else { return }
     returnRate()
     // The second try of a request that is out already is no other request.
     if !fresh, let problem = worker.journal.auditProblem {
@@ -74,29 +73,28 @@ extension ClientSession: UpstreamSessionOwner {
       openResult = .failed(ConnectFailure(.tooManyRequests, ""))
       return
     }
-    if let grant = machine.exchange.grant, awaitsSecret(grant, fresh: fresh, hasWaited: hasWaited) { return }
-    if let grant = machine.exchange.grant, !generation.keyring.isAvailable(grant: grant) {
+    if let grant = standing.grant, awaitsSecret(grant, fresh: fresh, hasWaited: hasWaited) { return }
+    if let grant = standing.grant, !generation.keyring.isAvailable(grant: grant) {
       let problem = generation.keyring.status(ofGrant: grant).problem
       openResult = .failed(ConnectFailure(.credentialUnavailable, problem ?? "there is no secret"))
       return
     }
-    if let grant = machine.exchange.grant, let refusal = suspension(ofGrant: grant) {
+    if let grant = standing.grant, let refusal = suspension(ofGrant: grant) {
       openResult = .failed(ConnectFailure(refusal, "the upstream keeps rejecting the credential"))
       return
     }
-    if let excess = rateExcess(route) {
+    if let excess = rateExcess(way) {
       openResult = .failed(ConnectFailure(excess, ""))
       return
     }
     do throws(TLSError) {
-      let destination = try generation.destination(of: route)
+      let destination = try generation.destination(of: way)
       if !fresh, let idle = destination.takeIdle(at: worker.lookAtClocks().calendar) {
         idle.taken(by: self)
         openResult = .session(idle, isReused: true)
       } else {
         connect(
-          to: destination, timeouts: generation.snapshot.rules.services[route.service].timeouts,
-          tally: generation.tally.services[route.service])
+          to: destination, timeouts: way.timeouts, tally: generation.tally.services[way.route.service])
       }
     } catch {
       openResult = .failed(ConnectFailure(.internalError, error.detail))
@@ -149,30 +147,34 @@ extension ClientSession: UpstreamSessionOwner {
 
   /// A session, or the reason why there is none, came on a later turn.
   func takeOpened() {
-    let held = pending
-    pending = []
+    let held = pending ?? HeldBytes()
+    pending = nil
+    let bytes = held.bytes
     var position = 0
+    var output = worker.takeOutput()
     while let opened = openResult {
       openResult = nil
-      take(opened, held.span, position: &position)
+      take(opened, bytes.span, position: &position, &output)
     }
+    worker.giveBack(consume output)
     keep(held, from: position)
     settle()
   }
 
-  func take(_ opened: Opened, _ input: Span<UInt8>, position: inout Int) {
-    worker.output.reset()
+  func take(_ opened: Opened, _ input: Span<UInt8>, position: inout Int, _ output: inout Output) {
     switch opened {
     case .session(let session, let isReused):
       upstream = session
-      upstreamPending.removeAll(keepingCapacity: true)
+      upstreamPending = nil
       session.owner = self
-      machine.upstreamReady(isReused: isReused, input, position: &position, output: &worker.output)
+      tell(&output) { machine, output in
+        machine.upstreamReady(isReused: isReused, input, position: &position, output: &output)
+      }
     case .failed(let failure):
       failureDetail = failure.detail
-      machine.upstreamRefused(failure.refusal, output: &worker.output)
+      tell(&output) { machine, output in machine.upstreamRefused(failure.refusal, output: &output) }
     }
-    perform(input)
+    perform(input, output)
   }
 
   func endUpstream(reuse: Bool, isCut: Bool = false) {
@@ -180,7 +182,7 @@ extension ClientSession: UpstreamSessionOwner {
     endRedaction()
     guard let upstream else { return }
     self.upstream = nil
-    upstreamPending.removeAll(keepingCapacity: true)
+    upstreamPending = nil
     if reuse { upstream.release() } else if isCut { upstream.reset() } else { upstream.close() }
   }
 }

@@ -14,30 +14,32 @@ final class ClientSession: Timed, StreamDelegate {
   let worker: Worker
   let listener: ListenerSlot
   var machine: ClientConnection
+  /// Of the machine, after its last event.
+  var standing: ClientConnection.Standing
   let peer: Peer
   let quota: CallerQuota
   /// Its request counts among those under way.
   var holdsRequest = false
   var bodyPace = BodyPace()
-  /// Bytes that the machine could not use yet.
-  var pending: [UInt8] = []
+  /// Bytes that the machine could not use yet, of the client and of the upstream.
+  var pending: HeldBytes?
+  var upstreamPending: HeldBytes?
   var upstream: UpstreamSession?
-  var upstreamPending: [UInt8] = []
   var connector: Connector?
   /// A value of the credential that is on its way, before that.
   var secretWait: SecretWait?
-  /// Of the credential that goes, or went, with this exchange.
-  var breaker: OriginBreaker?
   /// Of a request that is out with a credential and has no answer yet.
   var pass: CredentialBreaker.Pass?
   /// Of a request that is counted, until its head is out; and whether it was.
   var rateHold: RateHold?
   var hasSpentRate = false
   var generation: Generation
+  /// Of the request under way, or the last one; nil: it had no route.
+  var way: Way?
   var isReading = false
   var isClosed = false
   /// Its listener is no longer configured: it carries its exchange to the end and no other.
-  private var isOrphan = false
+  var isOrphan = false
   /// Nothing more is taken or asked; what is queued still goes out.
   var isClosing = false
   /// The deadline that is scheduled; nil: it has to be scheduled anew, even if it is of the same kind.
@@ -74,6 +76,7 @@ final class ClientSession: Timed, StreamDelegate {
     machine = ClientConnection(
       listener: listener.index, caller: peer.caller, limits: worker.generation.snapshot.headLimits,
       isLocalSocket: stream.isUnix)
+    standing = machine.standing
     super.init()
     stream.delegate = self
     settle()
@@ -84,11 +87,11 @@ final class ClientSession: Timed, StreamDelegate {
   func streamDidConnect(_ stream: EventLoop.Stream) {}
 
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
-    if pending.isEmpty {
+    if pending == nil {
       let used = feed(bytes)
-      if used < bytes.count, !isClosed { pending.append(bytes.extracting(used...)) }
+      if used < bytes.count, !isClosed { HeldBytes.add(bytes.extracting(used...), to: &pending) }
     } else {
-      pending.append(bytes)
+      HeldBytes.add(bytes, to: &pending)
     }
     settle()
   }
@@ -105,7 +108,7 @@ final class ClientSession: Timed, StreamDelegate {
   /// Between requests it is all the same whether it closed or only said that it will send nothing more: the kernel need not
   /// be asked, as it would be once per connection.
   private var isWithinExchange: Bool {
-    switch machine.phase {
+    switch standing.phase {
     case .awaitingUpstream, .exchanging, .upgraded: true
     case .awaitingHead, .lingering, .closed: false
     }
@@ -125,7 +128,7 @@ final class ClientSession: Timed, StreamDelegate {
   override func deadlinePassed() {
     if isClosing { return finishClosing(reset: true) }
     lastDeadline = nil
-    let isTotal = isRunning && worker.loop.now >= totalBy
+    let isTotal = standing.isRunning && worker.loop.now >= totalBy
     step { machine, output in
       if isTotal { machine.totalDeadlinePassed(output: &output) } else { machine.deadlinePassed(output: &output) }
     }
@@ -139,17 +142,16 @@ final class ClientSession: Timed, StreamDelegate {
       isOrphan = true
       guard machine.hasSession else {
         // There is nobody any more who could let it in.
-        close(reset: machine.phase != .lingering)
+        close(reset: standing.phase != .lingering)
         return true
       }
       drain()
       return false
     }
     machine.listener = index
-    if machine.phase == .awaitingUpstream {
+    if standing.phase == .awaitingUpstream {
       cancelOpening()
-      generation = worker.generation
-      step { machine, output in machine.configurationChanged(worker.generation.snapshot, output: &output) }
+      decideAnew()
       takeOpened()
     }
     return machine.isStillAllowed(by: worker.generation.snapshot)
@@ -166,77 +168,11 @@ final class ClientSession: Timed, StreamDelegate {
   /// The daemon ends.
   func cut() {
     step { machine, output in machine.stopped(output: &output) }
-    close(reset: machine.phase == .closed)
+    close(reset: standing.phase == .closed)
   }
 
   func drain() {
     step { machine, output in machine.drain(output: &output) }
     settle()
-  }
-
-  // MARK: events in, actions out
-
-  func step(_ event: (inout ClientConnection, inout Output) -> Void) {
-    worker.output.reset()
-    event(&machine, &worker.output)
-    let nothing: [UInt8] = []
-    perform(nothing.span)
-    if openResult != nil { takeOpened() }
-  }
-
-  func feedPending() {
-    guard !pending.isEmpty, !isClosed, !isResting else { return }
-    let held = pending
-    pending = []
-    keep(held, from: feed(held.span))
-  }
-
-  /// What is left of bytes that waited goes on waiting.
-  func keep(_ held: [UInt8], from position: Int) {
-    guard position < held.count, !isClosed else { return }
-    if position == 0, pending.isEmpty { pending = held } else { pending.append(held.span.extracting(position...)) }
-  }
-
-  /// Gives the machine bytes of the client for as long as it takes some. Returns how many it took.
-  func feed(_ input: Span<UInt8>) -> Int {
-    var position = 0
-    while position < input.count, !isClosed,
-      machine.phase != .awaitingHead || stream.queuedBytes == 0 && !isResting
-    {
-      if isOrphan, machine.phase == .awaitingHead || machine.phase == .awaitingUpstream {
-        close()
-        return position
-      }
-      let before = (position, machine.phase)
-      worker.output.reset()
-      machine.receivedFromClient(
-        input, position: &position, snapshot: worker.generation.snapshot, output: &worker.output)
-      if before.1 == .awaitingHead, position > before.0 { begin() }
-      perform(input)
-      while let opened = openResult {
-        openResult = nil
-        take(opened, input, position: &position)
-      }
-      if position == before.0, machine.phase == before.1 { break }
-    }
-    return position
-  }
-
-  /// A head was read: a new exchange.
-  func begin() {
-    takeTurn()
-    generation = worker.generation
-    hasSpentRate = false
-    startedAt = worker.loop.now
-    lastDeadline = nil
-    failureDetail = nil
-    responseHeadTook = nil
-    if let route = machine.exchange.route,
-      let total = generation.snapshot.rules.services[route.service].timeouts.total
-    {
-      totalBy = startedAt + total
-    } else {
-      totalBy = .max
-    }
   }
 }

@@ -17,10 +17,8 @@ final class Generation {
   let rates: RateLimits
   private let breakersByService: [[(grant: Int, breaker: OriginBreaker)]]
   private let trust: Preparation.Trust
-  /// By service, then by credential: few per service, so a short list is the fastest map.
-  private var destinations: [[(credential: CredentialChoice, destination: Destination)]]
-  /// By service, then by route: as many as the service has rules at most.
-  private var logTexts: [[(route: Route, text: [UInt8])]]
+  /// By service, then by rule (the first one: without rules).
+  private var ways: [[Way?]]
   private var destinationsByIdentity: [SessionIdentity: Destination] = [:]
 
   init(
@@ -35,30 +33,35 @@ final class Generation {
       for: settings, after: previous?.breakers ?? [], rejected: rejectedValues)
     rates = RateLimits(snapshot.rules, after: previous?.rates)
     self.trust = trust
-    destinations = Array(repeating: [], count: snapshot.rules.services.count)
-    logTexts = Array(repeating: [], count: snapshot.rules.services.count)
+    ways = snapshot.rules.services.map { Array(repeating: nil, count: ($0.rules?.count ?? 0) + 1) }
+  }
+
+  func way(of route: Route) -> Way {
+    let row = route.rule.map { $0 &+ 1 } ?? 0
+    let first = ways[route.service][row]
+    if let known = first?.first(where: { $0.route == route }) { return known }
+    let made = Way(
+      route, timeouts: snapshot.rules.services[route.service].timeouts, breaker: breaker(for: route),
+      limiter: rates.limiter(of: route), logText: Journal.text(of: route, rules: snapshot.rules), next: first)
+    ways[route.service][row] = made
+    return made
   }
 
   /// Where the sessions of a route are. Services with the same identity share one.
-  func destination(of route: Route) throws(TLSError) -> Destination {
-    for entry in destinations[route.service] where entry.credential == route.credential { return entry.destination }
-    let made = try makeDestination(of: route)
-    destinations[route.service].append((route.credential, made))
+  func destination(of way: Way) throws(TLSError) -> Destination {
+    if let known = way.destination { return known }
+    let ofService = ways[way.route.service].lazy.compactMap { first in
+      first?.first { $0.route.credential == way.route.credential && $0.destination != nil }?.destination
+    }
+    let made = if let known = ofService.first { known } else { try makeDestination(of: way.route) }
+    way.destination = made
     return made
   }
 
   /// nil: the credential is never held back.
-  func breaker(ofGrant grant: Int, for route: Route) -> OriginBreaker? {
-    for entry in breakersByService[route.service] where entry.grant == grant { return entry.breaker }
-    return nil
-  }
-
-  /// What the log says of a route whatever the request was.
-  func logText(of route: Route) -> [UInt8] {
-    for entry in logTexts[route.service] where entry.route == route { return entry.text }
-    let text = Journal.text(of: route, rules: snapshot.rules)
-    logTexts[route.service].append((route, text))
-    return text
+  private func breaker(for route: Route) -> OriginBreaker? {
+    guard case .inject(let grant) = route.credential else { return nil }
+    return breakersByService[route.service].first { $0.grant == grant }?.breaker
   }
 
   var allDestinations: [Destination] { Array(destinationsByIdentity.values) + plainDestinations }

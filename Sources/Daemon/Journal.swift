@@ -13,27 +13,28 @@ final class Journal {
   enum Level {
     case error, warning, notice, info
 
-    /// How the journal learns of it: syslog(3)'s priority.
-    fileprivate var prefix: String {
+    /// The beginning of a line for the journal, which learns of it by syslog(3)'s priority.
+    fileprivate var withPriority: String {
       switch self {
-      case .error: "<3>"
-      case .warning: "<4>"
-      case .notice: "<5>"
-      case .info: "<6>"
+      case .error: "<3>level=error"
+      case .warning: "<4>level=warning"
+      case .notice: "<5>level=notice"
+      case .info: "<6>level=info"
       }
     }
 
-    fileprivate var text: String {
+    /// What follows the time.
+    fileprivate var behindTime: String {
       switch self {
-      case .error: "level=error"
-      case .warning: "level=warning"
-      case .notice: "level=notice"
-      case .info: "level=info"
+      case .error: " level=error"
+      case .warning: " level=warning"
+      case .notice: " level=notice"
+      case .info: " level=info"
       }
     }
   }
 
-  private var buffer: [UInt8] = []
+  private var buffer = ByteBuffer()
   private var dropped = 0
   /// Lines since the start for which there was no room.
   private(set) var droppedCount: UInt64 = 0
@@ -47,7 +48,6 @@ final class Journal {
   private var userNames: [UInt32: String] = [:]
   private let hasPriorities: Bool
   private static let limit = 1 << 20
-  private static let roomForLine = 1 << 12
   /// `<6>`, and `time=2026-11-21T05:12:08.123Z `: what stands before `level=`.
   private static let priorityCount = 3
   private static let timeCount = 30
@@ -64,12 +64,9 @@ final class Journal {
       audit?.wake()
     }
     if buffer.isEmpty { return true }
-    let written = StandardError.write(buffer)
-    if written == buffer.count {
-      buffer.removeAll(keepingCapacity: true)
-    } else {
-      buffer.removeFirst(written)
-    }
+    let waiting = buffer.contents
+    let written = StandardError.write(waiting.span)
+    if written == waiting.count { buffer.removeAll() } else { buffer.removeFirst(written) }
     if dropped > 0, buffer.count < Journal.limit / 2 {
       let count = dropped
       dropped = 0
@@ -96,40 +93,40 @@ final class Journal {
   /// into the audit file, if there is one.
   /// - Parameter isPromised: it went out, so that its record must not get lost.
   func exchange(
-    _ exchange: borrowing Exchange, listener: String, generation: Generation, milliseconds: UInt64, detail: String?,
-    isPromised: Bool
+    _ exchange: borrowing Exchange, way: Way?, listener: String, generation: Generation, milliseconds: UInt64,
+    detail: String?, isPromised: Bool
   ) {
     let record = exchange.record
     let before = buffer.count
     guard var line = begin(record.isOrdinary ? .info : .warning, isRecord: audit != nil) else { return }
     line.raw(" event=request")
     if let route = record.route {
-      line.raw(generation.logText(of: route))
+      line.raw((way ?? generation.way(of: route)).logText)
       if let index = exchange.grant {
-        line.field("credential", generation.snapshot.rules.grants[index].name)
-        line.field("credential_generation", generation.keyring.generation(ofGrant: index))
+        line.raw(" credential=", generation.snapshot.rules.grants[index].name)
+        line.raw(" credential_generation=", generation.keyring.generation(ofGrant: index))
       }
     } else if let (service, rule) = record.place {
       line.field("service", generation.snapshot.rules.services[service].name)
       if let rule { line.field("rule", rule + 1) }
     }
-    if let uid = record.caller?.uid { line.field("uid", UInt64(uid)) }
+    if let uid = record.caller?.uid { line.raw(" uid=", UInt64(uid)) }
     if let client = record.caller?.client { line.field("client", client) }
     let head = exchange.head.bytes
     if !exchange.head.methodRange.isEmpty, exchange.head.methodRange.upperBound <= head.count {
-      line.field("method", head.span.extracting(exchange.head.methodRange))
+      line.raw(" method=", head.span.extracting(exchange.head.methodRange))
     }
     let path = exchange.target.path
-    if !path.isEmpty { line.field("path", path.span) }
-    line.field("status", record.status)
+    if !path.isEmpty { line.raw(" path=", path.span) }
+    line.raw(" status=", record.status)
     if let refusal = record.refusal { line.field("refused", refusal.row.code.description) }
-    line.field("up", record.bytesUp)
-    line.field("down", record.bytesDown)
-    line.field("ms", milliseconds)
-    line.field("generation", record.generation == 0 ? generation.snapshot.generation : record.generation)
+    line.raw(" up=", record.bytesUp)
+    line.raw(" down=", record.bytesDown)
+    line.raw(" ms=", milliseconds)
+    line.raw(" generation=", record.generation == 0 ? generation.snapshot.generation : record.generation)
     if record.isPreflight { line.raw(" preflight=true") }
     if record.isRejected { line.raw(" credential_rejected=true") }
-    if record.redactions > 0 { line.field("redacted", record.redactions) }
+    if record.redactions > 0 { line.raw(" redacted=", record.redactions) }
     if record.isRetried { line.raw(" retried=true") }
     if record.isAborted { line.raw(" aborted=true") }
     if record.refusal != nil {
@@ -195,7 +192,7 @@ final class Journal {
     line.field("service", service.name)
     if let rule = route.rule { line.field("rule", rule + 1) }
     line.field("upstream", service.upstream.origin.description)
-    return line.bytes
+    return Array(line.bytes.contents)
   }
 
   // MARK: writing
@@ -211,13 +208,12 @@ final class Journal {
     var line = LogLine(after: take())
     if isRecord || !hasPriorities { clock.update() }
     if hasPriorities {
-      line.raw(level.prefix)
+      line.raw(level.withPriority)
     } else {
       line.raw("time=")
       line.raw(clock.text)
-      line.raw(" ")
+      line.raw(level.behindTime)
     }
-    line.raw(level.text)
     return line
   }
 
@@ -225,16 +221,15 @@ final class Journal {
   private func record(_ audit: AuditWriter, from start: Int, isPromised: Bool) {
     let head = hasPriorities ? Journal.priorityCount : Journal.timeCount
     let isPromised = isPromised && requiredAudit != nil
-    audit.append(clock.text.span, buffer.span.extracting((start + head)...), isPromised: isPromised)
+    let all = buffer.contents
+    audit.append(clock.text.span, all.span.extracting((start + head)...), isPromised: isPromised)
     hasRecords = true
-    if start >= Journal.limit { buffer.removeLast(buffer.count - start) }
+    if start >= Journal.limit { buffer.truncate(to: start) }
   }
 
-  private func take() -> [UInt8] {
-    var taken = buffer
-    buffer = []
-    // Appending asks for as much as it needs: without room to spare, each line would move all that wait.
-    if taken.capacity &- taken.count < Journal.roomForLine { taken.reserveCapacity(max(1 << 14, taken.count &* 2)) }
+  private func take() -> ByteBuffer {
+    let taken = buffer
+    buffer = ByteBuffer()
     return taken
   }
 

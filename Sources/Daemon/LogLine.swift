@@ -2,34 +2,31 @@ internal import HTTP1
 
 /// One line of the log under way, in logfmt. A value of its own, so that a line is written without asking anybody.
 struct LogLine {
-  private(set) var bytes: [UInt8]
+  private(set) var bytes: ByteBuffer
 
   /// Takes over a buffer and writes behind what stands in it.
-  init(after bytes: consuming [UInt8] = []) { self.bytes = bytes }
+  init(after bytes: consuming ByteBuffer = ByteBuffer()) { self.bytes = bytes }
 
   mutating func raw(_ text: [UInt8]) { bytes.append(text.span) }
   mutating func raw(_ text: String) { bytes.append(text) }
 
-  /// ` name=`
-  private mutating func key(_ name: String) {
-    bytes.append(UInt8(ascii: " "))
-    bytes.append(name)
-    bytes.append(UInt8(ascii: "="))
-  }
+  // What is written for each request has its key in one piece, as it stands in the line: ` name=`.
 
-  mutating func field(_ name: String, _ number: UInt64) {
-    key(name)
+  mutating func raw(_ key: String, _ number: UInt64) {
+    bytes.append(key)
     bytes.append(decimal: number)
   }
 
-  mutating func field(_ name: String, _ number: Int) { field(name, UInt64(max(0, number))) }
+  mutating func raw(_ key: String, _ number: Int) { raw(key, UInt64(max(0, number))) }
+  mutating func raw(_ key: String, _ text: String) { raw(key, text.utf8.span) }
 
-  mutating func field(_ name: String, _ text: String) { field(name, text.utf8.span) }
-
-  mutating func field(_ name: String, _ text: Span<UInt8>) {
-    key(name)
+  mutating func raw(_ key: String, _ text: Span<UInt8>) {
+    bytes.append(key)
     if LogLine.isPlain(text) { bytes.append(text) } else { quoted(text) }
   }
+
+  mutating func field(_ name: String, _ number: Int) { raw(" \(name)=", number) }
+  mutating func field(_ name: String, _ text: String) { raw(" \(name)=", text) }
 
   mutating func end() { bytes.append(UInt8(ascii: "\n")) }
 

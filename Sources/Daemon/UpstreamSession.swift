@@ -1,6 +1,7 @@
 internal import Credentials
 internal import EventLoop
 internal import Gateway
+internal import HTTP1
 internal import Policy
 internal import System
 internal import TLS
@@ -9,10 +10,12 @@ internal import TLS
 final class UpstreamSession: Timed, StreamDelegate {
   let destination: Destination
   let stream: EventLoop.Stream
-  weak var owner: (any UpstreamSessionOwner)?
+  /// Let go when the session is, and when its exchange ends.
+  var owner: (any UpstreamSessionOwner)?
   private let worker: Worker
   private var handshake: Handshake?
   private var verified: VerifiedSession?
+  private var isVerified = false
   /// What the handshake came to; nil: there was none.
   private(set) var proof: SessionProof?
   private(set) var isClosed = false
@@ -79,11 +82,12 @@ final class UpstreamSession: Timed, StreamDelegate {
       }
       proof = session.proof
       verified = consume session
+      isVerified = true
       // What came with the end of the handshake: tickets, if anything. Nobody has asked for a byte yet (T26).
-      worker.plaintext.removeAll(keepingCapacity: true)
+      var plaintext: [UInt8] = []
       let nothing: [UInt8] = []
-      if try verified!.decrypt(nothing.span, into: &worker.plaintext) == .closed { isEnding = true }
-      guard worker.plaintext.isEmpty, !isEnding else {
+      if try verified!.decrypt(nothing.span, into: &plaintext) == .closed { isEnding = true }
+      guard plaintext.isEmpty, !isEnding else {
         return fail(.handshakeFailed, detail: "the upstream spoke, or closed, before it was asked")
       }
     } catch {
@@ -95,24 +99,25 @@ final class UpstreamSession: Timed, StreamDelegate {
   // MARK: using it
 
   /// The head with the credential of `grant`, or with none; then what of the body fits in the same record.
-  func send(head: [UInt8], grant: Int?, caller: Caller?, body: Span<UInt8>, keyring: Keyring) throws(Denied) {
+  func send(head: Span<UInt8>, grant: Int?, caller: Caller?, body: Span<UInt8>, keyring: Keyring) throws(Denied) {
     if let grant {
-      guard verified != nil, let caller else { throw Denied.noProof }
+      guard isVerified, let caller else { throw Denied.noProof }
       try keyring.authorize(
-        grant: grant, head: head.span, body: body, caller: caller, now: Clock.now.seconds, over: &verified!)
+        grant: grant, head: head, body: body, caller: caller, now: Clock.now.seconds, over: &verified!)
     } else {
-      var bytes = head
-      bytes.append(contentsOf: [13, 10])
-      bytes.append(addingCapacity: body.count) { output in
-        for index in body.indices { output.append(body[index]) }
-      }
-      send(bytes.span)
+      var bytes = ByteBuffer()
+      bytes.reserve(head.count &+ body.count &+ 2)
+      bytes.append(head)
+      MessageWriter.endOfHead(to: &bytes)
+      bytes.append(body)
+      let contents = bytes.contents
+      send(contents.span)
     }
   }
 
   func send(_ bytes: Span<UInt8>) {
     guard !isClosed, !writeFailed, bytes.count > 0 else { return }
-    if verified != nil {
+    if isVerified {
       do throws(TLSError) { try verified!.write(bytes) } catch { writeFailed = true }
     } else if destination.context == nil {
       stream.write(bytes)
@@ -152,12 +157,12 @@ final class UpstreamSession: Timed, StreamDelegate {
 
   /// Nothing more goes up. Over TLS close_notify says so, and the stream stays open for what comes down.
   func shutdown() {
-    if verified != nil { verified!.close() } else { stream.shutdown() }
+    if isVerified { verified!.close() } else { stream.shutdown() }
   }
 
   func close() {
     guard !isClosed else { return }
-    if verified != nil { verified!.close() }
+    if isVerified { verified!.close() }
     leave()
     stream.close()
   }
@@ -175,6 +180,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     owner = nil
     worker.deadlines.cancel(self)
     verified = nil
+    isVerified = false
     handshake = nil
   }
 
@@ -186,25 +192,28 @@ final class UpstreamSession: Timed, StreamDelegate {
     if handshake != nil { return advance(bytes) }
     // Nothing counts that comes behind its end (RFC 8446 section 6.1).
     if isEnding { return }
-    guard verified != nil else {
+    guard isVerified else {
       if let owner { owner.session(self, didReceive: bytes) } else { discard() }
       return
     }
-    worker.plaintext.removeAll(keepingCapacity: true)
+    var plaintext = worker.takePlaintext()
     do throws(TLSError) {
-      if try verified!.decrypt(bytes, into: &worker.plaintext) == .closed { isEnding = true }
+      if try verified!.decrypt(bytes, into: &plaintext) == .closed { isEnding = true }
     } catch {
+      worker.giveBack(plaintext)
       return fail(.upstreamClosed, detail: error.description)
     }
-    if stream.queuedBytes > UpstreamSession.maximumQueue {
-      return fail(.upstreamMalformed, detail: "the upstream makes us answer and does not read")
-    }
-    let plaintext = worker.plaintext
-    if !plaintext.isEmpty {
-      guard let owner else { return discard() }
-      owner.session(self, didReceive: plaintext.span)
-    }
+    take(plaintext.span)
+    worker.giveBack(plaintext)
     if isEnding, !isClosed { end(isClean: true) }
+  }
+
+  private func take(_ plaintext: Span<UInt8>) {
+    if stream.queuedBytes > UpstreamSession.maximumQueue {
+      fail(.upstreamMalformed, detail: "the upstream makes us answer and does not read")
+    } else if !plaintext.isEmpty {
+      if let owner { owner.session(self, didReceive: plaintext) } else { discard() }
+    }
   }
 
   func streamDidEnd(_ stream: EventLoop.Stream) {

@@ -61,7 +61,7 @@ extension Worker {
 }
 
 private let tooManyConnections: [UInt8] = {
-  var bytes: [UInt8] = []
+  var bytes = ByteBuffer()
   Problem.write(.tooManyConnections, of: RequestHead(), admitted: nil, closes: true, to: &bytes)
-  return bytes
+  return Array(bytes.contents)
 }()

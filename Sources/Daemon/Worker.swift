@@ -13,9 +13,9 @@ final class Worker {
   let diagnostics: SocketDiagnostics?
   private(set) var generation: Generation
   var lifetime = Lifetime()
-  /// The one output of the machines, and the one buffer for plaintext: used within a turn, never across.
-  var output = Output()
-  var plaintext: [UInt8] = []
+  /// The one output of the machines, and the one buffer for plaintext: lent within a turn, never across. nil: lent.
+  private var output: Output? = Output()
+  private var plaintext: [UInt8]?
   /// Where a missing secret is looked for once more.
   weak var secrets: SecretWatch?
   /// Where a secret is waited for that a program has yet to print.
@@ -58,7 +58,6 @@ final class Worker {
       diagnostics = nil
       journal.event(.error, "callers-unknown", ("detail", "every TCP caller will be refused: \(error)"))
     }
-    plaintext.reserveCapacity(288 * 1024)
     _ = lookAtClocks()
     flushAgain = Timer(loop: loop) { [unowned self] in flushJournal() }
     acceptAgain = Timer(loop: loop) { [unowned self] in mustWait = false }
@@ -150,6 +149,23 @@ final class Worker {
     isPaused = false
     for slot in listeners { slot.resume() }
   }
+
+  /// Whoever is called while it is lent gets another one.
+  func takeOutput() -> Output { output.take() ?? Output() }
+  func giveBack(_ output: consuming Output) { self.output = consume output }
+
+  /// Empty, with room for all that one read can bring.
+  func takePlaintext() -> [UInt8] {
+    if var taken = plaintext.take() {
+      taken.removeAll(keepingCapacity: true)
+      return taken
+    }
+    var made: [UInt8] = []
+    made.reserveCapacity(288 * 1024)
+    return made
+  }
+
+  func giveBack(_ plaintext: consuming [UInt8]) { self.plaintext = plaintext }
 
   private func flushJournal() {
     if !journal.flush() { flushAgain?.start(after: 50) }

@@ -1,3 +1,6 @@
+package import HTTP1
+package import Policy
+
 /// What the shell is to do, in the order of this list. A set: no event asks for one thing twice.
 package struct Actions: OptionSet, Sendable {
   package let rawValue: UInt16
@@ -44,9 +47,12 @@ package struct Actions: OptionSet, Sendable {
 /// What an event brought forth. One per worker, reused: nothing here is allocated per event once it is warm.
 package struct Output: Sendable {
   package var actions: Actions = []
-  package var toClient: [UInt8] = []
-  package var upstreamHead: [UInt8] = []
-  package var toUpstream: [UInt8] = []
+  package var toClient = ByteBuffer()
+  package var upstreamHead = ByteBuffer()
+  /// What the keyring has to add to `upstreamHead`, and for whom; nil: nothing, nobody.
+  package var grant: Int?
+  package var caller: Caller?
+  package var toUpstream = ByteBuffer()
   /// Bytes of the event's input that follow `toClient`, without having been copied.
   package var clientBody = 0..<0
   package var upstreamBody = 0..<0
@@ -57,18 +63,18 @@ package struct Output: Sendable {
 
   package mutating func reset() {
     actions = []
-    toClient.removeAll(keepingCapacity: true)
-    upstreamHead.removeAll(keepingCapacity: true)
-    toUpstream.removeAll(keepingCapacity: true)
+    toClient.removeAll()
+    upstreamHead.removeAll()
+    toUpstream.removeAll()
     clientBody = 0..<0
     upstreamBody = 0..<0
-    changed.removeAll(keepingCapacity: true)
+    if !changed.isEmpty { changed.removeAll(keepingCapacity: true) }
   }
 
   /// What this event staged for the upstream is not sent.
   mutating func giveUpRequest() {
-    upstreamHead.removeAll(keepingCapacity: true)
-    toUpstream.removeAll(keepingCapacity: true)
+    upstreamHead.removeAll()
+    toUpstream.removeAll()
     upstreamBody = 0..<0
     actions.subtract([.sendHead, .sendBody])
   }

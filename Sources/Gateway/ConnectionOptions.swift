@@ -11,9 +11,11 @@ struct ConnectionOptions {
   init() {}
 
   /// Keeps its storage from message to message.
-  mutating func read(_ fields: [Field], of bytes: [UInt8]) {
-    nominated.removeAll(keepingCapacity: true)
+  /// - Parameter isNeeded: false: the head says that Connection names nothing of interest here.
+  mutating func read(_ fields: [Field], of bytes: [UInt8], isNeeded: Bool) {
+    if !nominated.isEmpty { nominated.removeAll(keepingCapacity: true) }
     nominatesReservedField = false
+    guard isNeeded else { return }
     for field in fields where field.known == .connection {
       var elements = ListElements(field.value)
       while let token = elements.next(in: bytes.span) { note(token, of: bytes) }

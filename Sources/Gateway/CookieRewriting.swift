@@ -6,7 +6,7 @@ internal import Policy
 /// client's own default is right: it is the directory of the request, here as there.
 enum CookieRewriting {
   static func write(
-    _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, to output: inout [UInt8]
+    _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, to output: inout ByteBuffer
   ) {
     let plan = context.snapshot.plans[context.route.service]
     output.append(contentsOf: bytes[field.name])

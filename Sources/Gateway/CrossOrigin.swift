@@ -6,7 +6,7 @@ internal import Policy
 /// its wide meaning.
 enum CrossOrigin {
   /// Appends the fields of an answer, or nothing.
-  static func write(for admitted: AdmittedRequest, to output: inout [UInt8]) {
+  static func write(for admitted: AdmittedRequest, to output: inout ByteBuffer) {
     if admitted.isNavigation { output.append("Content-Security-Policy: sandbox\r\n") }
     if let page = admitted.page {
       write(page, to: &output)
@@ -16,7 +16,7 @@ enum CrossOrigin {
   }
 
   /// Appends the fields of an answer that this page may read.
-  static func write(_ page: [UInt8], to output: inout [UInt8]) {
+  static func write(_ page: [UInt8], to output: inout ByteBuffer) {
     output.append("Vary: Origin\r\n")
     writeOrigin(page, to: &output)
     output.append("Access-Control-Expose-Headers: *\r\n")
@@ -25,7 +25,7 @@ enum CrossOrigin {
   /// Appends the answer to a preflight that asks about what the rules allow. It says yes to every field: what a page may not
   /// send is removed on the way. What it may do is decided again by its request, so that a browser may keep this.
   static func writePreflight(
-    _ head: RequestHead, _ admitted: AdmittedRequest, closes: Bool, to output: inout [UInt8]
+    _ head: RequestHead, _ admitted: AdmittedRequest, closes: Bool, to output: inout ByteBuffer
   ) {
     guard let page = admitted.page, let method = admitted.preflight else { return }
     let span = head.bytes.span
@@ -47,7 +47,7 @@ enum CrossOrigin {
     MessageWriter.endOfHead(to: &output)
   }
 
-  private static func writeOrigin(_ page: [UInt8], to output: inout [UInt8]) {
+  private static func writeOrigin(_ page: [UInt8], to output: inout ByteBuffer) {
     MessageWriter.field(name: "Access-Control-Allow-Origin", value: page.span, to: &output)
   }
 }

@@ -134,11 +134,12 @@ package struct Exchange: ~Copyable, Sendable {
     record.route = nil
     record.generation = snapshot.generation
     guard snapshot.admissions.indices.contains(listener) else { return .internalError }
-    options.read(head.fields, of: head.bytes)
+    options.read(head.fields, of: head.bytes, isNeeded: head.hasConnectionOptions)
     let bytes = head.bytes
     do throws(PolicyRefusal) {
       let admissions = isLocalSocket ? snapshot.socketAdmissions : snapshot.admissions
-      let admitted = try admissions[listener].admit(
+      // By way of a span, which lends what an array would copy.
+      let admitted = try admissions.span[listener].admit(
         head, caller: caller, listener: listener, hash: snapshot.tokenHash)
       self.admitted = admitted
       self.caller = admitted.caller
@@ -230,6 +231,8 @@ package struct Exchange: ~Copyable, Sendable {
     var notes: ForwardingNotes?
     forwarding.write(
       head, target: target, options: options, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
+    output.grant = grant
+    output.caller = caller
     output.actions.insert(.sendHead)
   }
 

@@ -64,7 +64,7 @@ extension Exchange {
     // An answer before the end of its request: the rest is taken, but nothing else can follow it here (T17).
     isEarly = !isRequestComplete
     answerClosesClient = closesClient || !head.isKeepAlive || isEarly
-    responseOptions.read(response.fields, of: response.bytes)
+    responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
     let context = context(route, snapshot)
     if context.injected, response.status == 401 || response.status == 407 {
       record.isRejected = true
@@ -87,7 +87,7 @@ extension Exchange {
     guard let route, let snapshot, let upgrade = forwarding.upgrade, isRequestComplete else {
       return .unrequestedUpgrade
     }
-    responseOptions.read(response.fields, of: response.bytes)
+    responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
     guard Upgrading.isGranted(upgrade, by: response, options: responseOptions), !hasExtensionsAgainstOurWish else {
       return .unrequestedUpgrade
     }
@@ -114,7 +114,7 @@ extension Exchange {
     guard informational <= Exchange.maximumInformational else { return .tooManyInformational }
     guard head.version == .http11, response.status != 100 || head.expectsContinue else { return nil }
     guard let route, let snapshot else { return .internalError }
-    responseOptions.read(response.fields, of: response.bytes)
+    responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
     if ResponseForwarding.writeInterim(
       response, options: responseOptions, context: context(route, snapshot), to: &output.toClient)
     {
@@ -186,7 +186,7 @@ extension Exchange {
 
   /// Our own answer instead of an upstream's.
   mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
-    output.toClient.removeAll(keepingCapacity: true)
+    output.toClient.removeAll()
     output.clientBody = 0..<0
     let count = Problem.write(
       refusal, of: head, admitted: admitted, page: refusedPage, closes: closes, to: &output.toClient)

@@ -32,7 +32,7 @@ package struct Explanation: Sendable {
     var trace: [RuleVerdict]? = []
     let refusal = exchange.decide(by: snapshot, listener: listener, caller: caller, trace: &trace)
     var notes: ForwardingNotes? = ForwardingNotes()
-    var output: [UInt8] = []
+    var output = ByteBuffer()
     if refusal == nil, let route = exchange.route {
       exchange.forwarding.write(
         head, target: exchange.target, options: exchange.options, route: route, snapshot: snapshot, to: &output,
@@ -44,7 +44,7 @@ package struct Explanation: Sendable {
     path = String(decoding: exchange.target.path, as: UTF8.self)
     rules = trace ?? []
     self.notes = notes ?? ForwardingNotes()
-    upstreamHead = output
+    upstreamHead = Array(output.contents)
     grant = exchange.grant.map { snapshot.rules.grants[$0] }
     upgrade = refusal == nil ? exchange.forwarding.upgrade : nil
     page = exchange.admitted?.page.map { String(decoding: $0, as: UTF8.self) }

@@ -1,11 +1,11 @@
-internal import HTTP1
+package import HTTP1
 
 /// The answer to a scrape: a head around what the shell has gathered.
 package enum MetricsAnswer {
   /// - Parameters:
   ///   - isHead: the request's method was HEAD: everything but the body.
   ///   - closes: the connection ends after this answer.
-  package static func write(_ body: [UInt8], isHead: Bool, closes: Bool, to output: inout [UInt8]) {
+  package static func write(_ body: [UInt8], isHead: Bool, closes: Bool, to output: inout ByteBuffer) {
     output.append("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: ")
     output.append(decimal: UInt64(body.count))
     output.append("\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")

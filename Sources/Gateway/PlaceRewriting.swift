@@ -7,7 +7,7 @@ enum PlaceRewriting {
   /// Appends the field, or nothing if its place cannot be read.
   /// - Returns: false if the place is one of our own listeners.
   static func write(
-    _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, to output: inout [UInt8]
+    _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, to output: inout ByteBuffer
   ) -> Bool {
     let value = Array(bytes[field.value])
     let place =

@@ -13,10 +13,10 @@ package enum Problem {
   @discardableResult
   package static func write(
     _ refusal: Refusal, of head: RequestHead, admitted: AdmittedRequest?, page: [UInt8]? = nil, closes: Bool,
-    to output: inout [UInt8]
+    to output: inout ByteBuffer
   ) -> Int {
     let row = refusal.row
-    var body: [UInt8] = []
+    var body = ByteBuffer()
     body.append("{\"type\":\"urn:bearerd:error:")
     body.append(row.code.text)
     body.append("\",\"title\":\"")
@@ -25,7 +25,7 @@ package enum Problem {
     body.append(decimal: UInt64(row.status))
     if case .malformed(let reason) = refusal {
       body.append(",\"reason\":\"")
-      body.append(contentsOf: reason.rawValue.utf8)
+      body.append(reason.rawValue)
       body.append("\"")
     }
     // Of all that a request says this alone is repeated: an origin that was taken apart and put together again.
@@ -63,14 +63,14 @@ package enum Problem {
     if closes { output.append("Connection: close\r\n") }
     output.append("\r\n")
     if head.method == .head { return 0 }
-    output.append(contentsOf: body)
+    output.append(contentsOf: body.contents)
     return body.count
   }
 
   /// Which limit it is that is reached: numbers of the configuration.
-  private static func append(_ excess: RateExcess, to body: inout [UInt8]) {
+  private static func append(_ excess: RateExcess, to body: inout ByteBuffer) {
     body.append(",\"rate\":\"")
-    body.append(contentsOf: excess.rate.description.utf8)
+    body.append(excess.rate.description)
     body.append("\",\"of\":\"")
     if let rule = excess.rule {
       body.append("rule ")

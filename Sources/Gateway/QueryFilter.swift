@@ -1,9 +1,10 @@
+internal import HTTP1
 internal import Policy
 
 /// Takes parameters that a credential could be out of a query: by their decoded name (T13, T45).
 enum QueryFilter {
   /// `query` begins with `?`. What remains is written as it came.
-  static func write(_ query: [UInt8], to output: inout [UInt8], notes: inout ForwardingNotes?) {
+  static func write(_ query: [UInt8], to output: inout ByteBuffer, notes: inout ForwardingNotes?) {
     var isFirst = true
     var start = 1
     var decoded: [UInt8] = []

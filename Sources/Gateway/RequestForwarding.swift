@@ -28,7 +28,7 @@ struct RequestForwarding {
     injects = false
     isFromPage = admitted.page != nil
     hasClientToken = admitted.caller.client != nil
-    upgrade = Upgrading.request(head, options: options, service: snapshot.rules.services[route.service])
+    upgrade = Upgrading.request(head, options: options, of: snapshot.rules.services[route.service].upgrades)
     if options.nominatesReservedField { return .reservedFieldInConnection }
     do throws(Refusal) {
       try places.read(head, admitted: admitted, target: target, route: route, snapshot: snapshot)
@@ -75,7 +75,7 @@ struct RequestForwarding {
   /// Appends the head without its closing empty line: the keyring, or the caller, adds what is missing.
   func write(
     _ head: RequestHead, target: CanonicalTarget, options: ConnectionOptions, route: Route, snapshot: Snapshot,
-    to output: inout [UInt8], notes: inout ForwardingNotes?
+    to output: inout ByteBuffer, notes: inout ForwardingNotes?
   ) {
     let plan = snapshot.plans[route.service]
     let headers = snapshot.headers(of: route)
@@ -83,22 +83,22 @@ struct RequestForwarding {
     output.append(contentsOf: head.bytes[head.methodRange])
     output.append(UInt8(ascii: " "))
     RequestForwarding.writeTarget(target, plan: plan, route: route, to: &output, notes: &notes)
-    output.append(" HTTP/1.1\r\n")
     output.append(contentsOf: plan.hostLine)
 
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
     var sendsTrailers = false
-    let redactsAll = injects && snapshot.rules.services[route.service].redact == .all
+    var redactsAll = false
+    if injects, case .all = snapshot.rules.services[route.service].redact { redactsAll = true }
     for field in head.fields {
       if redactsAll, hidesFromSearch(field, of: head.bytes) {
         notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
         continue
       }
-      if field.known == .te, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
+      if case .te = field.known, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
       switch fate(of: field, of: head.bytes, head, options, route, headers, credentialFields) {
       case .goesOn: write(field, of: head.bytes, plan, to: &output)
       case .endsHere:
-        if field.known == .upgrade, upgrade == nil { notes?.removed.append("Upgrade") }
+        if case .upgrade = field.known, upgrade == nil { notes?.removed.append("Upgrade") }
       case .removed: notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
       }
     }
@@ -132,7 +132,7 @@ struct RequestForwarding {
       || FieldName.resembles(field.name, of: bytes.span, "sec-websocket-extensions")
   }
 
-  private func write(_ field: Field, of bytes: [UInt8], _ plan: ForwardingPlan, to output: inout [UInt8]) {
+  private func write(_ field: Field, of bytes: [UInt8], _ plan: ForwardingPlan, to output: inout ByteBuffer) {
     if isFromPage, field.known == .origin || field.known == .referer {
       let value = field.known == .origin ? plan.origin : plan.referer
       MessageWriter.field(name: bytes.span.extracting(field.name), value: value.span, to: &output)
@@ -218,7 +218,7 @@ struct RequestForwarding {
 
   /// A target, or another place of the same service, as the upstream calls it.
   static func writeTarget(
-    _ target: CanonicalTarget, plan: ForwardingPlan, route: Route, to output: inout [UInt8],
+    _ target: CanonicalTarget, plan: ForwardingPlan, route: Route, to output: inout ByteBuffer,
     notes: inout ForwardingNotes?
   ) {
     if target.path.isEmpty {
@@ -232,7 +232,7 @@ struct RequestForwarding {
   }
 
   static func writeQuery(
-    of target: CanonicalTarget, route: Route, to output: inout [UInt8], notes: inout ForwardingNotes?
+    of target: CanonicalTarget, route: Route, to output: inout ByteBuffer, notes: inout ForwardingNotes?
   ) {
     guard !target.query.isEmpty else { return }
     if route.credential == .pass {

@@ -21,9 +21,9 @@ struct RequestPlaces {
   ) throws(Refusal) {
     if !values.isEmpty { values.removeAll(keepingCapacity: true) }
     var hasDestination = false
-    for field in head.fields where field.known == .destination || field.known == .if {
+    for field in head.fields where RequestPlaces.names(field.known) {
       let judge = PlaceJudge(head: head, admitted: admitted, target: target, route: route, snapshot: snapshot)
-      if field.known == .if {
+      if case .if = field.known {
         values.append((field.value, try RequestPlaces.conditions(head.bytes[field.value], judge)))
       } else if head.method == .other {
         // Of two nobody knows which one the upstream takes.
@@ -32,6 +32,12 @@ struct RequestPlaces {
         values.append((field.value, try judge.place(Array(head.bytes[field.value]))))
       }
     }
+  }
+
+  private static func names(_ field: KnownField) -> Bool {
+    if case .destination = field { return true }
+    if case .if = field { return true }
+    return false
   }
 
   /// `<tag> (["etag"] Not <urn:uuid:…>) …`: what stands between angle brackets outside of parentheses is a place.
@@ -86,11 +92,11 @@ private struct PlaceJudge {
 
   /// A URL of this listener becomes one of the upstream, a path stays a path, a relative reference stays one.
   func place(_ text: [UInt8]) throws(Refusal) -> [UInt8] {
-    var written: [UInt8] = []
+    var written = ByteBuffer()
     switch Reference(text, scheme: .http) {
     case .absolute(let origin, let path):
       guard origin == ownOrigin else { throw .destinationDenied }
-      written.append(contentsOf: snapshot.rules.services[route.service].upstream.origin.description.utf8)
+      written.append(snapshot.rules.services[route.service].upstream.origin.description)
       write(try allowed(path), to: &written)
     case .absolutePath:
       write(try allowed(text), to: &written)
@@ -99,7 +105,7 @@ private struct PlaceJudge {
     case .unreadable, .otherScheme: throw .destinationDenied
     case .odd: throw .badDestination
     }
-    return written
+    return Array(written.contents)
   }
 
   /// What the client calls this listener: the URL that it made the place of has the same authority.
@@ -110,7 +116,7 @@ private struct PlaceJudge {
 
   /// Upstreams resolve a relative one against the request (RFC 3986 §5.2), or against a level above it, as CouchDB does with
   /// a document's name: the rules must allow it on every level.
-  private func resolve(_ text: [UInt8], to output: inout [UInt8]) throws(Refusal) {
+  private func resolve(_ text: [UInt8], to output: inout ByteBuffer) throws(Refusal) {
     if Reference.endOfPath(text) == 0 { throw .badDestination }
     var levels = 0
     for (index, byte) in target.path.enumerated() where byte == UInt8(ascii: "/") && index >= route.pathStart {
@@ -144,7 +150,7 @@ private struct PlaceJudge {
     return place
   }
 
-  private func write(_ place: CanonicalTarget, to output: inout [UInt8]) {
+  private func write(_ place: CanonicalTarget, to output: inout ByteBuffer) {
     var notes: ForwardingNotes?
     RequestForwarding.writeTarget(
       place, plan: snapshot.plans[route.service], route: route, to: &output, notes: &notes)

@@ -22,7 +22,7 @@ struct ResponseForwarding {
 
   /// Appends the head; nil, or the refusal that is to be sent in its stead (nothing is appended then).
   static func write(
-    _ head: ResponseHead, framing: BodyLength, options: ConnectionOptions, context: Context, to output: inout [UInt8]
+    _ head: ResponseHead, framing: BodyLength, options: ConnectionOptions, context: Context, to output: inout ByteBuffer
   ) -> Refusal? {
     let start = output.count
     MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
@@ -31,7 +31,7 @@ struct ResponseForwarding {
       if field.known == .setCookie {
         if passesCookies(context) { CookieRewriting.write(field, of: head.bytes, context: context, to: &output) }
       } else if !writeField(field, of: head.bytes, context, to: &output) {
-        output.removeSubrange(start...)
+        output.truncate(to: start)
         return .redirectToSelf
       }
     }
@@ -52,13 +52,13 @@ struct ResponseForwarding {
   /// Appends a 1xx answer, under the same rules but without cookies: they belong to the answer itself.
   /// - Returns: false, and nothing is appended, if it points to a listener of ours.
   static func writeInterim(
-    _ head: ResponseHead, options: ConnectionOptions, context: Context, to output: inout [UInt8]
+    _ head: ResponseHead, options: ConnectionOptions, context: Context, to output: inout ByteBuffer
   ) -> Bool {
     let start = output.count
     MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
     for field in head.fields where !endsHere(field, of: head.bytes, options, head) {
       guard writeField(field, of: head.bytes, context, to: &output) else {
-        output.removeSubrange(start...)
+        output.truncate(to: start)
         return false
       }
     }
@@ -68,7 +68,8 @@ struct ResponseForwarding {
 
   /// Appends the trailer fields that would also go on in the head. One that points to us is left out: it is too late to refuse.
   static func writeTrailers(
-    _ body: BodyReader, after head: ResponseHead, options: ConnectionOptions, context: Context, to output: inout [UInt8]
+    _ body: BodyReader, after head: ResponseHead, options: ConnectionOptions, context: Context,
+    to output: inout ByteBuffer
   ) {
     for field in body.trailers where !endsHere(field, of: body.trailerBytes, options, head) {
       _ = writeField(field, of: body.trailerBytes, context, to: &output)
@@ -94,7 +95,7 @@ struct ResponseForwarding {
 
   /// Appends one field, as it is or rewritten, or nothing. Cookies are not its business: it drops them.
   /// - Returns: false if it points to a listener of ours.
-  private static func writeField(_ field: Field, of bytes: [UInt8], _ context: Context, to output: inout [UInt8])
+  private static func writeField(_ field: Field, of bytes: [UInt8], _ context: Context, to output: inout ByteBuffer)
     -> Bool
   {
     switch field.known {
@@ -121,7 +122,7 @@ struct ResponseForwarding {
   }
 
   /// The upstream's challenge asks for a password that is not the client's to give (T36): a neutral one takes its place.
-  private static func writeRejection(_ status: Int, to output: inout [UInt8]) {
+  private static func writeRejection(_ status: Int, to output: inout ByteBuffer) {
     if status == 401 {
       output.append("WWW-Authenticate: bearerd-credential-rejected\r\n")
     } else {

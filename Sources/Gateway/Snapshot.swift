@@ -55,8 +55,8 @@ extension RuleSet {
 }
 
 /// What forwarding needs of a service, rendered once per generation.
-struct ForwardingPlan: Sendable {
-  /// `Host: api.example.com` and the line end.
+final class ForwardingPlan: Sendable {
+  /// The end of the request line, `Host: api.example.com` and its line end.
   let hostLine: [UInt8]
   /// What a page's `Origin` and `Referer` become: to the upstream it is one of its own.
   let origin: [UInt8]
@@ -68,7 +68,7 @@ struct ForwardingPlan: Sendable {
   let nested: [[UInt8]]
 
   init(_ service: Service, among services: [Service]) {
-    var line = Array("Host: ".utf8)
+    var line = Array(" HTTP/1.1\r\nHost: ".utf8)
     line.append(contentsOf: service.upstream.origin.authority.utf8)
     line.append("\r\n")
     hostLine = line

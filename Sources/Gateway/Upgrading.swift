@@ -6,7 +6,9 @@ internal import Policy
 enum Upgrading {
   /// The first protocol of the list, which its sender likes best, that the service lets through. The others are left out;
   /// without one the request goes on as if it had not asked.
-  static func request(_ head: RequestHead, options: ConnectionOptions, service: Service) -> UpgradeProtocol? {
+  static func request(_ head: RequestHead, options: ConnectionOptions, of upgrades: [UpgradeProtocol])
+    -> UpgradeProtocol?
+  {
     // §7.8: what an HTTP/1.0 client says is ignored, and so is a field that Connection does not name.
     guard !options.nominated.isEmpty, head.version == .http11 else { return nil }
     let span = head.bytes.span
@@ -14,7 +16,7 @@ enum Upgrading {
       guard options.names(field.name, of: head.bytes, nominatedIn: head.bytes) else { return nil }
       var elements = ListElements(field.value)
       while let element = elements.next(in: span) {
-        for upgrade in service.upgrades where upgrade.isNamed(by: span.extracting(element)) { return upgrade }
+        for upgrade in upgrades where upgrade.isNamed(by: span.extracting(element)) { return upgrade }
       }
     }
     return nil
@@ -36,7 +38,7 @@ enum Upgrading {
   }
 
   /// The fields of both messages that say so.
-  static func write(_ upgrade: UpgradeProtocol, to output: inout [UInt8]) {
+  static func write(_ upgrade: UpgradeProtocol, to output: inout ByteBuffer) {
     output.append("Connection: upgrade\r\n")
     MessageWriter.field(name: "Upgrade", value: upgrade.text.utf8.span, to: &output)
   }

@@ -6,6 +6,8 @@ struct Framing: Sendable {
   private(set) var expectsContinue = false
   private var contentLength: UInt64?
   private var isChunked = false
+  /// Connection names something besides `close` and `keep-alive`.
+  private(set) var hasOptions = false
   private var closes = false
   private var keepsAlive = false
 
@@ -93,11 +95,23 @@ struct Framing: Sendable {
   }
 
   private mutating func takeConnection(_ value: Range<Int>, of bytes: Span<UInt8>) {
+    // What nearly all say, without taking a list apart.
+    if takeOption(value, of: bytes) { return }
     var elements = ListElements(value)
     while let element = elements.next(in: bytes) {
-      if FieldName.matches(element, of: bytes, "close") { closes = true }
-      if FieldName.matches(element, of: bytes, "keep-alive") { keepsAlive = true }
+      if !takeOption(element, of: bytes) { hasOptions = true }
     }
+  }
+
+  private mutating func takeOption(_ option: Range<Int>, of bytes: Span<UInt8>) -> Bool {
+    if FieldName.matches(option, of: bytes, "close") {
+      closes = true
+    } else if FieldName.matches(option, of: bytes, "keep-alive") {
+      keepsAlive = true
+    } else {
+      return false
+    }
+    return true
   }
 
   /// A well-formed list of codings that we do not know is 501, unless `chunked` stands in a place where it frames

@@ -146,6 +146,7 @@ package struct HeadReader: Sendable {
     head.host = framing.host
     head.bodyLength = framing.declaredLength ?? .none
     head.isKeepAlive = framing.isKeepAlive(head.version)
+    head.hasConnectionOptions = framing.hasOptions
     head.expectsContinue = framing.expectsContinue
     head.bytes.removeAll(keepingCapacity: true)
     head.bytes.append(bytes)
@@ -160,6 +161,7 @@ package struct HeadReader: Sendable {
   private func finish(_ head: inout ResponseHead, _ bytes: Span<UInt8>) {
     head.declaredLength = framing.declaredLength ?? .untilClose
     head.isKeepAlive = framing.isKeepAlive(head.version) && head.hasClearEnd
+    head.hasConnectionOptions = framing.hasOptions
     head.bytes.removeAll(keepingCapacity: true)
     head.bytes.append(bytes)
   }

@@ -46,6 +46,8 @@ package struct RequestHead: Sendable {
   package var bodyLength = BodyLength.none
   /// Whether the connection may serve another request after this one (RFC 9112 §9.3).
   package var isKeepAlive = true
+  /// Connection names something besides `close` and `keep-alive`.
+  package var hasConnectionOptions = false
   /// `Expect: 100-continue` in an HTTP/1.1 request.
   package var expectsContinue = false
 
@@ -65,6 +67,8 @@ package struct ResponseHead: Sendable {
   /// Whether the connection may serve another request after this response (RFC 9112 §9.3). Never where the close of
   /// the connection ends the body, and never where a body is declared that cannot come.
   package var isKeepAlive = true
+  /// Connection names something besides `close` and `keep-alive`.
+  package var hasConnectionOptions = false
 
   package init() {}
 

@@ -110,17 +110,17 @@ package struct Admission: Sendable, Equatable {
     var navigates = false
     var isCrossSite = false
     for field in head.fields {
-      if field.known == .origin {
+      if case .origin = field.known {
         guard visit.page == nil, let page = pages.listed(head.bytes.span.extracting(field.value)) else {
           throw .originNotAllowed
         }
         visit.page = page
       }
-      if field.known == .secFetchSite {
+      if case .secFetchSite = field.known {
         isBrowser = true
         isCrossSite = isCrossSite || !"none".utf8.elementsEqual(head.bytes.span.extracting(field.value))
       }
-      if field.known == .secFetchMode {
+      if case .secFetchMode = field.known {
         navigates = "navigate".utf8.elementsEqual(head.bytes.span.extracting(field.value))
       }
     }

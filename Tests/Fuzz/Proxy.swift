@@ -134,11 +134,11 @@ struct Proxy: ~Copyable {
   private mutating func carryOut(_ input: [UInt8]) {
     if output.actions.contains(.sendHead) {
       let credential = machine.exchange.grant == nil ? "" : Proxy.credential + "\r\n"
-      send(output.upstreamHead + bytesOf(credential + "\r\n"))
+      send(output.upstreamHead.contents + bytesOf(credential + "\r\n"))
     }
-    if output.actions.contains(.sendBody) { send(output.toUpstream + input[output.upstreamBody]) }
+    if output.actions.contains(.sendBody) { send(Array(output.toUpstream.contents) + input[output.upstreamBody]) }
     if output.actions.contains(.reset) { isReset = true }
-    if output.actions.contains(.sendToClient) { toClient += output.toClient + input[output.clientBody] }
+    if output.actions.contains(.sendToClient) { toClient += Array(output.toClient.contents) + input[output.clientBody] }
   }
 
   private mutating func send(_ bytes: [UInt8]) {

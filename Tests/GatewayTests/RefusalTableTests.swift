@@ -41,7 +41,7 @@ import Testing
   @Test(arguments: refusals, [false, true])
   func theAnswerIsItsRowAndNothingElse(refusal: Refusal, closes: Bool) {
     let row = refusal.row
-    var output: [UInt8] = []
+    var output = ByteBuffer()
     Problem.write(refusal, of: RequestHead(), admitted: nil, closes: closes, to: &output)
     var reason = ""
     if case .malformed(let cause) = refusal { reason = ",\"reason\":\"\(cause.rawValue)\"" }
@@ -49,7 +49,7 @@ import Testing
     let body =
       "{\"type\":\"urn:bearerd:error:\(row.code)\",\"title\":\"\(row.title)\",\"status\":\(row.status)\(reason)"
       + ",\"help\":\"bearerctl errors \(row.code)\"}\n"
-    let text = String(decoding: output, as: UTF8.self)
+    let text = String(decoding: output.contents, as: UTF8.self)
     #expect(text.hasSuffix("\r\n\r\n" + body))
     var lines = [
       "Content-Type: application/problem+json", "Content-Length: \(body.utf8.count)",

@@ -153,12 +153,12 @@ struct Conversation {
     let actions = output.actions
     if actions.contains(.sendHead) {
       let credential = box.machine.exchange.grant == nil ? "" : "<credential>\r\n"
-      send(output.upstreamHead + Array(credential.utf8) + Array("\r\n".utf8))
+      send(output.upstreamHead.contents + Array(credential.utf8) + Array("\r\n".utf8))
     }
-    if actions.contains(.sendBody) { send(output.toUpstream + input[output.upstreamBody]) }
+    if actions.contains(.sendBody) { send(Array(output.toUpstream.contents) + input[output.upstreamBody]) }
     if actions.contains(.sendToClient) {
       #expect(phase != .closed || actions.contains(.close) || actions.contains(.reset))
-      received += output.toClient + input[output.clientBody]
+      received += Array(output.toClient.contents) + input[output.clientBody]
     }
     for (action, name) in named where actions.contains(action) {
       log.append(name)

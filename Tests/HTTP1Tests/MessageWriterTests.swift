@@ -4,13 +4,13 @@ import Testing
 @Suite("Writing")
 struct MessageWriterTests {
   private func write(_ head: RequestHead) -> [UInt8] {
-    var output: [UInt8] = []
+    var output = ByteBuffer()
     let bytes = head.bytes.span
     MessageWriter.requestLine(
       method: bytes.extracting(head.methodRange), target: bytes.extracting(head.target), to: &output)
     for field in head.fields { MessageWriter.field(field, of: head.bytes, to: &output) }
     MessageWriter.endOfHead(to: &output)
-    return output
+    return Array(output.contents)
   }
 
   @Test("a request that was read, written and read again is the same", arguments: RequestHeadTests.rows)
@@ -39,13 +39,14 @@ struct MessageWriterTests {
     var head = ResponseHead()
     let bytes = latin1(row.text)
     _ = try readResponse(bytes, cutAt: [bytes.count], into: &head)
-    var written: [UInt8] = []
-    MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &written)
+    var output = ByteBuffer()
+    MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
     for field in head.fields {
       MessageWriter.field(
-        name: head.bytes.span.extracting(field.name), value: head.bytes.span.extracting(field.value), to: &written)
+        name: head.bytes.span.extracting(field.name), value: head.bytes.span.extracting(field.value), to: &output)
     }
-    MessageWriter.endOfHead(to: &written)
+    MessageWriter.endOfHead(to: &output)
+    let written = Array(output.contents)
     var again = ResponseHead()
     #expect(try readResponse(written, cutAt: [written.count], into: &again) == written.count)
     #expect(again.status == row.status)
@@ -56,7 +57,8 @@ struct MessageWriterTests {
 
   @Test("byte for byte, behind what was there before")
   func bytes() {
-    var output = Array("<".utf8)
+    var output = ByteBuffer()
+    output.append("<")
     let nothing: [UInt8] = []
     let (get, path, host, name, reason) = (latin1("GET"), latin1("/a"), latin1("b"), latin1("X"), latin1("So"))
     MessageWriter.requestLine(method: get.span, target: path.span, to: &output)
@@ -71,27 +73,38 @@ struct MessageWriterTests {
     MessageWriter.statusLine(200, reason: nothing.span, to: &output)
     MessageWriter.statusLine(999, reason: reason.span, to: &output)
     #expect(
-      String(decoding: output, as: UTF8.self)
+      String(decoding: output.contents, as: UTF8.self)
         == "<GET /a HTTP/1.1\r\nHost: b\r\nX: \r\nContent-Length: 0\r\nContent-Length: 18446744073709551615\r\n"
         + "Transfer-Encoding: chunked\r\n\r\nHTTP/1.1 200 \r\nHTTP/1.1 999 So\r\n")
   }
 
   @Test("numbers", arguments: [0, 1, 9, 10, 15, 16, 99, 100, 255, 256, 4_095, 65_536, 262_144, UInt64.max])
   func numbers(_ number: UInt64) {
-    var output: [UInt8] = []
+    var array: [UInt8] = []
+    var output = ByteBuffer()
+    array.append(decimal: number)
     output.append(decimal: number)
-    #expect(String(decoding: output, as: UTF8.self) == String(number))
-    output = []
+    #expect(String(decoding: array, as: UTF8.self) == String(number))
+    #expect(output.contents == array[...])
+    array = []
+    output.removeAll()
+    array.append(hexadecimal: number)
     output.append(hexadecimal: number)
-    #expect(String(decoding: output, as: UTF8.self) == String(number, radix: 16))
+    #expect(String(decoding: array, as: UTF8.self) == String(number, radix: 16))
+    #expect(output.contents == array[...])
   }
 
   @Test("text", arguments: ["", "a", "fifteen bytes..", "more than fifteen bytes", "ü"])
   func text(_ text: String) {
-    var output = Array("<".utf8)
+    var array = Array("<".utf8)
+    var output = ByteBuffer()
+    output.append(UInt8(ascii: "<"))
+    array.append(text)
     output.append(text)
+    array.append("static text, more than fifteen bytes" as StaticString)
     output.append("static text, more than fifteen bytes" as StaticString)
-    #expect(output == Array("<\(text)static text, more than fifteen bytes".utf8))
+    #expect(array == Array("<\(text)static text, more than fifteen bytes".utf8))
+    #expect(output.contents == array[...])
   }
 
   @Test("chunks and trailers come back", arguments: [1, 15, 16, 255, 4_096, 70_000])
@@ -101,13 +114,14 @@ struct MessageWriterTests {
     let fields = [
       Field(name: 0..<5, value: 7..<8, known: .other), Field(name: 10..<11, value: 13..<13, known: .other),
     ]
-    var output: [UInt8] = []
+    var buffer = ByteBuffer()
     for _ in 0..<2 {
-      MessageWriter.chunkSize(size, to: &output)
-      output.append(data.span)
-      MessageWriter.chunkEnd(to: &output)
+      MessageWriter.chunkSize(size, to: &buffer)
+      buffer.append(data.span)
+      MessageWriter.chunkEnd(to: &buffer)
     }
-    MessageWriter.lastChunk(trailers: fields, of: trailers, to: &output)
+    MessageWriter.lastChunk(trailers: fields, of: trailers, to: &buffer)
+    let output = Array(buffer.contents)
     let body = try readBody(.chunked, output, cutAt: [output.count])
     #expect(body == ReadBody(data: data + data, taken: output.count, hasEnded: true, trailers: ["X-Sum=1", "Y="]))
   }

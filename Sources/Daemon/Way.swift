@@ -1,0 +1,39 @@
+internal import Gateway
+internal import Policy
+
+/// What all requests of one route have in common within a generation: found once per request.
+final class Way {
+  let route: Route
+  let timeouts: Timeouts
+  /// nil: its credential is never held back, or it has none.
+  let breaker: OriginBreaker?
+  /// nil: its requests are not counted.
+  let limiter: RateLimiter?
+  /// What the log says of it whatever the request was.
+  let logText: [UInt8]
+  /// Where its sessions are; nil: none was asked for yet.
+  var destination: Destination?
+  /// Another route of the same rule.
+  let next: Way?
+
+  init(
+    _ route: Route, timeouts: Timeouts, breaker: OriginBreaker?, limiter: RateLimiter?, logText: [UInt8], next: Way?
+  ) {
+    self.route = route
+    self.timeouts = timeouts
+    self.breaker = breaker
+    self.limiter = limiter
+    self.logText = logText
+    self.next = next
+  }
+
+  /// Of this one and those behind it.
+  func first(where isWanted: (Way) -> Bool) -> Way? {
+    var way: Way? = self
+    while let known = way {
+      if isWanted(known) { return known }
+      way = known.next
+    }
+    return nil
+  }
+}

@@ -1,0 +1,38 @@
+package import Policy
+
+extension ClientConnection {
+  /// Where it stands after an event: all that the shell looks at before the next one.
+  ///
+  /// A value of its own, because the connection is large and lives in a class: each question to it there costs a check that
+  /// nobody else is changing it, and a copy of the whole.
+  package struct Standing: Sendable {
+    package let phase: Phase
+    package let deadline: Deadline
+    package let wantsClientBytes: Bool
+    package let holdsClientBytes: Bool
+    package let awaitsRequestBody: Bool
+    package let hasResponseHead: Bool
+    package let isScrape: Bool
+    /// Of the configuration that decided the request; 0: none has.
+    package let generation: UInt64
+    package let route: Route?
+    package let grant: Int?
+    package let redacts: Bool
+    package let upstreamStatus: Int
+    package let bytesUp: UInt64
+
+    /// A request was taken and its answer is not complete.
+    package let isRunning: Bool
+    package let isAwaitingHead: Bool
+  }
+
+  package var standing: Standing {
+    let redacts = if case .off = exchange.redact { false } else { true }
+    return Standing(
+      phase: phase, deadline: deadline, wantsClientBytes: wantsClientBytes, holdsClientBytes: holdsClientBytes,
+      awaitsRequestBody: awaitsRequestBody, hasResponseHead: hasResponseHead, isScrape: exchange.isScrape,
+      generation: exchange.snapshot?.generation ?? 0, route: exchange.route, grant: exchange.grant, redacts: redacts,
+      upstreamStatus: exchange.record.upstreamStatus, bytesUp: exchange.record.bytesUp,
+      isRunning: phase == .awaitingUpstream || phase == .exchanging, isAwaitingHead: phase == .awaitingHead)
+  }
+}

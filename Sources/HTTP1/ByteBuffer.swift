@@ -1,0 +1,108 @@
+/// Bytes on their way out: written piece by piece, sent as one, and written over by the next ones.
+///
+/// An array asks for room at each append, and drops its elements one by one to be empty again. This keeps its room, so that a
+/// piece costs one comparison and its copy.
+package struct ByteBuffer: Sendable {
+  private var storage: [UInt8] = []
+  package private(set) var count = 0
+
+  package init() {}
+
+  package var isEmpty: Bool { count == 0 }
+
+  /// What was written. Not to be kept: the next append would have to move everything.
+  package var contents: ArraySlice<UInt8> { storage[..<count] }
+
+  /// Keeps its room.
+  package mutating func removeAll() { count = 0 }
+
+  /// Keeps the first bytes.
+  package mutating func truncate(to kept: Int) { count = Swift.max(0, Swift.min(kept, count)) }
+
+  mutating package func removeFirst(_ sent: Int) {
+    storage.removeFirst(Swift.min(sent, count))
+    count = Swift.max(0, count &- sent)
+  }
+
+  /// So that no append up to then has to move what is there.
+  package mutating func reserve(_ capacity: Int) {
+    if capacity > storage.count { grow(to: capacity) }
+  }
+
+  package mutating func append(_ byte: UInt8) {
+    if count >= storage.count { grow(to: count &+ 1) }
+    storage[count] = byte
+    count &+= 1
+  }
+
+  /// Both in one step.
+  package mutating func append(_ first: UInt8, _ second: UInt8) {
+    let start = count
+    if start &+ 2 > storage.count { grow(to: start &+ 2) }
+    var all = storage.mutableSpan
+    all[start] = first
+    all[start &+ 1] = second
+    count = start &+ 2
+  }
+
+  package mutating func append(_ bytes: Span<UInt8>) {
+    let (start, added) = (count, bytes.count)
+    let end = start &+ added
+    if end > storage.count { grow(to: end) }
+    var all = storage.mutableSpan
+    var place = all._mutatingExtracting(start..<end)
+    // What the compiler has seen compared here it does not compare for each byte.
+    guard place.count == added else { return }
+    var index = 0
+    while index < added {
+      place[index] = bytes[index]
+      index &+= 1
+    }
+    count = end
+  }
+
+  package mutating func append(contentsOf bytes: [UInt8]) { append(bytes.span) }
+  package mutating func append(contentsOf bytes: ArraySlice<UInt8>) { append(bytes.span) }
+
+  /// The text in UTF-8.
+  package mutating func append(_ text: String) { append(text.utf8.span) }
+
+  /// The text in UTF-8. More than 15 bytes cost an allocation; a literal takes the other one by itself.
+  package mutating func append(_ text: StaticString) { append(text.description) }
+
+  private mutating func grow(to needed: Int) {
+    let size = Swift.max(needed, storage.count &* 2, 1_024)
+    storage.append(contentsOf: repeatElement(0, count: size &- storage.count))
+  }
+}
+
+extension ByteBuffer {
+  /// The number in decimal digits.
+  package mutating func append(decimal number: UInt64) {
+    if number < 10 { return append(Byte.zero &+ UInt8(truncatingIfNeeded: number)) }
+    if number < 100 {
+      let tens = UInt8(truncatingIfNeeded: number / 10)
+      return append(Byte.zero &+ tens, Byte.zero &+ UInt8(truncatingIfNeeded: number) &- tens &* 10)
+    }
+    var digits: InlineArray<20, UInt8> = .init(repeating: 0)
+    var start = digits.count
+    var rest = number
+    while rest > 0 {
+      start &-= 1
+      digits[start] = Byte.zero &+ UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
+    }
+    append(digits.span.extracting(start...))
+  }
+
+  /// The number in lower-case hexadecimal digits.
+  package mutating func append(hexadecimal number: UInt64) {
+    var shift = number == 0 ? 0 : (63 &- UInt64(number.leadingZeroBitCount)) & ~3
+    while true {
+      let digit = UInt8(truncatingIfNeeded: number >> shift) & 0xF
+      append(digit < 10 ? Byte.zero &+ digit : 0x57 &+ digit)
+      if shift == 0 { return }
+      shift &-= 4
+    }
+  }
+}
