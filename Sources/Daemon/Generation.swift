@@ -19,7 +19,7 @@ final class Generation {
   private let trust: Preparation.Trust
   /// By service, then by rule (the first one: without rules).
   private var ways: [[Way?]]
-  private var destinationsByIdentity: [SessionIdentity: Destination] = [:]
+  private(set) var allDestinations: [Destination] = []
 
   init(
     settings: Settings, snapshot: Snapshot, keyring: Keyring, trust: Preparation.Trust, after previous: Generation?
@@ -47,7 +47,7 @@ final class Generation {
     return made
   }
 
-  /// Where the sessions of a route are. Services with the same identity share one.
+  /// Where the sessions of a route are. Services with the same identity and upstream share one.
   func destination(of way: Way) throws(TLSError) -> Destination {
     if let known = way.destination { return known }
     let ofService = ways[way.route.service].lazy.compactMap { first in
@@ -63,9 +63,6 @@ final class Generation {
     guard case .inject(let grant) = route.credential else { return nil }
     return breakersByService[route.service].first { $0.grant == grant }?.breaker
   }
-
-  var allDestinations: [Destination] { Array(destinationsByIdentity.values) + plainDestinations }
-  private var plainDestinations: [Destination] = []
 
   /// How many sessions there are, by origin and credential.
   struct Pool {
@@ -97,17 +94,18 @@ final class Generation {
     let service = snapshot.rules.services[route.service]
     guard service.upstream.origin.scheme == .https else {
       let made = Destination(upstream: service.upstream, context: nil, generation: snapshot.generation)
-      plainDestinations.append(made)
+      allDestinations.append(made)
       return made
     }
     let store = try trust.store(for: service.trust)
     let identity = SessionIdentity(
       origin: service.upstream.origin, trust: service.trust, trustFingerprint: store.fingerprint,
       grant: snapshot.rules.grant(of: route)?.name, generation: snapshot.generation)
-    if let known = destinationsByIdentity[identity], known.upstream == service.upstream { return known }
+    let shared = allDestinations.first { $0.context?.identity == identity && $0.upstream == service.upstream }
+    if let shared { return shared }
     let context = try ClientContext(identity: identity, store: store)
     let made = Destination(upstream: service.upstream, context: context, generation: snapshot.generation)
-    destinationsByIdentity[identity] = made
+    allDestinations.append(made)
     return made
   }
 }

@@ -162,4 +162,22 @@ import Testing
     #expect(stage.upstream.records.count == 2)
     stage.assertCanary(times: 2)
   }
+
+  @Test func `T25 T47: a reload closes what was pooled for another path of the same host`() throws {
+    let stage = try Stage()
+    try stage.start(
+      stage.configuration(
+        services: """
+            other:
+              upstream: \(stage.origin)/other/
+              ca_file: ca.pem
+              pins: [\(stage.leaf.pin), \(stage.backup.pin)]
+              credential: canary
+          """))
+    for path in ["/api/x", "/other/x"] { #expect(try stage.get(path).status == 200) }
+    #expect(stage.upstream.records.count { !$0.isFinished } == 2)
+    try stage.daemon!.reload()
+    #expect(stage.upstream.wait { $0.allSatisfy(\.isFinished) })
+    stage.assertCanary(times: 2)
+  }
 }
