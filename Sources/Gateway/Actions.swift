@@ -65,6 +65,9 @@ package struct Output: Sendable {
     actions = []
     toClient.removeAll()
     upstreamHead.removeAll()
+    // A head of another one's never goes out under them.
+    grant = nil
+    caller = nil
     toUpstream.removeAll()
     clientBody = 0..<0
     upstreamBody = 0..<0

@@ -50,6 +50,46 @@ import Testing
     try check(stage, stage.upstream.records)
   }
 
+  @Test func `T25: of a long request nothing stands in a short one of the other behind it, nor of its answer`() throws {
+    let stage = try Stage { connection in
+      while let request = try? connection.readRequest() {
+        let marks = request.text.components(separatedBy: "X-Mark: ").dropFirst().map {
+          $0.components(separatedBy: "\r\n")[0]
+        }
+        let mark = marks.joined(separator: ",")
+        let rest = request.text.utf8.count + request.body.count - 2 * mark.utf8.count
+        connection.answer("\(mark) \(rest)", fields: "X-Back: \(mark)\r\n")
+      }
+    }
+    try stage.scratch.write("second.token", Self.second)
+    try stage.start(IdentitiesShareNoConnection.configuration(stage))
+    let clients = try (0..<4).map { _ in try stage.client() }
+    let port = try stage.daemon!.port()
+    var rests: [String: Set<String>] = [:]
+    for round in 0..<40 {
+      let requests = clients.indices.map { client in
+        let mark = String(repeating: ["a", "b", "c", "d"][client], count: [9_000, 4, 700, 1][(round + client) % 4])
+        return (path: (round / 4 + client) % 2 == 0 ? "api" : "second", mark: mark)
+      }
+      for (client, request) in zip(clients, requests) {
+        let chunk = "\(String(request.mark.count, radix: 16))\r\n\(request.mark)\r\n"
+        try client.send(
+          "POST /\(request.path)/x HTTP/1.1\r\nHost: localhost:\(port)\r\nX-Mark: \(request.mark)\r\n"
+            + "Transfer-Encoding: chunked\r\n\r\n\(chunk)0\r\n\r\n")
+      }
+      for (client, request) in zip(clients, requests) {
+        let answer = try client.response()
+        let parts = answer.text.split(separator: " ")
+        #expect(parts.count == 2 && parts[0] == request.mark && answer.values("X-Back") == [request.mark])
+        rests[request.path, default: []].insert(String(parts.last ?? ""))
+      }
+    }
+    #expect(rests["api"]?.count == 1 && rests["second"]?.count == 1, "but for their marks all are alike: \(rests)")
+    let first = stage.recorded.components(separatedBy: "Bearer \(stage.canary)\r\n").count - 1
+    stage.assertCanary(times: first)
+    stage.assertCanary(times: 160 - first, secret: Self.second)
+  }
+
   /// Each connection has the credential of one, and so has the one that it was resumed from.
   private func check(_ stage: Stage, _ records: [UpstreamServer.Record]) throws {
     var identities: [String] = []

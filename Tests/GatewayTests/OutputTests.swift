@@ -1,0 +1,23 @@
+@testable import Gateway
+import HTTP1
+import Policy
+import Testing
+
+@Suite struct OutputTests {
+  @Test func `T25: an event begins with nothing of the one before it, whoever's that was`() {
+    var output = Output()
+    output.actions = [.sendHead, .sendBody, .sendToClient, .close]
+    output.toClient.append("an answer")
+    output.upstreamHead.append("GET / HTTP/1.1\r\n")
+    output.grant = 7
+    output.caller = Caller(uid: 1000)
+    output.toUpstream.append("a body")
+    output.clientBody = 1..<3
+    output.upstreamBody = 2..<5
+    output.changed = [1, 2]
+    output.reset()
+    #expect(output.actions.isEmpty && output.grant == nil && output.caller == nil)
+    #expect(output.toClient.isEmpty && output.upstreamHead.isEmpty && output.toUpstream.isEmpty)
+    #expect(output.clientBody.isEmpty && output.upstreamBody.isEmpty && output.changed.isEmpty)
+  }
+}
