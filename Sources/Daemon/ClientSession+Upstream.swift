@@ -103,10 +103,12 @@ extension ClientSession: UpstreamSessionOwner {
 
   /// True when the credential is being read, or not there yet, but may be soon.
   private func awaitsSecret(_ grant: Int, fresh: Bool, hasWaited: Bool) -> Bool {
+    let isAvailable = generation.keyring.isAvailable(grant: grant)
+    if isAvailable, worker.secrets?.isReading != true { return false }
     if !hasWaited {
       secretWait = worker.secrets?.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) }
     }
-    if secretWait == nil, !generation.keyring.isAvailable(grant: grant) {
+    if secretWait == nil, !isAvailable {
       secretWait = worker.commands?.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) }
     }
     return secretWait != nil

@@ -75,6 +75,9 @@ final class SecretWatch {
     watch?.keep(only: files.directories)
   }
 
+  /// Some file is being read: a request may have to wait.
+  var isReading: Bool { reads?.isIdle == false }
+
   /// Calls `onEnd` once, never from within this call: what the files of this credential of the current generation held when
   /// it was asked for is in use, or takes too long. nil: there is nothing to wait for.
   func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
