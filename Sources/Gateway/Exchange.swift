@@ -137,9 +137,8 @@ package struct Exchange: ~Copyable, Sendable {
     options.read(head.fields, of: head.bytes, isNeeded: head.hasConnectionOptions)
     let bytes = head.bytes
     do throws(PolicyRefusal) {
-      let admissions = isLocalSocket ? snapshot.socketAdmissions : snapshot.admissions
-      // By way of a span, which lends what an array would copy.
-      let admitted = try admissions.span[listener].admit(
+      let gate = snapshot.admission(ofListener: listener, isLocalSocket: isLocalSocket)
+      let admitted = try gate.value.admit(
         head, caller: caller, listener: listener, hash: snapshot.tokenHash)
       self.admitted = admitted
       self.caller = admitted.caller

@@ -71,7 +71,8 @@ extension Exchange {
       if snapshot.rules.services[route.service].rejected == .badGateway { return .credentialRejected }
     }
     if let refusal = ResponseForwarding.write(
-      response, framing: responseFraming, options: responseOptions, context: context, to: &output.toClient)
+      response, framing: responseFraming, options: responseOptions, context: context, admitted: admitted,
+      to: &output.toClient)
     {
       return refusal
     }
@@ -97,7 +98,8 @@ extension Exchange {
     var context = context(route, snapshot)
     context.upgrade = upgrade
     if let refusal = ResponseForwarding.write(
-      response, framing: .none, options: responseOptions, context: context, to: &output.toClient)
+      response, framing: .none, options: responseOptions, context: context, admitted: admitted,
+      to: &output.toClient)
     {
       return refusal
     }
@@ -125,8 +127,7 @@ extension Exchange {
 
   private func context(_ route: Route, _ snapshot: Snapshot) -> ResponseForwarding.Context {
     ResponseForwarding.Context(
-      route: route, snapshot: snapshot, path: target.path, injected: grant != nil, admitted: admitted,
-      closes: answerClosesClient,
+      route: route, snapshot: snapshot, path: target.path, injected: grant != nil, closes: answerClosesClient,
       saysKeepAlive: head.version == .http10)
   }
 

@@ -37,10 +37,10 @@ struct RequestForwarding {
     }
     guard case .inject(let index) = route.credential else { return nil }
     injects = true
-    let headers = snapshot.headers(of: route)
+    let onClientHeader = snapshot.sharedHeaders(of: route).value.onClientHeader
     if nominates(snapshot.rules.grants[index].fieldNames, options, head) { return .reservedFieldInConnection }
-    if headers.onClientHeader == .replace { return nil }
-    switch (headers.onClientHeader, most(of: snapshot.rules.grants[index].fieldNames, in: head)) {
+    if case .replace = onClientHeader { return nil }
+    switch (onClientHeader, most(of: snapshot.rules.grants[index].fieldNames, in: head)) {
     case (.replace, _), (_, 0): return nil
     case (.keep, 1):
       injects = false
@@ -78,7 +78,7 @@ struct RequestForwarding {
     to output: inout ByteBuffer, notes: inout ForwardingNotes?
   ) {
     let plan = snapshot.plans[route.service]
-    let headers = snapshot.headers(of: route)
+    let headers = snapshot.sharedHeaders(of: route)
 
     output.append(contentsOf: head.bytes[head.methodRange])
     output.append(UInt8(ascii: " "))
@@ -95,14 +95,15 @@ struct RequestForwarding {
         continue
       }
       if case .te = field.known, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
-      switch fate(of: field, of: head.bytes, head, options, route, headers, credentialFields) {
+      switch fate(of: field, of: head.bytes, head, options, route, headers.value, credentialFields) {
       case .goesOn: write(field, of: head.bytes, plan, to: &output)
       case .endsHere:
         if case .upgrade = field.known, upgrade == nil { notes?.removed.append("Upgrade") }
       case .removed: notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
       }
     }
-    for setting in headers.set where !redactsAll || (setting.folded != "accept-encoding" && setting.folded != "a-im") {
+    for setting in headers.value.set
+    where !redactsAll || (setting.folded != "accept-encoding" && setting.folded != "a-im") {
       MessageWriter.field(name: setting.name, value: setting.value.span, to: &output)
       notes?.added.append(setting.name)
     }
@@ -116,7 +117,7 @@ struct RequestForwarding {
     } else if sendsTrailers {
       output.append("TE: trailers\r\nConnection: TE\r\n")
     }
-    if headers.via {
+    if headers.value.via {
       output.append(head.version == .http10 ? "Via: 1.0 bearerd\r\n" : "Via: 1.1 bearerd\r\n")
       notes?.added.append("Via")
     }

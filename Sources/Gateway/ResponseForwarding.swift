@@ -11,8 +11,6 @@ struct ResponseForwarding {
     var path: [UInt8]
     /// The keyring wrote a credential for this request.
     var injected: Bool
-    /// What admission knows of who asks.
-    var admitted: AdmittedRequest?
     var closes: Bool
     /// The client speaks HTTP/1.0 and asked to keep the connection.
     var saysKeepAlive: Bool
@@ -21,8 +19,10 @@ struct ResponseForwarding {
   }
 
   /// Appends the head; nil, or the refusal that is to be sent in its stead (nothing is appended then).
+  /// - Parameter admitted: what admission knows of who asks.
   static func write(
-    _ head: ResponseHead, framing: BodyLength, options: ConnectionOptions, context: Context, to output: inout ByteBuffer
+    _ head: ResponseHead, framing: BodyLength, options: ConnectionOptions, context: Context,
+    admitted: AdmittedRequest?, to output: inout ByteBuffer
   ) -> Refusal? {
     let start = output.count
     MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
@@ -37,7 +37,7 @@ struct ResponseForwarding {
     }
     MessageWriter.framing(framing, to: &output)
     if context.injected, head.status == 401 || head.status == 407 { writeRejection(head.status, to: &output) }
-    if let admitted = context.admitted { CrossOrigin.write(for: admitted, to: &output) }
+    if let admitted { CrossOrigin.write(for: admitted, to: &output) }
     if let upgrade = context.upgrade {
       Upgrading.write(upgrade, to: &output)
     } else if context.closes {

@@ -7,8 +7,9 @@ package final class Snapshot: Sendable {
   package let rules: RuleSet
   /// By listener index.
   package let admissions: [Admission]
-  /// The same for those who come by a unix socket: no page can, and clients write any name (T1).
-  let socketAdmissions: [Admission]
+  /// The same once more, and for those who come by a unix socket: no page can, and clients write any name (T1).
+  private let gates: [Shared<Admission>]
+  private let socketGates: [Shared<Admission>]
   /// Index of the listener that answers scrapes and nothing else; nil: there is none.
   let metricsListener: Int?
   /// How the client tokens of requests are told apart.
@@ -30,8 +31,9 @@ package final class Snapshot: Sendable {
     self.generation = generation
     self.rules = rules
     self.admissions = admissions
-    socketAdmissions = admissions.map {
-      Admission(callers: $0.callers, authorities: nil, clients: $0.clients, pages: $0.pages)
+    gates = admissions.map(Shared.init)
+    socketGates = admissions.map {
+      Shared(Admission(callers: $0.callers, authorities: nil, clients: $0.clients, pages: $0.pages))
     }
     self.headLimits = headLimits
     self.ownAuthorities = ownAuthorities
@@ -39,11 +41,24 @@ package final class Snapshot: Sendable {
     plans = rules.services.map { ForwardingPlan($0, among: rules.services) }
   }
 
-  /// The headers policy of a route: the rule's (which contains the service's), or the service's own.
-  func headers(of route: Route) -> HeaderPolicy {
-    if let rule = route.rule, let policy = rules.services[route.service].rules?[rule].headers { return policy }
-    return rules.services[route.service].headers
+  /// Of a listener that there is.
+  func admission(ofListener index: Int, isLocalSocket: Bool) -> Shared<Admission> {
+    isLocalSocket ? socketGates[index] : gates[index]
   }
+
+  /// The headers policy of a route: the rule's (which contains the service's), or the service's own.
+  func headers(of route: Route) -> HeaderPolicy { sharedHeaders(of: route).value }
+
+  func sharedHeaders(of route: Route) -> Shared<HeaderPolicy> {
+    let plan = plans[route.service]
+    return route.rule.map { plan.ruleHeaders[$0] } ?? plan.headers
+  }
+}
+
+/// A value with many parts, behind one reference: an array would copy it part by part to have it asked something.
+final class Shared<Value: Sendable>: Sendable {
+  let value: Value
+  init(_ value: Value) { self.value = value }
 }
 
 extension RuleSet {
@@ -66,6 +81,9 @@ final class ForwardingPlan: Sendable {
   let localBase: [UInt8]
   /// Mounts of other services below this one's.
   let nested: [[UInt8]]
+  /// The service's own, and by rule.
+  let headers: Shared<HeaderPolicy>
+  let ruleHeaders: [Shared<HeaderPolicy>]
 
   init(_ service: Service, among services: [Service]) {
     var line = Array(" HTTP/1.1\r\nHost: ".utf8)
@@ -79,6 +97,8 @@ final class ForwardingPlan: Sendable {
     case .path(let path): localBase = path
     case .host, .whole: localBase = [UInt8(ascii: "/")]
     }
+    headers = Shared(service.headers)
+    ruleHeaders = (service.rules ?? []).map { Shared($0.headers) }
     let base = localBase
     if case .host = service.mount {
       // A host name of its own has the whole path space.
