@@ -72,7 +72,12 @@ extension ClientSession {
     }
   }
 
-  func record() { record(machine.exchange) }
+  func record() {
+    record(machine.exchange)
+    // The next head may be refused before it is whole.
+    failureDetail = nil
+    responseHeadTook = nil
+  }
 
   private func record(_ exchange: borrowing Exchange) {
     pass = nil

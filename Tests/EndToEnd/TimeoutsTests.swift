@@ -252,6 +252,24 @@ import Testing
     #expect(used.rest() == ([], .clean))
   }
 
+  @Test func `a head that never comes whole has nothing of the request before it in its line`() throws {
+    let stage = try Stage()
+    try stage.start(
+      stage.configuration(
+        more: "limits: { client_head: 300ms }",
+        services: "  other: { upstream: \"https://localhost:1/\", credential: none }"))
+    let client = try stage.raw()
+    try client.send(stage.head("GET", "/other/x"))
+    #expect(try client.answer().head.hasPrefix("HTTP/1.1 502 "))
+    try client.send("GET /other/y HTTP/1.1\r\n")
+    #expect(try client.answer().head.hasPrefix("HTTP/1.1 408 "))
+    #expect(stage.daemon!.waitForLog("refused=request-timeout"))
+    let lines = stage.daemon!.logText.split(separator: "\n")
+    #expect(lines.contains { $0.contains("status=502 ") && $0.contains("detail=") })
+    #expect(!lines.contains { $0.contains("status=408 ") && ($0.contains("detail=") || $0.contains("other")) })
+    stage.assertCanary(times: 0)
+  }
+
   @Test func `T54: client_head runs from the first moment: who never asks is closed without an answer`() throws {
     let stage = try Stage()
     try stage.start(stage.configuration(more: "limits: { client_head: 300ms }"))
