@@ -33,11 +33,12 @@ private func checkHead(_ bytes: [UInt8]) {
 
 /// What the writer makes of the parts is the same head to the reader.
 private func checkRewritten(_ head: RequestHead) {
-  var bytes: [UInt8] = []
+  var output = ByteBuffer()
   MessageWriter.requestLine(
-    method: head.bytes.span.extracting(head.methodRange), target: head.bytes.span.extracting(head.target), to: &bytes)
-  for field in head.fields { MessageWriter.field(field, of: head.bytes, to: &bytes) }
-  MessageWriter.endOfHead(to: &bytes)
+    method: head.bytes.span.extracting(head.methodRange), target: head.bytes.span.extracting(head.target), to: &output)
+  for field in head.fields { MessageWriter.field(field, of: head.bytes, to: &output) }
+  MessageWriter.endOfHead(to: &output)
+  let bytes = Array(output.contents)
   _ = Wire(bytes, "the rewritten head")
   // It says HTTP/1.1, where a Host is needed.
   guard head.host != nil else { return }

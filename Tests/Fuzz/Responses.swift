@@ -36,10 +36,11 @@ private func checkHead(_ bytes: [UInt8]) {
   promise(read(Array(bytes[..<taken]), [taken], limits, &other) == whole, "the head depends on what follows it")
   promise(read(Array(bytes[..<(taken - 1)]), [taken - 1], limits, &other) == Outcome(), "a head ends before its end")
 
-  var rewritten: [UInt8] = []
-  MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &rewritten)
-  for field in head.fields { MessageWriter.field(field, of: head.bytes, to: &rewritten) }
-  MessageWriter.endOfHead(to: &rewritten)
+  var output = ByteBuffer()
+  MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
+  for field in head.fields { MessageWriter.field(field, of: head.bytes, to: &output) }
+  MessageWriter.endOfHead(to: &output)
+  let rewritten = Array(output.contents)
   _ = Wire(rewritten, "the rewritten head")
   promise(
     read(rewritten, [rewritten.count], HeadLimits(), &other).taken == rewritten.count,
