@@ -87,3 +87,21 @@ extension ListenerSettings.Address {
     }
   }
 }
+
+extension ListenerSlot {
+  /// What a person should know of where it listens.
+  func announce(in journal: Journal) {
+    for place in places {
+      if place.isHeld {
+        journal.event(
+          .notice, "listening", ("listener", name), ("held_by", "systemd"), ("address", place.text))
+      } else {
+        journal.event(.notice, "listening", ("listener", name), ("address", place.text))
+      }
+    }
+    for remark in remarks {
+      journal.event(
+        .warning, "listener", ("listener", name), ("detail", remark.message), ("help", remark.help))
+    }
+  }
+}

@@ -80,7 +80,7 @@ package final class Server {
     } catch {
       throw .system(error.description)
     }
-    for slot in slots { announce(slot) }
+    for slot in slots { slot.announce(in: journal) }
     held.closeUnclaimed(by: worker.generation.settings, journal: journal)
     commands = try SecretCommands(worker: worker, secrets: commandSecrets)
     worker.commands = commands
@@ -129,7 +129,7 @@ package final class Server {
       } catch {
         journal.event(.error, "listen-failed", ("detail", error.description))
       }
-      for slot in added { announce(slot) }
+      for slot in added { slot.announce(in: journal) }
       held.closeUnclaimed(by: settings, journal: journal)
       generation.keyring.report(to: journal, of: generation)
       watch?.follow(generation)
@@ -232,20 +232,5 @@ package final class Server {
     let snapshot = ConfigurationLoader.snapshot(of: settings, generation: number, ports: ports)
     return Generation(
       settings: settings, snapshot: snapshot, keyring: keyring, trust: preparation.trust, after: previous)
-  }
-
-  private func announce(_ slot: ListenerSlot) {
-    for place in slot.places {
-      if place.isHeld {
-        journal.event(
-          .notice, "listening", ("listener", slot.name), ("held_by", "systemd"), ("address", place.text))
-      } else {
-        journal.event(.notice, "listening", ("listener", slot.name), ("address", place.text))
-      }
-    }
-    for remark in slot.remarks {
-      journal.event(
-        .warning, "listener", ("listener", slot.name), ("detail", remark.message), ("help", remark.help))
-    }
   }
 }
