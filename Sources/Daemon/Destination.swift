@@ -16,6 +16,9 @@ final class Destination {
   /// A newer generation is current: nothing is kept any more.
   private(set) var isRetired = false
 
+  /// Milliseconds.
+  private static let briefly: UInt64 = 5_000
+
   init(upstream: Upstream, context: ClientContext?, generation: UInt64) {
     self.upstream = upstream
     self.context = context
@@ -35,13 +38,13 @@ final class Destination {
     return nil
   }
 
-  enum Keeping { case no, briefly, yes }
-
   /// More than `limit` are kept for the next wave of a busy time only: to close them at once would mean a handshake for each.
-  func keep(_ session: UpstreamSession, limit: Int) -> Keeping {
-    guard !isRetired, limit > 0 else { return .no }
+  /// - Parameter time: milliseconds.
+  /// - Returns: for how many milliseconds it is kept; nil: it is not.
+  func keep(_ session: UpstreamSession, limit: Int, time: UInt64) -> UInt64? {
+    guard !isRetired, limit > 0 else { return nil }
     idle.append(session)
-    return idle.count > limit ? .briefly : .yes
+    return idle.count > limit ? min(time, Destination.briefly) : time
   }
 
   func forget(_ session: UpstreamSession) {

@@ -26,8 +26,7 @@ final class UpstreamSession: Timed, StreamDelegate {
 
   /// More than a paused upload leaves behind: only answers to a flood of TLS messages grow like this.
   private static let maximumQueue = 4 << 20
-  /// Milliseconds.
-  private static let briefly: UInt64 = 5_000
+  private static let nothing: [UInt8] = []
 
   /// `stream` is connected.
   init(stream: EventLoop.Stream, destination: Destination, worker: Worker) {
@@ -55,8 +54,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     } catch {
       return fail(error)
     }
-    let nothing: [UInt8] = []
-    advance(nothing.span)
+    advance(UpstreamSession.nothing.span)
   }
 
   override func deadlinePassed() {
@@ -85,8 +83,7 @@ final class UpstreamSession: Timed, StreamDelegate {
       isVerified = true
       // What came with the end of the handshake: tickets, if anything. Nobody has asked for a byte yet (T26).
       var plaintext: [UInt8] = []
-      let nothing: [UInt8] = []
-      if try verified!.decrypt(nothing.span, into: &plaintext) == .closed { isEnding = true }
+      if try verified!.decrypt(UpstreamSession.nothing.span, into: &plaintext) == .closed { isEnding = true }
       guard plaintext.isEmpty, !isEnding else {
         return fail(.handshakeFailed, detail: "the upstream spoke, or closed, before it was asked")
       }
@@ -139,12 +136,8 @@ final class UpstreamSession: Timed, StreamDelegate {
   func release() {
     owner = nil
     guard !isEnding, !isClosed, !writeFailed, stream.isWritable, stream.queuedBytes == 0 else { return close() }
-    var time = worker.upstreamIdleTime
-    switch destination.keep(self, limit: worker.idleLimit) {
-    case .no: return close()
-    case .briefly: time = min(time, UpstreamSession.briefly)
-    case .yes: break
-    }
+    let time = destination.keep(self, limit: worker.idleLimit, time: worker.upstreamIdleTime)
+    guard let time else { return close() }
     setReading(true)
     worker.deadlines.schedule(self, at: worker.loop.now + time)
   }
