@@ -7,6 +7,7 @@ DEMO_ARGS ?=
 TEST_ARGS ?=
 E2E_ARGS  ?=
 RELOADS   ?= 10000
+LOAD_MIB  ?= 1024
 
 release = .build/release
 # Swift's runtime goes into the two programs; OpenSSL, libuv and libyaml stay the system's, for their security updates.
@@ -67,8 +68,9 @@ test-tsan: test-deps ## all tests under the thread sanitizer
 e2e: clients-deps build ## real clients (curl, git, pip, ...) against real servers, through the release build (E2E_ARGS='curl git')
 	@Tests/RealClients/run $(E2E_ARGS)
 
-soak: test-deps build ## the release build, reloaded under load and 10,000 times (RELOADS=...), and what its memory does
-	BEARERD_BIN=$(CURDIR)/$(release) BEARERD_RELOADS=$(RELOADS) $(run_tests) --filter EndToEnd.ReloadsUnderLoad
+soak: test-deps build ## the release build, reloaded under load and 10,000 times (RELOADS=...), then bodies of LOAD_MIB, and what its memory does
+	BEARERD_BIN=$(CURDIR)/$(release) BEARERD_RELOADS=$(RELOADS) BEARERD_LOAD_MIB=$(LOAD_MIB) $(run_tests) \
+	  --filter 'EndToEnd.ReloadsUnderLoad|EndToEnd.UnderAttack/.*little memory|EndToEnd.SecretsDoNotComeBack/.*constant memory'
 
 bench: bench-deps build ## the release build beside nginx and HAProxy, doing the same work (BENCH_ARGS='GET memory' for some rows)
 	@Tests/Benchmarks/run $(BENCH_ARGS)
@@ -83,7 +85,7 @@ mutate: test-deps ## take out one protection after the other; each time a named 
 fuzz: deps ## libFuzzer on all that reads strangers' bytes (FUZZ_SECONDS=60 each, FUZZ_TARGETS=...)
 	@SWIFT='$(SWIFT)' Tests/Fuzz/run $(FUZZ_TARGETS)
 
-differential: test-deps ## compare what we read with what h11, Python and Node read
+differential: test-deps ## compare what we read with what h11, Python, Node, Go and nginx read
 	@SWIFT='$(SWIFT)' .ci/dependencies differential
 	@SWIFT='$(SWIFT)' Tests/Differential/run
 

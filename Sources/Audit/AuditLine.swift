@@ -31,6 +31,23 @@ struct AuditLine {
     self.chain = chain
   }
 
+  /// Whether a crash or a full disk may have left this much of the record with this number.
+  /// - Parameters:
+  ///   - number: nil: any.
+  ///   - isOpened: only of the one with which a start begins.
+  static func isRest(_ line: Span<UInt8>, ofNumber number: UInt64?, isOpened: Bool) -> Bool {
+    guard begins(line, like: number.map { "n=\($0) time=" } ?? "n=") else { return false }
+    guard isOpened, let place = eventPlace(in: line) else { return true }
+    return begins(line.extracting(place...), like: "event=opened ")
+  }
+
+  /// As far as both go.
+  private static func begins(_ line: Span<UInt8>, like text: String) -> Bool {
+    let text = text.utf8.span
+    for index in 0..<min(line.count, text.count) where line[index] != text[index] { return false }
+    return true
+  }
+
   /// Behind number and time; there a request's record has something else.
   private static func eventPlace(in line: Span<UInt8>) -> Int? {
     var spaces = 0

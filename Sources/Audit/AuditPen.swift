@@ -26,9 +26,9 @@ struct AuditPen {
   init(_ file: AuditFile, version: String) {
     self.file = file
     self.version = version
-    settled = file.end ?? AuditChain()
+    settled = file.end.chain ?? AuditChain()
     chain = settled
-    isUnended = file.isUnended
+    isUnended = file.end.isUnended
     open()
   }
 
@@ -53,8 +53,8 @@ struct AuditPen {
     rewind()
     if written == 0 { close() }
     file = new
-    if let end = new.end { settled = end }
-    (chain, isUnended, written) = (settled, new.isUnended, 0)
+    if let end = new.end.chain { settled = end }
+    (chain, isUnended, written) = (settled, new.end.isUnended, 0)
     open()
   }
 
@@ -86,7 +86,7 @@ struct AuditPen {
     batch.removeAll(keepingCapacity: true)
     (position, composed) = (0, 0)
     let previous = settled.count == 0 ? "none" : "\(settled.head)"
-    let torn = file.torn == 0 ? "" : " torn=\(file.torn)"
+    let torn = file.end.torn == 0 ? "" : " torn=\(file.end.torn)"
     add("event=opened version=\(version) pid=\(getpid()) previous=\(previous)\(torn)")
     batch += rest
   }

@@ -1,4 +1,5 @@
-/// Follows the chain of a file from its beginning. Holds no more than the line under way, however long the file is.
+/// Follows a chain from the beginning of a file through those that go on from it. Holds no more than the line under way,
+/// however long they are.
 package struct AuditVerifier {
   /// The first place where the chain does not hold.
   package struct Fault: Error {
@@ -19,16 +20,21 @@ package struct AuditVerifier {
   package private(set) var torn: UInt64 = 0
   /// Records for which there was no room, as the file says.
   package private(set) var dropped: UInt64 = 0
-  /// What the file goes on from; nil: from nothing.
+  /// What the first file goes on from; nil: from nothing.
   package private(set) var previous: ChainValue?
-  /// The file ends in the middle of a line.
+  /// The last file ends in the middle of a line.
   package private(set) var isCutOff = false
   /// Of each value that is looked for, the number of the record that has it.
   package private(set) var found: [UInt64?]
 
   private let wanted: [ChainValue]
   private var chain = AuditChain()
+  /// Of the file under way.
   private var line: UInt64 = 0
+  /// No record of it has come yet.
+  private var isAtBeginning = true
+  /// The last line ended in zeros, which only a start may follow.
+  private var isHollow = false
   private var carry: [UInt8] = []
   private var lastRecord: [UInt8] = []
   /// Lines that are no records, since the last one.
@@ -50,49 +56,55 @@ package struct AuditVerifier {
       if carry.isEmpty {
         try takeLine(bytes.extracting(start..<index))
       } else {
-        carry.append(span: bytes.extracting(start..<index))
+        hold(bytes.extracting(start..<index))
         let whole = carry
         carry.removeAll()
         try takeLine(whole.span)
       }
       start = index + 1
     }
-    carry.append(span: bytes.extracting(start...))
+    hold(bytes.extracting(start...))
     guard carry.count <= AuditVerifier.longestLine else {
       throw Fault(line: line + 1, message: "wanted \(next), and a line came that no record is as long as")
     }
   }
 
-  /// The file is over.
+  /// The file is over. What comes after this is of the one that goes on from it.
   package mutating func finish() throws(Fault) {
-    isCutOff = !carry.isEmpty
-    if !carry.isEmpty {
-      let rest = carry
-      // All but its newline may be there.
-      if AuditLine(rest.span) != nil { try takeLine(rest.span) }
-    }
-    // A crash leaves one line without an end. Of others the next start of the daemon has to say that they are torn.
-    if pending > 0 { throw tornFault }
+    let rest = carry
+    carry.removeAll()
+    // All but its newline may be there.
+    if !rest.isEmpty { try takeLine(rest.span) }
+    isCutOff = !rest.isEmpty || pending > 0
+    (line, pending, isAtBeginning, isHollow) = (0, 0, true, false)
   }
 
-  private mutating func takeLine(_ bytes: Span<UInt8>) throws(Fault) {
+  /// Zeros, of which a loss of power may leave any number, count as one.
+  private mutating func hold(_ bytes: Span<UInt8>) {
+    for index in bytes.indices where bytes[index] != 0 || carry.last != 0 { carry.append(bytes[index]) }
+  }
+
+  private mutating func takeLine(_ whole: Span<UInt8>) throws(Fault) {
     line += 1
-    guard let parsed = AuditLine(bytes) else {
-      pending += 1
-      return
-    }
+    var count = whole.count
+    while count > 0, whole[count - 1] == 0 { count -= 1 }
+    let bytes = whole.extracting(..<count)
+    guard let parsed = AuditLine(bytes) else { return try takeRest(bytes) }
     let isOpened = parsed.isOpened
+    guard isOpened || !isHollow else { throw Fault(line: line - 1, message: "this record has zeros behind it") }
+    isHollow = count < whole.count
     let said = isOpened ? AuditLine.value(of: "torn", in: bytes) ?? "0" : "0"
     guard said == String(pending) else {
       if pending == 0 {
-        throw Fault(line: line, message: "wanted \(said) lines before this one that were cut off, and none came")
+        throw Fault(line: line, message: "torn=\(said) counts lines before this one that were cut off, and none came")
       }
       line -= 1
       throw tornFault
     }
     torn += UInt64(pending)
     pending = 0
-    if records == 0 { try begin(parsed, bytes, isOpened: isOpened) }
+    if isAtBeginning { try begin(parsed, bytes, isOpened: isOpened) }
+    isAtBeginning = false
     guard parsed.number == chain.count &+ 1 else {
       throw Fault(line: line, message: "wanted \(next), and n=\(parsed.number) came")
     }
@@ -112,11 +124,32 @@ package struct AuditVerifier {
     lastRecord.append(span: bytes)
   }
 
+  /// A crash, or a full disk, cuts off one record. Each start after that which does not get further leaves a piece of its own
+  /// first one.
+  private mutating func takeRest(_ bytes: Span<UInt8>) throws(Fault) {
+    let number = records == 0 ? nil : chain.count &+ 1
+    guard AuditLine.isRest(bytes, ofNumber: number, isOpened: pending > 0) else {
+      throw Fault(
+        line: line, message: "wanted \(next), and a line came that is no record, nor what a crash leaves of that one")
+    }
+    pending += 1
+  }
+
   /// The first record says what it goes on from.
   private mutating func begin(_ parsed: AuditLine, _ bytes: Span<UInt8>, isOpened: Bool) throws(Fault) {
     guard isOpened, let previous = AuditLine.value(of: "previous", in: bytes) else {
       throw Fault(
         line: line, message: "wanted the record with which a file begins (event=opened), and n=\(parsed.number) came")
+    }
+    if records > 0 {
+      guard previous == "\(chain.head)" else {
+        throw Fault(
+          line: line,
+          message:
+            "wanted previous=\(chain.head), with which the file before ends, and previous=\(previous) came: a file is missing between them, or its end, or this one was begun when there was none"
+        )
+      }
+      return
     }
     first = parsed.number
     if previous == "none" { return }

@@ -56,19 +56,16 @@ package final class AuditWriter: Sendable {
   /// Microseconds after which a file that has not answered counts as one that refuses.
   private static let patience: UInt64 = 2_000_000
 
-  /// Writes the record that says the file was opened, or tries to.
+  /// Whoever asks after `patience` whether it works is told if `run` has not written anything by then.
   /// - Parameter onNews: called on any thread, when `takeNews` has some.
   package init(_ file: AuditFile, version: String, onNews: @escaping @Sendable () -> Void) {
     let pen = AuditPen(file, version: version)
     let status = Status(
       path: file.path, device: file.device, inode: file.inode, count: pen.settled.count, head: pen.settled.head,
       dropped: 0)
-    shared = Mutex(Shared(status: status))
+    shared = Mutex(Shared(askedAt: Clock.monotonicMicroseconds, status: status))
     self.pen = Mutex(pen)
     self.onNews = onNews
-    self.pen.withLock { pen in
-      if writeAll(&pen) { report("opened") }
-    }
   }
 
   // MARK: for the loop
@@ -137,8 +134,11 @@ package final class AuditWriter: Sendable {
 
   // MARK: the thread
 
-  /// Returns after `close`.
+  /// Writes the record that says the file was opened, and all that comes. Returns after `close`.
   package func run() {
+    pen.withLock { pen in
+      if writeAll(&pen) { report("opened") }
+    }
     while true {
       let isClosing = shared.withLock { $0.isClosing }
       let isDone = pen.withLock { step(&$0) }

@@ -10,8 +10,8 @@
 int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 
 // SOCK_NONBLOCK and SOCK_CLOEXEC are members of an enum that Swift sees as another type than Int32.
-static inline int bearerd_accept(int descriptor) {
-  return accept4(descriptor, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+static inline int bearerd_accept(int descriptor, struct sockaddr *address, socklen_t *length) {
+  return accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 static inline int bearerd_stream_socket(int family) {
   return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -78,6 +78,26 @@ extension SettingsReader {
     }
   }
 
+  /// Clients keep cookies by host and path, not by port (RFC 6265 section 8.5).
+  /// - Parameter listeners: all, those of services with a port of their own as well.
+  func adviseOnCookies(_ services: [ServiceDraft], listeners: [ListenerDraft]) {
+    let passing = services.filter { draft in
+      draft.service.headers.cookies == .pass
+        && listeners[draft.service.listener].addresses.contains { !$0.address.isUnix }
+    }
+    for (index, draft) in passing.enumerated() {
+      guard let base = draft.service.mount.onLocalhost else { continue }
+      let other = passing[..<index].first { other in
+        other.service.mount.onLocalhost.map { $0.starts(with: base) || base.starts(with: $0) } ?? false
+      }
+      guard let other else { continue }
+      report.advice(
+        draft.place,
+        "services \"\(other.service.name)\" and \"\(draft.service.name)\" get each other's cookies: they pass them, and to clients all of localhost is one host, whatever the port",
+        help: "give one a host name of its own: at: \(draft.service.name).localhost")
+    }
+  }
+
   private func advise(_ draft: ServiceDraft) {
     adviseOnRedaction(draft)
     guard draft.credentialPlace != nil else {
@@ -109,6 +129,17 @@ extension SettingsReader {
         draft.place,
         "service \"\(draft.service.name)\" has no rules: every method and path goes out with the credential",
         help: "to allow reading only, add to it: rules: [{ match: \"/**\", methods: [GET, HEAD] }]")
+    }
+  }
+}
+
+extension Mount {
+  /// Where on localhost, without its ports; nil: it has another host name.
+  fileprivate var onLocalhost: [UInt8]? {
+    switch self {
+    case .path(let path): path
+    case .host: nil
+    case .whole: Array("/".utf8)
     }
   }
 }

@@ -1,5 +1,4 @@
-/// `audit`: a file with a record of each exchange. Whether it is fit for that is seen when the daemon opens it: whoever checks
-/// the configuration is often somebody else.
+/// `audit`: a file with a record of each exchange.
 extension SettingsReader {
   func audit(_ node: YAMLNode, at place: Place) -> AuditSettings? {
     guard let fields = fields(node, at: place, of: AuditKey.self) else { return nil }
@@ -11,8 +10,8 @@ extension SettingsReader {
       return nil
     }
     guard let file = path(node, "the path of a file") else { return nil }
-    if let status = environment.fileStatus(file), !status.isRegular {
-      report.error(node.place, "\(file) is not a regular file")
+    if let problem = environment.auditProblem(file) {
+      report.error(node.place, problem.message, help: problem.help)
       return nil
     }
     return AuditSettings(file: file, isRequired: isRequired)

@@ -41,7 +41,7 @@ extension SettingsReader {
         help: "\"command -v NAME\" in a shell prints it")
       return nil
     }
-    checkProgram(path, at: node.place)
+    named.add(path, .program, at: node.place)
     return path
   }
 

@@ -74,6 +74,7 @@ package enum ServiceKey: String, ConfigurationKey {
   case allowClients = "allow_clients"
   case setHeaders = "set_headers"
   case removeHeaders = "remove_headers"
+  case removeParameters = "remove_parameters"
   case allowClientHeaders = "allow_client_headers"
   case onClientHeader = "on_client_header"
   case cookies, via
@@ -87,6 +88,7 @@ package enum RuleKey: String, ConfigurationKey {
   case match, methods, credential, deny, description, rate
   case setHeaders = "set_headers"
   case removeHeaders = "remove_headers"
+  case removeParameters = "remove_parameters"
   case allowClientHeaders = "allow_client_headers"
   case onClientHeader = "on_client_header"
 }
@@ -119,6 +121,17 @@ enum SchemaWords {
   static let later: Set<String> = [
     "jar", "login", "oauth", "refresh_on", "replay_buffer", "workers",
   ]
+
+  /// What other programs call it, in small letters and without hyphens.
+  private static let others: [String: [String]] = [
+    "cors": ["browsers"], "path": ["file", "match", "at"], "ratelimit": ["rate"], "ratelimits": ["rate"],
+    "ratelimiting": ["rate"], "throttle": ["rate"],
+  ]
+
+  /// The words of the schema that somebody may mean by another program's.
+  static func ofOthers(_ word: String) -> [String] {
+    others[ASCII.lowercased(word.filter { $0 != "_" && $0 != "-" })] ?? []
+  }
 
   /// Which kinds of mapping have a key of this name.
   static func kinds(with key: String) -> [String] {

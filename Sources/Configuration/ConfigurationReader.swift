@@ -11,22 +11,31 @@ package struct ConfigurationReader {
     package var groupMembers: @Sendable (String) -> Set<UInt32>?
     /// Owner, mode, whether regular; nil: does not exist. Asked of directories too. Follows symbolic links.
     package var fileStatus: @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?
+    /// Those of these files that can be asked for, as can the directories that lead to them. A file system that has gone may
+    /// take any time, and nobody has to wait for a secret, or for a program that prints one (T55).
+    package var answering: @Sendable ([String]) -> Set<String>
     /// Asked of `ca_file` only, never of a secret.
     package var readFile: @Sendable (String) -> [UInt8]?
+    /// Why a start could not write this audit file, and what to do about it; nil: nothing is known to be in the way.
+    package var auditProblem: @Sendable (String) -> (message: String, help: String?)?
     package var hasIPv6: Bool
 
     package init(
       uid: UInt32, now: Int64, userID: @escaping @Sendable (String) -> UInt32?,
       groupMembers: @escaping @Sendable (String) -> Set<UInt32>?,
       fileStatus: @escaping @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?,
-      readFile: @escaping @Sendable (String) -> [UInt8]?, hasIPv6: Bool
+      answering: @escaping @Sendable ([String]) -> Set<String> = { Set($0) },
+      readFile: @escaping @Sendable (String) -> [UInt8]?,
+      auditProblem: @escaping @Sendable (String) -> (message: String, help: String?)?, hasIPv6: Bool
     ) {
       self.uid = uid
       self.now = now
       self.userID = userID
       self.groupMembers = groupMembers
       self.fileStatus = fileStatus
+      self.answering = answering
       self.readFile = readFile
+      self.auditProblem = auditProblem
       self.hasIPv6 = hasIPv6
     }
   }

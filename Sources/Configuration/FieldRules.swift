@@ -33,6 +33,11 @@ enum FieldRules {
     "x-vault-token",
   ]
 
+  /// Of a query, without escapes. `*` would look as if it stood for others.
+  static func isParameterName(_ text: String) -> Bool {
+    isToken(text) && text.utf8.count <= 256 && !text.contains("*") && !text.contains("&")
+  }
+
   /// RFC 9110 §5.6.2.
   static func isToken(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }

@@ -42,9 +42,7 @@ extension SettingsReader {
         known[key] = entry
       } else {
         unknownKey(entry, Key.self)
-        if let key = Suggestion.nearest(to: entry.name, in: Key.allCases.map(\.rawValue)).flatMap(Key.init) {
-          misspelt.insert(key)
-        }
+        if let key = meant(by: entry.name, in: Key.self) { misspelt.insert(key) }
       }
     }
     return Fields(place: place, entries: known, misspelt: misspelt)
@@ -94,6 +92,12 @@ extension SettingsReader {
     }
   }
 
+  /// By a slip, or by the word that other programs have for it.
+  private func meant<Key: ConfigurationKey>(by name: String, in: Key.Type) -> Key? {
+    let nearest = Suggestion.nearest(to: name, in: Key.allCases.map(\.rawValue))
+    return nearest.flatMap(Key.init) ?? SchemaWords.ofOthers(name).lazy.compactMap(Key.init).first
+  }
+
   private func unknownKey<Key: ConfigurationKey>(_ entry: YAMLEntry, _: Key.Type) {
     let keys = Key.allCases.map(\.rawValue)
     let place = entry.key.place
@@ -107,10 +111,12 @@ extension SettingsReader {
     let message = "\(shown) in \(Key.kind)"
     if entry.value.isAbsent, entry.name.contains(":") {
       report.error(place, message, help: "a blank is missing after the colon")
-    } else if let nearest = Suggestion.nearest(to: entry.name, in: keys) {
-      report.error(place, message, help: "did you mean \"\(nearest)\"?")
+    } else if let key = meant(by: entry.name, in: Key.self) {
+      report.error(place, message, help: "did you mean \"\(key.rawValue)\"?")
     } else if let home = SchemaWords.kinds(with: entry.name).first {
       report.error(place, message, help: "\"\(entry.name)\" is a key of \(home)")
+    } else if let word = SchemaWords.ofOthers(entry.name).first, let home = SchemaWords.kinds(with: word).first {
+      report.error(place, message, help: "did you mean \"\(word)\"? It is a key of \(home)")
     } else {
       report.error(place, message, help: "its keys are: \(keys.joined(separator: ", "))")
     }

@@ -1,8 +1,7 @@
 /// Who else could change or read the files that everything depends on.
 extension SettingsReader {
-  private static let othersAndGroupWrite: UInt32 = 0o022
+  fileprivate static let othersAndGroupWrite: UInt32 = 0o022
   private static let othersAny: UInt32 = 0o007
-  private static let sticky: UInt32 = 0o1000
   private static let anyExecute: UInt32 = 0o111
 
   /// Whoever writes the configuration decides where the credentials go (T51).
@@ -21,29 +20,31 @@ extension SettingsReader {
     checkDirectories(leadingTo: file, at: .wholeFile)
   }
 
-  /// Whoever may rename what a directory on the way holds can put another file in this one's place.
   private func checkDirectories(leadingTo path: String, at place: Place) {
-    var rest = path[...]
-    while let slash = rest.lastIndex(of: "/") {
-      rest = rest[..<slash]
-      let directory = rest.isEmpty ? "/" : String(rest)
-      guard let status = environment.fileStatus(directory) else { continue }
-      if !isTrusted(status.owner) {
-        return report.error(
-          place, "\(directory) belongs to uid \(status.owner), who can replace \(path)",
-          help: "chown root \(shellQuoted(directory))")
+    guard let problem = environment.problem(ofDirectoriesLeadingTo: path) else { return }
+    report.error(place, problem.message, help: problem.help)
+  }
+
+  /// The files that secrets come from, once all of them are known. One that does not answer is only a warning, as a missing one
+  /// is: it is asked again before its secret is used.
+  func checkNamedFiles() {
+    let answering = environment.answering(named.paths)
+    for (path, kind, place) in named.all {
+      guard answering.contains(path) else {
+        report.warning(
+          place, "\(path) does not answer: until it does, requests with this credential get 503",
+          help: "see whether the file server that it is on is there")
+        continue
       }
-      // In a sticky directory only the owner replaces a file.
-      if status.mode & Self.othersAndGroupWrite != 0, status.mode & Self.sticky == 0 {
-        return report.error(
-          place, "others can write \(directory) (mode \(octal(status.mode))), and so replace \(path)",
-          help: "chmod go-w \(shellQuoted(directory))")
+      switch kind {
+      case .secret: checkSecretFile(path, at: place)
+      case .program: checkProgram(path, at: place)
       }
     }
   }
 
   /// A missing file is only a warning: the daemon starts, answers 503 and notices when it appears.
-  func checkSecretFile(_ path: String, at place: Place) {
+  private func checkSecretFile(_ path: String, at place: Place) {
     guard let status = environment.fileStatus(path) else {
       report.warning(
         place, "no file \(path): requests with this credential get 503",
@@ -68,7 +69,7 @@ extension SettingsReader {
 
   /// Whoever writes the program, or exchanges it, decides which secret is sent, and sees what the daemon may see (T42). The
   /// daemon looks again before each run, at symbolic links too.
-  func checkProgram(_ path: String, at place: Place) {
+  private func checkProgram(_ path: String, at place: Place) {
     guard let status = environment.fileStatus(path) else {
       return report.error(place, "there is no program \(path)")
     }
@@ -109,17 +110,58 @@ extension SettingsReader {
     return text.indices.contains { text[$0] == first && text[$0...].starts(with: wanted) }
   }
 
-  private func isTrusted(_ owner: UInt32) -> Bool { owner == Self.root || owner == environment.uid }
+  private func isTrusted(_ owner: UInt32) -> Bool { environment.isTrusted(owner) }
+}
 
-  /// A command to copy does what it says, whatever the path is.
-  func shellQuoted(_ path: String) -> String {
-    let isPlain = path.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "/._-+:@,".utf8.contains($0) }
-    return isPlain
-      ? path : "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+extension ConfigurationReader.Environment {
+  private static let sticky: UInt32 = 0o1000
+
+  /// Whoever may rename what a directory on the way holds can put another file in this one's place. nil: nobody else may.
+  package func problem(ofDirectoriesLeadingTo path: String) -> (message: String, help: String)? {
+    var rest = path[...]
+    while let slash = rest.lastIndex(of: "/") {
+      rest = rest[..<slash]
+      let directory = rest.isEmpty ? "/" : String(rest)
+      guard let status = fileStatus(directory) else { continue }
+      if !isTrusted(status.owner) {
+        return (
+          "\(directory) belongs to uid \(status.owner), who can replace \(path)", "chown root \(shellQuoted(directory))"
+        )
+      }
+      // In a sticky directory only the owner replaces a file.
+      if status.mode & SettingsReader.othersAndGroupWrite != 0, status.mode & Self.sticky == 0 {
+        return (
+          "others can write \(directory) (mode \(octal(status.mode))), and so replace \(path)",
+          "chmod go-w \(shellQuoted(directory))"
+        )
+      }
+    }
+    return nil
   }
 
-  private func octal(_ mode: UInt32) -> String {
-    let digits = String(mode & 0o7777, radix: 8)
-    return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
-  }
+  fileprivate func isTrusted(_ owner: UInt32) -> Bool { owner == SettingsReader.root || owner == uid }
+}
+
+/// Files that secrets come from, in the order of the configuration.
+final class NamedFiles {
+  enum Kind { case secret, program }
+
+  private(set) var all: [(path: String, kind: Kind, place: Place)] = []
+
+  func add(_ path: String, _ kind: Kind, at place: Place) { all.append((path, kind, place)) }
+
+  /// Each once.
+  var paths: [String] { Array(Set(all.map(\.path))) }
+}
+
+/// A command to copy does what it says, whatever the path is.
+func shellQuoted(_ path: String) -> String {
+  let isPlain = path.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "/._-+:@,".utf8.contains($0) }
+  return isPlain
+    ? path : "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+}
+
+private func octal(_ mode: UInt32) -> String {
+  let digits = String(mode & 0o7777, radix: 8)
+  return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
 }

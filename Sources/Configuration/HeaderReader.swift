@@ -4,6 +4,7 @@ internal import Policy
 struct HeaderKeys {
   let set: YAMLNode?
   let remove: YAMLNode?
+  let removeParameters: YAMLNode?
   let allow: YAMLNode?
   let onClient: YAMLNode?
 }
@@ -31,6 +32,9 @@ extension SettingsReader {
     }
     policy.set += set
     policy.remove += remove
+    for name in keys.removeParameters.map({ parameterNames($0) }) ?? [] where !policy.removeParameters.contains(name) {
+      policy.removeParameters.append(name)
+    }
     for name in keys.allow.map({ names($0, for: .allow) }) ?? [] {
       let name = FieldRules.normalised(name)
       if !policy.allowClientHeaders.contains(name) { policy.allowClientHeaders.append(name) }
@@ -61,6 +65,21 @@ extension SettingsReader {
       }
     }
     return settings
+  }
+
+  /// As `HeaderPolicy.removeParameters`.
+  private func parameterNames(_ node: YAMLNode) -> [String] {
+    (filledList(node, of: "names of parameters") ?? []).compactMap { node in
+      guard let name = text(node, "the name of a parameter") else { return nil }
+      guard FieldRules.isParameterName(name) else {
+        // Not repeated: behind a = there could be a secret.
+        report.error(
+          node.place, "not the name of a parameter",
+          help: "write it alone, without escapes and what is behind its =, as in [key]")
+        return nil
+      }
+      return FieldRules.normalised(String(name.map { $0 == "." ? "_" : $0 }))
+    }
   }
 
   /// Lower-case, each once.

@@ -22,6 +22,12 @@ extension SettingsReader {
     if let time = fields[.upstreamIdle].flatMap({ duration($0) }) { limits.upstreamIdle = time }
     if let time = fields[.drain].flatMap({ duration($0, orZero: true) }) { limits.drain = time }
     if let time = fields[.revokedGrace].flatMap({ duration($0, orZero: true) }) { limits.revokedGrace = time }
+    if let perUser = limits.connectionsPerUser, perUser > limits.connections {
+      report.warning(
+        fields.place(of: .connectionsPerUser),
+        "\"connections_per_user\" (\(perUser)) is more than \"connections\" (\(limits.connections)): one user may have all of them",
+        help: "write fewer, or nothing: the default is three quarters of \"connections\"")
+    }
     if limits.targetBytes >= limits.headBytes {
       let key = fields.has(.target) ? LimitKey.target : .head
       report.error(

@@ -22,7 +22,7 @@ extension SettingsReader {
     report.error(
       node.place, "expected \(wanted), not \(quoted(text))",
       help: likely(number, String(unit)).map { "did you mean \($0)?" }
-        ?? (text == "off" ? "write none" : "write it like 60/m"))
+        ?? (Self.meansOff(text) ? "to set no limit, write none" : "write it like 60/m"))
     return nil
   }
 

@@ -38,7 +38,8 @@ final class Report {
       .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }
       .map { diagnostic($0.element) }
     if errorCount > Self.mostErrors {
-      let message = "\(errorCount - Self.mostErrors) more errors are not shown"
+      let rest = errorCount - Self.mostErrors
+      let message = rest == 1 ? "1 more error is not shown" : "\(rest) more errors are not shown"
       all.append(Diagnostic(severity: .error, file: file, message: message))
     }
     return all

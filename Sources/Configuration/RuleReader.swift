@@ -43,8 +43,8 @@ extension SettingsReader {
     let credential = fields[.credential].flatMap { choice($0, among: credentials) }
     let headers = headers(
       HeaderKeys(
-        set: fields[.setHeaders], remove: fields[.removeHeaders], allow: fields[.allowClientHeaders],
-        onClient: fields[.onClientHeader]), over: serviceHeaders)
+        set: fields[.setHeaders], remove: fields[.removeHeaders], removeParameters: fields[.removeParameters],
+        allow: fields[.allowClientHeaders], onClient: fields[.onClientHeader]), over: serviceHeaders)
     let rate = fields[.rate].flatMap { self.rate($0) }
     let description = fields[.description].flatMap { text($0, "text") }
     guard let pattern, let methods else { return nil }
@@ -129,7 +129,7 @@ extension SettingsReader {
       return false
     }
     let pointless: [RuleKey] = [
-      .credential, .rate, .setHeaders, .removeHeaders, .allowClientHeaders, .onClientHeader,
+      .credential, .rate, .setHeaders, .removeHeaders, .removeParameters, .allowClientHeaders, .onClientHeader,
     ]
     for key in pointless where fields.has(key) {
       report.error(fields.place(of: key), "\"\(key.rawValue)\" in a rule that denies", help: "delete one of the two")

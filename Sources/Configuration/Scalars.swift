@@ -48,6 +48,11 @@ extension SettingsReader {
     }
   }
 
+  /// What people write to switch a thing off, where this file wants another word.
+  static func meansOff(_ text: String) -> Bool {
+    ["off", "false", "no", "never", "none", "disabled", "disable", "0"].contains(ASCII.lowercased(text))
+  }
+
   /// Decimal digits, within `range`.
   func integer(_ node: YAMLNode, in range: ClosedRange<Int>) -> Int? {
     let wanted = "a whole number from \(range.lowerBound) to \(range.upperBound)"

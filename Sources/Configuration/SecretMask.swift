@@ -90,6 +90,8 @@ struct SecretMask {
     case ServiceKey.credential.rawValue: Suggestion.nearest(to: text, in: credentialNames) == nil
     case HeaderKey.prefix.rawValue: true
     case HeaderKey.name.rawValue: !FieldRules.isToken(text)
+    // A parameter with its value.
+    case ServiceKey.removeParameters.rawValue: !FieldRules.isParameterName(text)
     // A user name with its password.
     case BasicKey.user.rawValue: text.utf8.contains(UInt8(ascii: ":"))
     case SourceKey.systemd.rawValue: !SourceName.isCredential(text)

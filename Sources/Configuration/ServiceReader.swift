@@ -40,8 +40,8 @@ extension SettingsReader {
     let credential = fields[.credential].flatMap { choice($0, among: surrounding.credentials) }
     let headers = headers(
       HeaderKeys(
-        set: fields[.setHeaders], remove: fields[.removeHeaders], allow: fields[.allowClientHeaders],
-        onClient: fields[.onClientHeader]), over: serviceHeaders(fields))
+        set: fields[.setHeaders], remove: fields[.removeHeaders], removeParameters: fields[.removeParameters],
+        allow: fields[.allowClientHeaders], onClient: fields[.onClientHeader]), over: serviceHeaders(fields))
     let rules = self.rules(fields, headers, credential ?? .none, surrounding)
     let trust = trust(fields)
     let timeouts = fields[.timeouts].map {

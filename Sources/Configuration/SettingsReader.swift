@@ -6,6 +6,7 @@ struct SettingsReader {
   let report: Report
   let environment: ConfigurationReader.Environment
   let file: String
+  let named = NamedFiles()
 
   /// nil: there are errors in the report.
   func settings(_ root: YAMLNode) -> Settings? {
@@ -24,12 +25,14 @@ struct SettingsReader {
     let metrics = metrics(top, beside: listeners)
     let allListeners = listen(listeners, &services) + (metrics.map { [$0] } ?? [])
     check(services, listeners: allListeners, credentials: credentials)
+    checkNamedFiles()
     guard report.errorCount == 0 else { return nil }
 
     let rules = RuleSet(services: services.map(\.service), grants: credentials.map(\.grant))
     check(rules, of: services)
     if !services.isEmpty { check(listeners, used: used) }
     advise(listeners: listeners + (metrics.map { [$0] } ?? []), credentials: credentials, services: services)
+    adviseOnCookies(services, listeners: allListeners)
     return Settings(
       file: file, listeners: allListeners.map(\.settings), credentials: credentials.compactMap(\.settings),
       rules: rules,

@@ -50,7 +50,7 @@ extension SettingsReader {
 
   private func file(_ node: YAMLNode) -> CredentialSettings.Source? {
     guard let path = path(node, "the path of a file") else { return nil }
-    checkSecretFile(path, at: node.place)
+    named.add(path, .secret, at: node.place)
     return .file(path)
   }
 

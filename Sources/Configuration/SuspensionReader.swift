@@ -8,7 +8,9 @@ extension SettingsReader {
       if text == "off" { return nil }
       report.error(
         node.place, "expected a mapping, or off, not \(quoted(text))",
-        help: "write { after: 5, for: 1m }: after so many rejections, for so long")
+        help: Self.meansOff(text)
+          ? "to never hold it back, write suspend: off"
+          : "write { after: 5, for: 1m }: after so many rejections, for so long")
       return nil
     }
     var suspension = Suspension()

@@ -82,7 +82,8 @@ extension SettingsReader {
         help: "compare with \"bearerctl pin HOST\", then write a later date")
     } else if expires &- environment.now < Int64(30 * day) {
       let days = (expires &- environment.now) / Int64(day)
-      report.warning(place, "the pins expire in \(days) days; from then on this service gets 502")
+      let time = days == 0 ? "within a day" : days == 1 ? "in 1 day" : "in \(days) days"
+      report.warning(place, "the pins expire \(time); from then on this service gets 502")
     }
   }
 }

@@ -111,7 +111,12 @@ package struct CheckedCommand: Sendable {
 extension SecretCommand {
   /// Why there is no secret, without a byte of what was printed. nil: it ended well.
   package func failure(_ end: HelperProcess.End, errorCount: Int) -> String? {
-    let said = errorCount == 0 ? "" : ", and wrote \(errorCount) bytes to its standard error, which are not shown"
+    let said =
+      switch errorCount {
+      case 0: ""
+      case 1: ", and wrote 1 byte to its standard error, which is not shown"
+      default: ", and wrote \(errorCount) bytes to its standard error, which are not shown"
+      }
     return switch end {
     case .status(0): nil
     case .status(let status) where status == 126 || status == 127:

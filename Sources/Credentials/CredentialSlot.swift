@@ -3,8 +3,11 @@ internal import System
 /// One credential of the keyring: its lines, ready to be written, and how fresh they are.
 final class CredentialSlot {
   let entry: Keyring.Entry
+  let hasFiles: Bool
   /// nil: not available.
   private(set) var lines: Secret?
+  /// Asked for each request: to look at what may be changed costs a check.
+  private(set) var hasLines = false
   /// Of the same value; nil with it.
   private(set) var patterns: SecretPatterns?
   private(set) var generation: UInt64 = 0
@@ -14,6 +17,7 @@ final class CredentialSlot {
 
   init(_ entry: Keyring.Entry) {
     self.entry = entry
+    hasFiles = !entry.scheme.files.isEmpty
   }
 
   /// Renders anew what its sources hold. True when what would be written has changed.
@@ -36,6 +40,7 @@ final class CredentialSlot {
       if isCurrent(fresh.lines) { return false }
       patterns = fresh.patterns
       lines = .some((consume fresh).lines)
+      hasLines = true
       generation &+= 1
       changedAt = Clock.now.seconds
       return true
@@ -44,12 +49,18 @@ final class CredentialSlot {
         problem = error.sentence
         let hadLines = hasLines
         lines = nil
+        hasLines = false
         patterns = nil
         return hadLines
       }
       problem = error.sentence + SecretProblem.stillInUse
       return false
     }
+  }
+
+  /// A file of it is being read, and what the others hold may belong to another value.
+  func standBy() {
+    if !hasLines { problem = "its files are still being read" }
   }
 
   /// Goes on counting where the same credential of an earlier configuration stopped.
@@ -64,13 +75,14 @@ final class CredentialSlot {
   }
 
   /// The same credential of an earlier configuration has lines, and a file of it takes long to read: they stay, too.
-  func inherit(_ earlier: CredentialSlot, _ reader: SecretReader) {
-    guard entry.scheme == earlier.entry.scheme, delay(reader) != nil else { return }
+  func inherit(_ earlier: CredentialSlot, _ reader: SecretReader, isPending: Bool) {
+    guard entry.scheme == earlier.entry.scheme, isPending || delay(reader) != nil else { return }
     switch earlier.lines {
     case .some(let lines):
       guard var copy = try? Secret(capacity: lines.count, in: reader.arena) else { return }
       guard (try? lines.withBytes { try copy.append($0) }) != nil else { return }
       self.lines = .some(copy)
+      hasLines = true
       (patterns, generation, changedAt) = (earlier.patterns, earlier.generation, earlier.changedAt)
     case .none: break
     }
@@ -78,13 +90,6 @@ final class CredentialSlot {
 
   private func delay(_ reader: SecretReader) -> String? {
     entry.scheme.files.lazy.compactMap { reader.files.failure(of: $0) }.first
-  }
-
-  var hasLines: Bool {
-    switch lines {
-    case .some: true
-    case .none: false
-    }
   }
 
   var fingerprint: String? {

@@ -7,8 +7,23 @@ struct Escape {
   let bytes: UInt32
   let count: Int
 
-  /// The text ends within what could be one.
-  struct Cut: Error {}
+  /// What stands at a place of a text.
+  enum Reading {
+    case escape(Escape)
+    case other
+    /// The text ends within what could be one.
+    case cut
+
+    init(_ text: UnsafeRawBufferPointer, at position: Int) {
+      do throws(Cut) {
+        self = try Escape.read(text, at: position).map { .escape($0) } ?? .other
+      } catch {
+        self = .cut
+      }
+    }
+  }
+
+  fileprivate struct Cut: Error {}
 
   /// Of the text that one may stand for, per byte that it stands for.
   static let longest = 12
@@ -20,8 +35,23 @@ struct Escape {
     }
   }
 
+  /// Every standard encoder leaves letters and digits as they are.
+  static func canStand(for byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"):
+      false
+    default: true
+    }
+  }
+
+  /// Whether it stands for what is there in a value, which is long enough.
+  func stands(for value: UnsafeRawBufferPointer, at index: Int) -> Bool {
+    (0..<count).allSatisfy { value[index + $0] == UInt8(truncatingIfNeeded: bytes >> UInt32(8 * $0)) }
+  }
+
   /// - Returns: nil if none stands there.
-  static func read(_ text: UnsafeRawBufferPointer, at position: Int) throws(Cut) -> Escape? {
+  private static func read(_ text: UnsafeRawBufferPointer, at position: Int) throws(Cut) -> Escape? {
     var reader = Reader(text: text, start: position)
     switch try reader.next() {
     case UInt8(ascii: "%"): return try reader.percent()

@@ -34,10 +34,12 @@ package final class Keyring {
   /// - Parameters:
   ///   - commands: what commands have printed.
   ///   - files: what files held.
+  ///   - pending: files that are being read: a credential that has one of them keeps the lines of before until then, or it
+  ///     could be half of one value and half of another.
   ///   - previous: of the configuration before; generations of credentials of the same name go on from there.
   package init(
     entries: [Entry], requireLockedMemory: Bool, commands: CommandSecrets = CommandSecrets(),
-    files: SecretFiles = SecretFiles(), after previous: Keyring? = nil
+    files: SecretFiles = SecretFiles(), pending: Set<SecretSource> = [], after previous: Keyring? = nil
   ) throws(Denied) {
     do {
       staging = try LockedMemory(byteCount: Self.stagingSize)
@@ -51,8 +53,9 @@ package final class Keyring {
     }
     for slot in slots {
       let earlier = previous?.slots.first { $0.entry.grant.name == slot.entry.grant.name }
-      if let earlier { slot.inherit(earlier, reader) }
-      _ = slot.load(reader)
+      let isPending = !pending.isDisjoint(with: slot.entry.scheme.files)
+      if let earlier { slot.inherit(earlier, reader, isPending: isPending) }
+      if isPending { slot.standBy() } else { _ = slot.load(reader) }
       if let earlier { slot.follow(earlier) }
     }
     let isUnlocked = !isLocked || slots.contains { $0.entry.scheme.files.contains(where: files.isUnlocked) }
@@ -110,6 +113,9 @@ extension Keyring {
 
   /// Those that its secrets are in; each once.
   package var files: Set<SecretSource> { Set(slots.flatMap(\.entry.scheme.files)) }
+
+  /// Whether some of a credential's secrets are in files.
+  package func hasFiles(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].hasFiles }
 
   /// Those of one credential.
   package func files(ofGrant index: Int) -> [SecretSource] {

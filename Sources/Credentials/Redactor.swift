@@ -8,6 +8,8 @@ internal import System
 package final class Redactor {
   private var patterns: SecretPatterns?
   private var held: Held?
+  /// Knows of what is held back which patterns began there.
+  private var matcher = PatternMatcher()
   /// Places that were masked.
   package private(set) var count: UInt64 = 0
 
@@ -34,6 +36,7 @@ package final class Redactor {
   package func end() {
     patterns = nil
     held = nil
+    matcher.reset()
   }
 
   package var isHolding: Bool {
@@ -47,7 +50,8 @@ package final class Redactor {
   /// - Returns: false if it cannot be searched; it must not go on.
   package func redact(_ text: inout [UInt8]) -> Bool {
     guard let patterns else { return false }
-    let places = text.withUnsafeBytes { patterns.places(in: $0) }
+    var matcher = PatternMatcher()
+    let places = text.withUnsafeBytes { patterns.places(in: $0, &matcher) }
     for place in places { text.mask(place) }
     count &+= UInt64(places.count)
     return true
@@ -74,9 +78,8 @@ package final class Redactor {
     guard let patterns, var held = held.take() else { return }
     let rest = held.released..<held.original.count
     if !rest.isEmpty {
-      let most = held.original.withBytes { patterns.openEnd(of: $0, isMost: true) }
-      if most > 0 {
-        held.shown.fill(max(held.released, rest.upperBound - most)..<rest.upperBound, with: Self.mask)
+      if let start = patterns.openStart(matcher, isMost: true) {
+        held.shown.fill(max(held.released, start)..<rest.upperBound, with: Self.mask)
         count &+= 1
       }
       held.shown.withBytes { changed.append(contentsOf: $0[rest]) }
@@ -91,8 +94,9 @@ package final class Redactor {
   private func pass(
     _ piece: UnsafeRawBufferPointer, _ patterns: SecretPatterns, maskedUpTo known: Int, changed: inout [UInt8]
   ) throws(SystemError) -> Range<Int> {
-    let places = patterns.places(in: piece)
-    let end = piece.count - patterns.openEnd(of: piece)
+    let places = patterns.places(in: piece, &matcher)
+    let end = patterns.openStart(matcher) ?? piece.count
+    matcher.forget(end)
     if places.isEmpty, known == 0 {
       let open = UnsafeRawBufferPointer(rebasing: piece[end...])
       try hold(open, shown: open)
@@ -122,16 +126,21 @@ package final class Redactor {
     let reach = UnsafeRawBufferPointer(rebasing: piece.prefix(patterns.longest - 1))
     try held.original.append(reach)
     try held.shown.append(reach)
-    let places = held.original.withBytes { patterns.places(in: $0) }
+    let isAll = reach.count == piece.count
+    let places = held.original.withBytes { text in
+      isAll
+        ? patterns.places(in: text, from: border, &matcher) : patterns.remainingPlaces(in: text, from: border, &matcher)
+    }
     for place in places { held.shown.fill(place, with: Self.mask) }
-    if reach.count < piece.count {
+    if !isAll {
       held.shown.withBytes { changed.append(contentsOf: $0[min(held.released, border)..<border]) }
-      let known = places.last { $0.lowerBound < border }.map { max(0, $0.upperBound - border) } ?? 0
+      let known = places.last.map { max(0, $0.upperBound - border) } ?? 0
       if known > 0 { count &+= 1 }
       return try pass(piece, patterns, maskedUpTo: known, changed: &changed)
     }
-    count &+= UInt64(places.count { $0.upperBound > border })
-    let end = held.original.count - held.original.withBytes { patterns.openEnd(of: $0) }
+    count &+= UInt64(places.count)
+    let end = patterns.openStart(matcher) ?? held.original.count
+    matcher.forget(end)
     if held.released < end { held.shown.withBytes { changed.append(contentsOf: $0[held.released..<end]) } }
     let released = max(0, held.released - end)
     try held.original.withBytes { (original) throws(SystemError) in

@@ -1,23 +1,41 @@
 internal import System
 
-/// Four bytes of a text in a row, as they are loaded: what can be compared at once.
+/// Three bytes of a text in a row: what is looked up at once. With four, fewer would be taken for what they are not, but a short
+/// secret had to be sampled more often.
 enum Sample {
-  static let size = 4
+  static let size = 3
+  /// As they are loaded, with one more, which does not count.
+  static let loaded = 4
 
-  /// The same for letters of either case.
-  @inline(__always)
-  static func folded(_ sample: UInt32) -> UInt32 { sample | 0x2020_2020 }
+  /// With every digit that is a letter, and the `x` of a reference, in either case.
+  static func forEachCase(_ sample: UInt32, _ body: (UInt32) -> Void) {
+    var letters: UInt32 = 0
+    for index in 0..<UInt32(size) {
+      switch UInt8(truncatingIfNeeded: sample >> (8 * index)) {
+      case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "x"): letters |= 0x20 << (8 * index)
+      default: break
+      }
+    }
+    // Every part of what can be upper case, the whole of it last.
+    var part: UInt32 = 0
+    repeat {
+      body(sample & ~part)
+      part = (part &- letters) & letters
+    } while part != 0
+  }
 }
 
 extension SecretPatterns {
   /// Which samples some pattern has, roughly: one that it has not passes once in thousands. A table of bytes comes first, since
-  /// a byte that is zero is told from others faster than a bit. The case of letters is left out.
+  /// a byte that is zero is told from others faster than a bit.
   struct Filter {
     private let base: UnsafeRawPointer
 
     /// A credential of two values has hundreds of samples: with less room for them, every other text would be compared.
     private static let bytes = 1 << 14
     private static let bits = 1 << 14
+    /// What a hash has in excess of the index of one of them.
+    private static let excess: UInt32 = 32 - 14
     private static let firstBits = bytes + bits / 8
 
     init?(_ filter: UnsafeRawBufferPointer) {
@@ -32,10 +50,14 @@ extension SecretPatterns {
       return base.load(fromByteOffset: Self.byte(hash), as: UInt8.self)
     }
 
-    @inline(__always)
-    func mayHave(_ sample: UInt32) -> Bool {
+    /// The same, surer and slower; apart, so that what is done for every sample stays small.
+    @inline(never)
+    func doubt(_ text: UnsafeRawPointer, _ position: Int) -> UInt8 {
+      let sample = text.loadUnaligned(fromByteOffset: position, as: UInt32.self)
       let hash = Self.hash(sample)
-      return base.load(fromByteOffset: Self.byte(hash), as: UInt8.self) & Self.flag(hash) != 0 && hasBit(Self.bit(hash))
+      let bit = Self.bit(sample)
+      let bits = base.load(fromByteOffset: bit >> 3, as: UInt8.self) >> UInt8(truncatingIfNeeded: bit & 7)
+      return base.load(fromByteOffset: Self.byte(hash), as: UInt8.self) & Self.flag(hash) & (0 &- (bits & 1))
     }
 
     func mayBegin(with byte: UInt8) -> Bool { hasBit(Self.first(byte)) }
@@ -49,54 +71,52 @@ extension SecretPatterns {
 
     /// Of the samples that begin within the first `stride` bytes of each pattern: it shows one of them wherever it stands.
     static func made(
-      of values: borrowing SecretList, _ forms: borrowing SecretList, _ others: borrowing SecretList, stride: Int,
-      in arena: SecretArena
+      of patterns: [SecretPattern], _ bytes: UnsafeRawBufferPointer, stride: Int, in arena: SecretArena
     ) throws(SystemError) -> Secret {
       var filter = try Secret(capacity: firstBits + 32, in: arena)
       for _ in 0..<(firstBits + 32) { try filter.append(0 as UInt8) }
-      add(forms, stride, to: &filter)
-      add(others, stride, to: &filter)
-      values.withBytes { bytes in
-        for range in values.ranges {
-          let samples = SpelledSamples(value: UnsafeRawBufferPointer(rebasing: bytes[range]), stride: stride)
-          samples.forEach { add($0, to: &filter) }
+      for pattern in patterns {
+        let text = UnsafeRawBufferPointer(rebasing: bytes[pattern.range])
+        switch pattern.spelling {
+        case .escaped:
+          let samples = SpelledSamples(value: text, stride: stride)
+          samples.forEach { sample in Sample.forEachCase(sample) { add($0, to: &filter) } }
           samples.forEachFirst { filter.setBit(first($0)) }
+        case .asItIs: forEachSample(of: text, stride) { add($0, to: &filter) }
+        case .inAnyCase:
+          forEachSample(of: text, stride) { sample in Sample.forEachCase(sample) { add($0, to: &filter) } }
         }
+        filter.setBit(first(text[0]))
       }
       return filter
     }
 
-    private static func add(_ forms: borrowing SecretList, _ stride: Int, to filter: inout Secret) {
-      forms.withBytes { bytes in
-        for range in forms.ranges {
-          filter.setBit(first(bytes[range.lowerBound]))
-          for offset in 0..<stride {
-            add(bytes.loadUnaligned(fromByteOffset: range.lowerBound + offset, as: UInt32.self), to: &filter)
-          }
-        }
+    private static func forEachSample(of text: UnsafeRawBufferPointer, _ stride: Int, _ body: (UInt32) -> Void) {
+      for offset in 0..<stride {
+        body((0..<Sample.size).reduce(0) { $0 | UInt32(text[offset + $1]) << UInt32(8 * $1) })
       }
     }
 
     private static func add(_ sample: UInt32, to filter: inout Secret) {
       let hash = hash(sample)
       filter.setBit(8 * byte(hash) + flag(hash).trailingZeroBitCount)
-      filter.setBit(bit(hash))
+      filter.setBit(bit(sample))
     }
 
     private static func first(_ byte: UInt8) -> Int { 8 &* firstBits &+ Int(byte | 0x20) }
 
+    /// Whatever its fourth byte: what that adds overflows.
     @inline(__always)
-    private static func hash(_ sample: UInt32) -> UInt64 { UInt64(Sample.folded(sample)) &* 0x9E37_79B9_7F4A_7C15 }
+    private static func hash(_ sample: UInt32) -> UInt32 { sample &* 0x3779_B100 }
 
     @inline(__always)
-    private static func byte(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 50) }
+    private static func byte(_ hash: UInt32) -> Int { Int(hash >> excess) }
 
     @inline(__always)
-    private static func flag(_ hash: UInt64) -> UInt8 { 1 << UInt8(truncatingIfNeeded: hash >> 47 & 7) }
+    private static func flag(_ hash: UInt32) -> UInt8 { 1 << UInt8(truncatingIfNeeded: hash >> (excess &- 3) & 7) }
 
+    /// By another hash.
     @inline(__always)
-    private static func bit(_ hash: UInt64) -> Int {
-      8 &* bytes &+ Int(truncatingIfNeeded: hash >> 33 & UInt64(bits &- 1))
-    }
+    private static func bit(_ sample: UInt32) -> Int { 8 &* bytes &+ Int((sample &* 0xEBCA_6B00) >> excess) }
   }
 }

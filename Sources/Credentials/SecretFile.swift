@@ -65,7 +65,9 @@ struct SecretFile {
           "\(path) does not exist: write the secret into it, then chmod 0600 \(path)", isMissing: true)
       case EFBIG: return nil
       case EINVAL: throw SecretProblem("\(path) is not a regular file")
-      case EAGAIN: throw SecretProblem("\(path) changed while it was read: write another file and rename it")
+      case EAGAIN:
+        throw SecretProblem(
+          "\(path) changed while it was read: write another file and rename it", isPassing: error.isPassing)
       case EACCES:
         throw SecretProblem("\(path) may not be read by uid \(Users.currentUID): chown \(Users.currentUID) \(path)")
       default: throw SecretProblem(error, reading: path)

@@ -1,6 +1,6 @@
 internal import System
 
-/// How programs write a whole value into what they answer (T33), beside the ways of `SpelledValue`.
+/// How programs write a whole value into what they answer (T33), beside the ways of `Escape`.
 struct SecretForms {
   let value: UnsafeRawBufferPointer
 

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import System
 
 /// What to look for in answers (T33): every form of every value of one credential, as it was when a request was authorised.
@@ -8,10 +7,9 @@ internal import System
 /// kept as it is.
 package final class SecretPatterns {
   private let arena: SecretArena
-  /// As they are, or escaped.
-  private let values: SecretList
-  private let forms: FormList
-  private let hexadecimalForms: FormList
+  /// Behind one another, each of `patterns` in its place.
+  private let texts: Secret
+  private let patterns: [SecretPattern]
   /// See `Filter`.
   private let filter: Secret
   private let stride: Int
@@ -26,28 +24,47 @@ package final class SecretPatterns {
   /// - Parameter read: the values.
   init(of read: borrowing SecretList, in arena: SecretArena) throws(SystemError) {
     var values = try SecretList(in: arena)
-    var forms = try FormList(ignoresCase: false, in: arena)
-    var hexadecimalForms = try FormList(ignoresCase: true, in: arena)
+    var forms = try SecretList(in: arena)
+    var hexadecimalForms = try SecretList(in: arena)
     var longest = 0
     let ranges = read.ranges
     try read.withBytes { (bytes) throws(SystemError) in
       for range in ranges where range.count >= SecretForms.shortestValue {
         let value = UnsafeRawBufferPointer(rebasing: bytes[range])
         try values.add { (text) throws(SystemError) in try text.append(value) }
-        try SecretForms(value: value).addBase64(to: &forms.list)
-        try SecretForms(value: value).addHexadecimal(to: &hexadecimalForms.list)
-        longest = max(longest, SpelledValue(value).longest)
+        try SecretForms(value: value).addBase64(to: &forms)
+        try SecretForms(value: value).addHexadecimal(to: &hexadecimalForms)
+        longest = max(longest, value.reduce(0) { $0 + (Escape.canStand(for: $1) ? Escape.longest : 1) })
       }
     }
     isIncomplete = ranges.contains { $0.count < SecretForms.shortestValue }
-    let counts = (values.ranges + forms.list.ranges + hexadecimalForms.list.ranges).map(\.count)
+    var texts = try Secret(capacity: 512, in: arena)
+    var patterns: [SecretPattern] = []
+    try Self.add(values, .escaped, to: &texts, &patterns)
+    try Self.add(forms, .asItIs, to: &texts, &patterns)
+    try Self.add(hexadecimalForms, .inAnyCase, to: &texts, &patterns)
+    let counts = patterns.map(\.range.count)
     self.longest = max(longest, counts.max() ?? 0)
-    stride = min(max(1, (counts.min() ?? 0) - Sample.size + 1), Self.longestStride)
-    filter = try Filter.made(of: values, forms.list, hexadecimalForms.list, stride: stride, in: arena)
-    self.values = values
-    self.forms = forms
-    self.hexadecimalForms = hexadecimalForms
+    let stride = min(max(1, (counts.min() ?? 0) - Sample.size + 1), Self.longestStride)
+    self.stride = stride
+    filter = try texts.withBytes { (bytes) throws(SystemError) in
+      try Filter.made(of: patterns, bytes, stride: stride, in: arena)
+    }
+    self.texts = texts
+    self.patterns = patterns
     self.arena = arena
+  }
+
+  private static func add(
+    _ list: borrowing SecretList, _ spelling: SecretPattern.Spelling, to texts: inout Secret,
+    _ patterns: inout [SecretPattern]
+  ) throws(SystemError) {
+    let start = texts.count
+    try list.withBytes { (bytes) throws(SystemError) in try texts.append(bytes) }
+    for range in list.ranges {
+      let range = (start + range.lowerBound)..<(start + range.upperBound)
+      patterns.append(SecretPattern(range: range, spelling: spelling))
+    }
   }
 
   /// Where parts of them may be kept.
@@ -56,96 +73,94 @@ package final class SecretPatterns {
   // MARK: searching
 
   /// Where the patterns stand in a text: sorted, and apart from each other.
-  func places(in text: UnsafeRawBufferPointer) -> [Range<Int>] {
+  /// - Parameters:
+  ///   - start: what stands before it has been searched.
+  ///   - matcher: knows of what began there, and afterwards of what may go on behind the text.
+  func places(
+    in text: UnsafeRawBufferPointer, from start: Int = 0, _ matcher: inout PatternMatcher
+  ) -> [Range<Int>] {
     var places: [Range<Int>] = []
-    guard longest > 0, let start = text.baseAddress else { return places }
+    guard longest > 0 else { return places }
     filter.withBytes { filter in
       guard let filter = Filter(filter) else { return }
-      let stride = stride
-      let (twice, thrice) = (2 &* stride, 3 &* stride)
-      var position = stride &- 1
-      let last = text.count &- Sample.size
-      while position <= last {
-        let fourth = position &+ thrice
-        // Four at once, which do not wait for each other: nearly all of the time is spent here.
-        if fourth <= last,
-          filter.flags(start, position) | filter.flags(start, position &+ stride)
-            | filter.flags(start, position &+ twice) | filter.flags(start, fourth) == 0
-        {
-          position = fourth &+ stride
-          continue
-        }
-        let end = min(fourth, last)
-        while position <= end {
-          let sample = start.loadUnaligned(fromByteOffset: position, as: UInt32.self)
-          if filter.mayHave(sample) { compare(sample, at: position, in: text, &places) }
-          position &+= stride
+      texts.withBytes { bytes in
+        var suspects = start..<start
+        while true {
+          var position = suspects.upperBound
+          if !suspects.isEmpty || !matcher.isIdle {
+            position = matcher.follow(
+              text, suspects.lowerBound..<text.count, quiet: suspects.upperBound, patterns, bytes,
+              begins: { mayBegin(text, at: $0, filter) }, found: { Self.add($0, to: &places) })
+          }
+          if position == text.count { return }
+          suspects = nextSuspects(text, from: position, filter)
         }
       }
     }
     return places
   }
 
-  /// How many of the last bytes of a text could be the beginning of a pattern that goes on behind them.
-  /// - Parameter isMost: only if so much of it stands there as is no accident.
-  func openEnd(of text: UnsafeRawBufferPointer, isMost: Bool = false) -> Int {
-    guard longest > 0 else { return 0 }
-    return filter.withBytes { filter in
-      guard let filter = Filter(filter) else { return 0 }
-      var start = max(0, text.count &- (longest &- 1))
-      while start < text.count {
-        // What begins before the next sample shows it, too.
-        let next = start &+ stride
-        if next &- 1 &+ Sample.size > text.count
-          || filter.mayHave(text.loadUnaligned(fromByteOffset: next &- 1, as: UInt32.self))
-        {
-          for start in start..<min(next, text.count) {
-            if mayBegin(text, at: start, filter), begins(text, at: start, isMost: isMost) { return text.count &- start }
-          }
-        }
-        start = next
-      }
-      return 0
+  /// Only those places of patterns that began before `start`.
+  func remainingPlaces(
+    in text: UnsafeRawBufferPointer, from start: Int, _ matcher: inout PatternMatcher
+  ) -> [Range<Int>] {
+    var places: [Range<Int>] = []
+    texts.withBytes { bytes in
+      _ = matcher.follow(
+        text, start..<text.count, quiet: start, patterns, bytes, begins: { _ in false },
+        found: { Self.add($0, to: &places) })
     }
+    matcher.reset()
+    return places
+  }
+
+  /// Where the first began that `matcher` knows of and that may go on.
+  /// - Parameter isMost: only if so much of it stands there as is no accident.
+  func openStart(_ matcher: PatternMatcher, isMost: Bool = false) -> Int? {
+    matcher.openStart(of: patterns, isMost: isMost)
+  }
+
+  /// The next places where patterns may begin: those before a sample that some pattern has, or the last ones, with no sample
+  /// behind them.
+  private func nextSuspects(_ text: UnsafeRawBufferPointer, from start: Int, _ filter: Filter) -> Range<Int> {
+    guard let bytes = text.baseAddress else { return start..<text.count }
+    let stride = stride
+    let (twice, thrice) = (2 &* stride, 3 &* stride)
+    var position = start &+ stride &- 1
+    let last = text.count &- Sample.loaded
+    while position <= last {
+      let fourth = position &+ thrice
+      // Four at once, which do not wait for each other: nearly all of the time is spent here.
+      if fourth <= last,
+        filter.flags(bytes, position) | filter.flags(bytes, position &+ stride)
+          | filter.flags(bytes, position &+ twice) | filter.flags(bytes, fourth) == 0
+      {
+        position = fourth &+ stride
+        continue
+      }
+      let end = min(fourth, last)
+      while position <= end {
+        if filter.doubt(bytes, position) != 0 {
+          return (position &- stride &+ 1)..<(position &+ 1)
+        }
+        position &+= stride
+      }
+    }
+    return (position &- stride &+ 1)..<text.count
   }
 
   private func mayBegin(_ text: UnsafeRawBufferPointer, at start: Int, _ filter: Filter) -> Bool {
-    guard filter.mayBegin(with: text[start]) else { return false }
-    guard start &+ Sample.size <= text.count else { return true }
-    return filter.mayHave(text.loadUnaligned(fromByteOffset: start, as: UInt32.self))
+    guard filter.mayBegin(with: text[start]), let bytes = text.baseAddress else { return false }
+    return start &+ Sample.loaded > text.count || filter.doubt(bytes, start) != 0
   }
 
-  private func begins(_ text: UnsafeRawBufferPointer, at start: Int, isMost: Bool) -> Bool {
-    if forms.begins(in: text, at: start, isMost: isMost) { return true }
-    if hexadecimalForms.begins(in: text, at: start, isMost: isMost) { return true }
-    return values.withBytes { bytes in
-      values.ranges.contains { range in
-        SpelledValue(UnsafeRawBufferPointer(rebasing: bytes[range])).begins(in: text, at: start, isMost: isMost)
-      }
-    }
-  }
-
-  private func compare(
-    _ sample: UInt32, at position: Int, in text: UnsafeRawBufferPointer, _ places: inout [Range<Int>]
-  ) {
-    let folded = Sample.folded(sample)
-    forms.forEachPlace(of: folded, at: position, stride: stride, in: text) { Self.add($0, to: &places) }
-    hexadecimalForms.forEachPlace(of: folded, at: position, stride: stride, in: text) { Self.add($0, to: &places) }
-    values.withBytes { bytes in
-      for range in values.ranges {
-        let value = SpelledValue(UnsafeRawBufferPointer(rebasing: bytes[range]))
-        for start in max(0, position &- stride &+ 1)...position {
-          let length = value.length(in: text, at: start)
-          if length > 0 { Self.add(start..<(start &+ length), to: &places) }
-        }
-      }
-    }
-  }
-
-  /// Those of one sample have it in common, and those of later samples begin behind it: only the last can overlap.
+  /// They come by their ends.
   private static func add(_ place: Range<Int>, to places: inout [Range<Int>]) {
-    guard let last = places.last, place.lowerBound <= last.upperBound else { return places.append(place) }
-    let start = min(last.lowerBound, place.lowerBound)
-    places[places.count - 1] = start..<max(last.upperBound, place.upperBound)
+    var place = place
+    while let last = places.last, place.lowerBound <= last.upperBound {
+      place = min(last.lowerBound, place.lowerBound)..<place.upperBound
+      places.removeLast()
+    }
+    places.append(place)
   }
 }

@@ -1,4 +1,4 @@
-/// Every sample that a value can show where it stands escaped: all that four bytes in a row can be.
+/// Every sample that a value can show where it stands escaped: all that the bytes of one can be.
 struct SpelledSamples {
   let value: UnsafeRawBufferPointer
   /// Of the text, from where it begins.
@@ -61,7 +61,7 @@ struct SpelledSamples {
     for offset in offset..<spelling.count {
       sample |= UInt32(spelling[offset]) << UInt32(8 * count)
       count += 1
-      if count == 4 { return body(sample) }
+      if count == Sample.size { return body(sample) }
     }
     forEachSpelling(at: index + spelling.advance) {
       take($0, from: 0, into: sample, count: count, at: index + spelling.advance, body)
@@ -76,7 +76,7 @@ struct SpelledSamples {
     var plain = Spelling()
     plain.append(byte)
     body(plain)
-    if SpelledValue.isNeverEscaped(byte) { return }
+    guard Escape.canStand(for: byte) else { return }
     var percent = Spelling("%")
     percent.append(UInt32(byte), radix: 16, digits: 2)
     body(percent)

@@ -46,6 +46,9 @@ final class AuditTrail {
       wakeup.close()
       return true
     }
+
+    /// Not waited for any longer: it ends with the process.
+    func abandon() { wakeup.close() }
   }
 
   private let loop: Loop
@@ -55,8 +58,8 @@ final class AuditTrail {
   private var leaving: [Scribe] = []
   /// What is being written.
   private(set) var file: AuditFile?
-  /// Milliseconds for which the end of the process waits for a disk.
-  private static let patience = 10_000
+  /// Milliseconds for which the end of the process waits for disks.
+  private static let patience: UInt64 = 10_000
 
   init(loop: Loop, journal: Journal) {
     self.loop = loop
@@ -70,8 +73,8 @@ final class AuditTrail {
     case open(AuditFile, AuditSettings)
 
     /// Opens the file, unless it is `current` and still in its place. Asks file systems.
-    init(for settings: AuditSettings?, from current: AuditFile?) throws(StartError) {
-      guard let settings else {
+    init(for audit: AuditSettings?, of configuration: String, from current: AuditFile?) throws(StartError) {
+      guard let settings = audit else {
         self = .none
         return
       }
@@ -82,7 +85,9 @@ final class AuditTrail {
       do throws(AuditFileError) {
         self = .open(try AuditFile(path: settings.file), settings)
       } catch {
-        throw .system(error.description)
+        // What passes by itself, a start may try again.
+        guard !error.isPassing else { throw .system(error.description) }
+        throw .configuration([.about(file: configuration, "audit.file: \(error)", help: error.help)])
       }
     }
   }
@@ -105,10 +110,14 @@ final class AuditTrail {
   /// Nothing goes to an upstream any more: all that is left is written, if the disk takes it in time.
   func close() {
     leave()
+    let deadline = Clock.monotonicMicroseconds / 1_000 + AuditTrail.patience
     for scribe in leaving {
-      let hasEnded = scribe.hasEnded(within: AuditTrail.patience)
+      let now = Clock.monotonicMicroseconds / 1_000
+      let hasEnded = scribe.hasEnded(within: Int(clamping: deadline > now ? deadline - now : 0))
       tell(scribe)
-      if !hasEnded { journal.event(.error, "audit-lost", ("detail", "the disk does not answer; what waits is lost")) }
+      guard !hasEnded else { continue }
+      scribe.abandon()
+      journal.event(.error, "audit-lost", ("detail", "the disk does not answer; what waits is lost"))
     }
     leaving = []
   }

@@ -49,9 +49,13 @@ struct CallerQuotas {
 
   /// A connection more, whether or not it may stay.
   mutating func add(_ holder: CallerQuota.Holder) -> CallerQuota {
-    let quota = quotas[holder] ?? CallerQuota(holder)
+    if let known = quotas[holder] {
+      known.connections += 1
+      return known
+    }
+    let quota = CallerQuota(holder)
     quotas[holder] = quota
-    quota.connections += 1
+    quota.connections = 1
     return quota
   }
 

@@ -15,8 +15,7 @@ extension ClientSession {
     if actions.contains(.sendHead) {
       if !sendHead(input, output) { return }
     } else if actions.contains(.sendBody), let upstream {
-      let staged = output.toUpstream.contents
-      upstream.send(staged.span)
+      upstream.send(output.toUpstream.storage.span.extracting(first: output.toUpstream.count))
       upstream.send(input.extracting(output.upstreamBody))
     }
     if actions.contains(.sendToClient) { sendToClient(input, output) }
@@ -33,11 +32,11 @@ extension ClientSession {
   }
 
   private func sendToClient(_ input: Span<UInt8>, _ output: borrowing Output) {
-    let staged = output.toClient.contents
-    if output.clientBody.isEmpty, staged.isEmpty {
+    if output.clientBody.isEmpty, output.toClient.isEmpty {
       if standing.isScrape { sendMetrics() }
     } else {
-      stream.write(staged.span, input.extracting(output.clientBody))
+      stream.write(
+        output.toClient.storage.span.extracting(first: output.toClient.count), input.extracting(output.clientBody))
     }
   }
 
@@ -60,14 +59,15 @@ extension ClientSession {
     do throws(Denied) {
       beginRedaction()
       let body = output.upstreamBody
-      let (head, staged) = (output.upstreamHead.contents, output.toUpstream.contents)
-      if staged.isEmpty {
+      let head = output.upstreamHead.storage.span.extracting(first: output.upstreamHead.count)
+      if output.toUpstream.isEmpty {
         try upstream.send(
-          head: head.span, grant: output.grant, caller: output.caller, body: input.extracting(body),
+          head: head, grant: output.grant, caller: output.caller, body: input.extracting(body),
           keyring: worker.generation.keyring)
       } else {
         try upstream.send(
-          head: head.span, grant: output.grant, caller: output.caller, body: staged.span,
+          head: head, grant: output.grant, caller: output.caller,
+          body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count),
           keyring: worker.generation.keyring)
         upstream.send(input.extracting(body))
       }

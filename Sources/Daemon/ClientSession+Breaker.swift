@@ -7,7 +7,9 @@ extension ClientSession {
   /// Why the credential may not go out now; nil: it may.
   func suspension(ofGrant grant: Int) -> Refusal? {
     returnPass()
-    guard let breaker = way?.breaker else { return nil }
+    guard let breaker = way?.breaker, !breaker.isClosed(for: generation.keyring.generation(ofGrant: grant)) else {
+      return nil
+    }
     follow(breaker, grant)
     return breaker.wait(at: worker.loop.now).map { .credentialSuspended($0) }
   }
@@ -17,7 +19,7 @@ extension ClientSession {
     returnPass()
     guard let breaker = way?.breaker else { return nil }
     let now = worker.loop.now
-    follow(breaker, grant)
+    if !breaker.isClosed(for: generation.keyring.generation(ofGrant: grant)) { follow(breaker, grant) }
     pass = breaker.letOut(at: now)
     return pass == nil ? .credentialSuspended(breaker.wait(at: now) ?? 0) : nil
   }
@@ -33,7 +35,8 @@ extension ClientSession {
   func noteVerdict() {
     guard let pass, standing.upstreamStatus != 0 else { return }
     self.pass = nil
-    way?.breaker?.answered(
+    guard let breaker = way?.breaker else { return }
+    breaker.answered(
       status: standing.upstreamStatus, to: pass, at: worker.loop.now, journal: worker.journal)
   }
 

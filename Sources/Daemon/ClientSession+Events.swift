@@ -20,7 +20,10 @@ extension ClientSession {
   func tell(_ output: inout Output, _ event: (inout ClientConnection, inout Output) -> Void) {
     output.reset()
     standing = ClientSession.tell(&machine, event, &output)
-    if standing.route == nil { way = nil }
+    if standing.route == nil, way != nil {
+      way = nil
+      timeouts = nil
+    }
   }
 
   private static func tell(
@@ -43,7 +46,18 @@ extension ClientSession {
     if openResult != nil { takeOpened() }
   }
 
-  private func findWay() { way = standing.route.map { generation.way(of: $0) } }
+  /// The next request mostly goes where the last one went.
+  private func findWay() {
+    guard let route = standing.route else {
+      way = nil
+      timeouts = nil
+      return
+    }
+    if let way, way.generation == standing.generation, way.route == route { return }
+    let found = generation.way(of: route)
+    way = found
+    timeouts = found.timeouts
+  }
 
   func feedPending() {
     guard let held = pending, !isClosed, !isResting else { return }
@@ -57,7 +71,7 @@ extension ClientSession {
     guard position < held.bytes.count, !isClosed else { return }
     if position == 0, pending == nil { return pending = held }
     let bytes = held.bytes
-    HeldBytes.add(bytes.span.extracting(position...), to: &pending)
+    pending = HeldBytes.adding(bytes.span.extracting(position...), to: pending)
   }
 
   /// Gives the machine bytes of the client for as long as it takes some. Returns how many it took.
@@ -104,6 +118,6 @@ extension ClientSession {
     failureDetail = nil
     responseHeadTook = nil
     findWay()
-    totalBy = way?.timeouts.total.map { startedAt + $0 } ?? .max
+    totalBy = if let total = timeouts?.total { startedAt + total } else { .max }
   }
 }

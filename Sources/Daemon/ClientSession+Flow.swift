@@ -10,6 +10,8 @@ extension ClientSession {
   /// After every event: what waited goes on if it can; neither side is read while the other cannot take more; and the
   /// deadline that now runs.
   func settle() {
+    // That goes on within this turn.
+    if opensLater { return }
     feedPending()
     guard !isClosed, !isClosing else { return }
     let wantsClient = wantsClientBytes
@@ -44,7 +46,7 @@ extension ClientSession {
       bodyPace.rest()
       return false
     }
-    let rate = worker.generation.settings.limits.clientBodyRate
+    let rate = worker.limits.clientBodyRate
     return bodyPace.isTooSlow(
       total: standing.bytesUp, now: worker.loop.now, window: window, rate: rate)
   }
@@ -55,44 +57,45 @@ extension ClientSession {
     if stream.queuedBytes > 0, deadline == .linger || deadline == .idle { deadline = .silence }
     guard deadline != lastDeadline || deadline == .silence || deadline == .upgraded else { return }
     lastDeadline = deadline
-    if deadline == .head { startedAt = worker.loop.now }
-    let due = time(of: deadline).map { worker.loop.now + $0 } ?? .max
+    let now = worker.loop.now
+    if deadline == .head { startedAt = now }
+    let due = if let time = time(of: deadline) { now + time } else { UInt64.max }
     worker.deadlines.schedule(self, at: standing.isRunning ? min(due, totalBy) : due)
   }
 
   func time(of deadline: Deadline) -> UInt64? {
     switch deadline {
-    case .idle: worker.generation.settings.limits.clientIdle
-    case .head: worker.generation.settings.limits.clientHead
+    case .idle: worker.limits.clientIdle
+    case .head: worker.limits.clientHead
     case .none: nil
     case .linger: 2_000
-    case .responseHead: way.map(\.timeouts.responseHead) ?? worker.generation.settings.limits.clientIdle
-    case .silence: way.map(\.timeouts.bodySilence) ?? worker.generation.settings.limits.clientIdle
-    case .upgraded: way.map(\.timeouts.upgraded) ?? worker.generation.settings.limits.clientIdle
+    case .responseHead: if let timeouts { timeouts.responseHead } else { worker.limits.clientIdle }
+    case .silence: if let timeouts { timeouts.bodySilence } else { worker.limits.clientIdle }
+    case .upgraded: if let timeouts { timeouts.upgraded } else { worker.limits.clientIdle }
     }
   }
 
   func record() {
-    record(machine.exchange)
+    machine.withExchange { exchange in record(&exchange) }
     // The next head may be refused before it is whole.
     failureDetail = nil
     responseHeadTook = nil
   }
 
-  private func record(_ exchange: borrowing Exchange) {
+  private func record(_ exchange: inout Exchange) {
     pass = nil
     let wentOut = holdsRequest
     returnRate()
     giveRequestBack()
     bodyPace.rest()
-    generation.tally.count(exchange, responseHead: responseHeadTook, at: worker.loop.now)
+    generation.tally.count(&exchange, responseHead: responseHeadTook, at: worker.loop.now)
     // Nothing went anywhere, and whoever asks too much would fill the log as well: one line for many.
-    if exchange.record.refusal == .tooManyRequests { return recordExcess() }
-    if case .rateLimited(let excess) = exchange.record.refusal { return record(excess) }
-    if exchange.record.refusal?.isOfStranger == true, !worker.logsStranger() { return }
-    worker.journal.exchange(
-      exchange, way: way, listener: listener.name, generation: generation, milliseconds: worker.loop.now - startedAt,
-      detail: failureDetail, isPromised: wentOut)
+    if let refusal = exchange.record.refusal {
+      if refusal == .tooManyRequests { return recordExcess() }
+      if case .rateLimited(let excess) = refusal { return record(excess, of: exchange.caller) }
+      if refusal.isOfStranger, !worker.logsStranger() { return }
+    }
+    worker.journal.exchange(&exchange, of: self, isPromised: wentOut)
   }
 
   private func recordExcess() {
@@ -112,7 +115,7 @@ extension ClientSession {
     isClosing = true
     isReading = false
     stream.stopReading()
-    worker.deadlines.schedule(self, at: worker.loop.now + worker.generation.settings.limits.clientHead)
+    worker.deadlines.schedule(self, at: worker.loop.now + worker.limits.clientHead)
   }
 
   func finishClosing(reset: Bool = false) {

@@ -37,8 +37,8 @@ extension ClientSession {
   }
 
   /// Whoever asks too much would fill the log as well: one line for many.
-  func record(_ excess: RateExcess) {
-    guard let way, let caller = machine.exchange.caller,
+  func record(_ excess: RateExcess, of caller: Caller?) {
+    guard let way, let caller,
       let refused = way.limiter?.countRefusal(of: caller, at: worker.loop.now)
     else { return }
     worker.journal.event(

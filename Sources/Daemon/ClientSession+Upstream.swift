@@ -13,7 +13,7 @@ extension ClientSession: UpstreamSessionOwner {
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
     guard session === upstream else { return }
     if let held = upstreamPending {
-      HeldBytes.add(plaintext, to: &upstreamPending)
+      upstreamPending = HeldBytes.adding(plaintext, to: upstreamPending)
       upstreamPending = nil
       let bytes = held.bytes
       takeResponse(bytes.span)
@@ -37,7 +37,8 @@ extension ClientSession: UpstreamSessionOwner {
     perform(input, output)
     worker.giveBack(consume output)
     settleHeld()
-    if position < input.count, upstream != nil { HeldBytes.add(input.extracting(position...), to: &upstreamPending) }
+    guard position < input.count, upstream != nil else { return }
+    upstreamPending = HeldBytes.adding(input.extracting(position...), to: upstreamPending)
   }
 
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
@@ -59,8 +60,24 @@ extension ClientSession: UpstreamSessionOwner {
   func sessionDidDrain(_ session: UpstreamSession) { settle() }
 
   /// Leaves its result in `openResult` if it is there at once.
+  ///
+  /// A change of a secret that came before the request may be heard of after it, as its descriptor may come later in the same
+  /// turn (T44). At the end of the turn all of them have been heard.
+  func open(fresh: Bool) {
+    guard let grant = standing.grant, generation.keyring.hasFiles(grant: grant) else { return openNow(fresh: fresh) }
+    (opensLater, opensFresh) = (true, fresh)
+    worker.openAtTurnEnd(self)
+  }
+
+  func turnEnded() {
+    guard opensLater else { return }
+    opensLater = false
+    openNow(fresh: opensFresh)
+    if openResult != nil { takeOpened() } else { settle() }
+  }
+
   /// - Parameter hasWaited: for the files of its secrets.
-  func open(fresh: Bool, hasWaited: Bool = false) {
+  private func openNow(fresh: Bool, hasWaited: Bool = false) {
     if standing.generation != worker.generation.snapshot.generation { return decideAnew() }
     guard let way else { return }
     returnRate()
@@ -104,8 +121,7 @@ extension ClientSession: UpstreamSessionOwner {
   /// True when the credential is being read, or not there yet, but may be soon.
   private func awaitsSecret(_ grant: Int, fresh: Bool, hasWaited: Bool) -> Bool {
     let isAvailable = generation.keyring.isAvailable(grant: grant)
-    if isAvailable, worker.secrets?.isReading != true { return false }
-    if !hasWaited {
+    if !hasWaited, !isAvailable || generation.keyring.hasFiles(grant: grant) && isReading(grant) {
       secretWait = worker.secrets?.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) }
     }
     if secretWait == nil, !isAvailable {
@@ -114,13 +130,16 @@ extension ClientSession: UpstreamSessionOwner {
     return secretWait != nil
   }
 
+  private func isReading(_ grant: Int) -> Bool { worker.secrets?.isReading(forGrant: grant) == true }
+
   private func openLater(fresh: Bool) {
     secretWait = nil
-    open(fresh: fresh, hasWaited: true)
+    openNow(fresh: fresh, hasWaited: true)
     if openResult != nil { takeOpened() }
   }
 
   func cancelOpening() {
+    opensLater = false
     secretWait?.cancel()
     secretWait = nil
     connector?.cancel()
@@ -149,9 +168,9 @@ extension ClientSession: UpstreamSessionOwner {
 
   /// A session, or the reason why there is none, came on a later turn.
   func takeOpened() {
-    let held = pending ?? HeldBytes()
+    let held = pending
     pending = nil
-    let bytes = held.bytes
+    let bytes = held?.bytes ?? []
     var position = 0
     var output = worker.takeOutput()
     while let opened = openResult {
@@ -159,7 +178,7 @@ extension ClientSession: UpstreamSessionOwner {
       take(opened, bytes.span, position: &position, &output)
     }
     worker.giveBack(consume output)
-    keep(held, from: position)
+    if let held { keep(held, from: position) }
     settle()
   }
 

@@ -17,6 +17,8 @@ final class ClientSession: Timed, StreamDelegate {
   /// Of the machine, after its last event.
   var standing: ClientConnection.Standing
   let peer: Peer
+  /// Of systemd, in which the client's socket was made, if that is known.
+  let unit: String?
   let quota: CallerQuota
   /// Its request counts among those under way.
   var holdsRequest = false
@@ -26,6 +28,9 @@ final class ClientSession: Timed, StreamDelegate {
   var upstreamPending: HeldBytes?
   var upstream: UpstreamSession?
   var connector: Connector?
+  /// At the end of the turn one is opened, and whether it has to be a fresh one.
+  var opensLater = false
+  var opensFresh = false
   /// A value of the credential that is on its way, before that.
   var secretWait: SecretWait?
   /// Of a request that is out with a credential and has no answer yet.
@@ -36,6 +41,8 @@ final class ClientSession: Timed, StreamDelegate {
   var generation: Generation
   /// Of the request under way, or the last one; nil: it had no route.
   var way: Way?
+  /// Its times, at hand: each event asks for one.
+  var timeouts: Timeouts?
   var isReading = false
   var isClosed = false
   /// Its listener is no longer configured: it carries its exchange to the end and no other.
@@ -70,6 +77,7 @@ final class ClientSession: Timed, StreamDelegate {
     self.stream = stream
     self.listener = listener
     self.peer = peer
+    unit = worker.callerUnits.unit(of: peer.controlGroup)
     self.quota = quota
     self.worker = worker
     generation = worker.generation
@@ -89,9 +97,9 @@ final class ClientSession: Timed, StreamDelegate {
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
     if pending == nil {
       let used = feed(bytes)
-      if used < bytes.count, !isClosed { HeldBytes.add(bytes.extracting(used...), to: &pending) }
+      if used < bytes.count, !isClosed { pending = HeldBytes.adding(bytes.extracting(used...), to: pending) }
     } else {
-      HeldBytes.add(bytes, to: &pending)
+      pending = HeldBytes.adding(bytes, to: pending)
     }
     settle()
   }

@@ -1,3 +1,4 @@
+internal import Audit
 package import Configuration
 internal import Credentials
 package import Gateway
@@ -31,14 +32,20 @@ package enum ConfigurationLoader {
 
   /// Reads and checks; opens no secret.
   package static func load(_ file: String) throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
-    let loaded = try load(file, step: Preparation.Step())
+    let loaded = try load(file, looks: FileLooks(), step: Preparation.Step())
     return (loaded.settings, loaded.findings)
   }
 
-  /// The same, with the `ca_file`s by path.
-  static func load(
-    _ file: String, step: Preparation.Step
-  ) throws(LoadError) -> (settings: Settings, findings: [Diagnostic], stores: [String: TrustStore]) {
+  struct Loaded {
+    let settings: Settings
+    let findings: [Diagnostic]
+    /// The `ca_file`s, by path.
+    let stores: [String: TrustStore]
+    /// Files of secrets, and programs, that did not answer, so that nobody knows who else could change them.
+    let unanswered: Set<String>
+  }
+
+  static func load(_ file: String, looks: FileLooks, step: Preparation.Step) throws(LoadError) -> Loaded {
     step.begin(file)
     let text: [UInt8]
     do throws(SystemError) {
@@ -46,9 +53,12 @@ package enum ConfigurationLoader {
     } catch {
       throw LoadError(diagnostics: [.about(file: file, "cannot be read: \(error)")])
     }
-    switch ConfigurationReader.read(text: text, file: file, environment: .system(step)) {
+    let answers = FileLooks.Answers()
+    switch ConfigurationReader.read(text: text, file: file, environment: .system(step, looks, answers)) {
     case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics, controlSocket: errors.controlSocket)
-    case .success(let (settings, warnings)): return (settings, warnings, try trustStores(of: settings, step: step))
+    case .success(let (settings, warnings)):
+      let stores = try trustStores(of: settings, step: step)
+      return Loaded(settings: settings, findings: warnings, stores: stores, unanswered: answers.unanswered)
     }
   }
 
@@ -74,19 +84,25 @@ package enum ConfigurationLoader {
 
   /// The keyring that the settings describe.
   static func keyring(
-    for settings: Settings, commands: CommandSecrets, files: SecretFiles, after previous: Keyring?
+    for settings: Settings, commands: CommandSecrets, files: SecretFiles, pending: Set<SecretSource>,
+    after previous: Keyring?
   ) throws(Denied) -> Keyring {
     let entries = zip(settings.rules.grants, settings.credentials).map { grant, credential in
       Keyring.Entry(grant: grant, scheme: AuthScheme(credential.scheme))
     }
     return try Keyring(
       entries: entries, requireLockedMemory: settings.requireLockedMemory, commands: commands, files: files,
-      after: previous)
+      pending: pending, after: previous)
   }
 
   /// The files that their secrets are in.
   static func secretFiles(of settings: Settings) -> Set<SecretSource> {
     Set(settings.credentials.flatMap(\.sources).map { SecretSource($0) }.filter(\.isFile))
+  }
+
+  /// Those of them that did not answer.
+  static func unanswered(in preparation: Preparation) -> Set<SecretSource> {
+    secretFiles(of: preparation.settings).intersection(preparation.unanswered.map { .file($0) })
   }
 
   /// What the gateway decides by. `ports`: what each listener's TCP sockets are bound to.
@@ -184,9 +200,9 @@ extension Diagnostic {
 
 extension ConfigurationReader.Environment {
   /// This machine, as it is.
-  package static var system: Self { system(Preparation.Step()) }
+  package static var system: Self { system(Preparation.Step(), FileLooks(), FileLooks.Answers()) }
 
-  static func system(_ step: Preparation.Step) -> Self {
+  static func system(_ step: Preparation.Step, _ looks: FileLooks, _ answers: FileLooks.Answers) -> Self {
     Self(
       uid: Users.currentUID,
       now: Clock.now.seconds,
@@ -200,11 +216,17 @@ extension ConfigurationReader.Environment {
       },
       fileStatus: { path in
         step.begin(path)
-        return FileStatus(path: path).map { ($0.owner, $0.mode, $0.isRegular) }
+        return answers.status(of: path)
       },
+      answering: { looks.answering($0, into: answers) },
       readFile: { path in
         step.begin(path)
         do throws(SystemError) { return try FileReader.read(path: path, maximum: 4 << 20).bytes } catch { return nil }
+      },
+      auditProblem: { path in
+        step.begin(path)
+        guard let problem = AuditOutlook(path: path).problem, !problem.isPassing else { return nil }
+        return (problem.description, problem.help)
       },
       hasIPv6: true)
   }

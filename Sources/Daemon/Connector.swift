@@ -58,7 +58,8 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   private func resolved(_ result: Result<[SocketAddress], UVError>) {
     guard completion != nil, attempts.isEmpty, session == nil else { return }
     switch result {
-    case .failure(let error): finish(.failure(ConnectFailure(.nameNotFound, error.description)))
+    case .failure(let error):
+      finish(.failure(ConnectFailure(error.isNoSuchName ? .nameNotFound : .nameLookupFailed, error.description)))
     case .success(let addresses):
       let permitted = addresses.filter { address in
         IPAddress(bytes: address.ip).map(destination.upstream.permits) ?? false

@@ -4,7 +4,6 @@ internal import EventLoop
 class Timed {
   /// Milliseconds of the loop's clock; `.max`: never. Moving it later costs nothing.
   fileprivate(set) var dueAt = UInt64.max
-  fileprivate var heapTime = UInt64.max
   fileprivate var heapIndex = -1
 
   init() {}
@@ -18,7 +17,13 @@ class Timed {
 /// A heap with lazy entries: an owner whose deadline moves later (each request moves one) is only looked at again when its
 /// earlier time comes.
 final class DeadlineQueue {
-  private var heap: [Timed] = []
+  /// What is compared stands here, so that only those are touched that move.
+  private struct Entry {
+    var time: UInt64
+    let owner: Timed
+  }
+
+  private var heap: [Entry] = []
   private var armedFor = UInt64.max
   private var timer: Timer?
   private unowned let loop: Loop
@@ -30,14 +35,17 @@ final class DeadlineQueue {
 
   func schedule(_ owner: Timed, at time: UInt64) {
     owner.dueAt = time
-    if owner.heapIndex >= 0, owner.heapTime <= time { return }
-    if time == .max { return }
-    owner.heapTime = time
-    if owner.heapIndex < 0 {
+    let index = owner.heapIndex
+    if index >= 0 {
+      if heap[index].time <= time { return }
+      heap[index].time = time
+      siftUp(index)
+    } else {
+      if time == .max { return }
       owner.heapIndex = heap.count
-      heap.append(owner)
+      heap.append(Entry(time: time, owner: owner))
+      siftUp(owner.heapIndex)
     }
-    siftUp(owner.heapIndex)
     arm()
   }
 
@@ -50,18 +58,19 @@ final class DeadlineQueue {
   func close() {
     timer?.close()
     timer = nil
-    for owner in heap { owner.heapIndex = -1 }
+    for entry in heap { entry.owner.heapIndex = -1 }
     heap.removeAll()
   }
 
   private func fire() {
     armedFor = .max
     let now = loop.now
-    while let owner = heap.first, owner.heapTime <= now {
+    while let first = heap.first, first.time <= now {
+      let owner = first.owner
       if owner.dueAt == .max {
         remove(at: 0)
       } else if owner.dueAt > now {
-        owner.heapTime = owner.dueAt
+        heap[0].time = owner.dueAt
         siftDown(0)
       } else {
         remove(at: 0)
@@ -73,30 +82,27 @@ final class DeadlineQueue {
   }
 
   private func arm() {
-    guard let first = heap.first, first.heapTime < armedFor else { return }
-    armedFor = first.heapTime
+    guard let time = heap.first?.time, time < armedFor else { return }
+    armedFor = time
     let now = loop.now
     timer?.start(after: armedFor > now ? armedFor - now : 0)
   }
 
   private func remove(at index: Int) {
-    let owner = heap[index]
+    heap[index].owner.heapIndex = -1
     let last = heap.removeLast()
-    if last !== owner {
-      heap[index] = last
-      last.heapIndex = index
-      siftDown(index)
-      siftUp(last.heapIndex)
-    }
-    owner.heapIndex = -1
-    owner.heapTime = .max
+    guard index < heap.count else { return }
+    heap[index] = last
+    last.owner.heapIndex = index
+    siftDown(index)
+    siftUp(last.owner.heapIndex)
   }
 
   private func siftUp(_ start: Int) {
     var index = start
     while index > 0 {
       let parent = (index - 1) / 2
-      if heap[parent].heapTime <= heap[index].heapTime { return }
+      if heap[parent].time <= heap[index].time { return }
       swap(parent, index)
       index = parent
     }
@@ -106,8 +112,8 @@ final class DeadlineQueue {
     var index = start
     while true {
       var least = index
-      for child in [2 * index + 1, 2 * index + 2]
-      where child < heap.count && heap[child].heapTime < heap[least].heapTime {
+      for child in (2 * index + 1)...(2 * index + 2)
+      where child < heap.count && heap[child].time < heap[least].time {
         least = child
       }
       if least == index { return }
@@ -118,7 +124,7 @@ final class DeadlineQueue {
 
   private func swap(_ a: Int, _ b: Int) {
     heap.swapAt(a, b)
-    heap[a].heapIndex = a
-    heap[b].heapIndex = b
+    heap[a].owner.heapIndex = a
+    heap[b].owner.heapIndex = b
   }
 }

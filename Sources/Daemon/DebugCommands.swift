@@ -9,6 +9,11 @@ enum DebugCommands {
           worker.generation.keyring.trap(withSecretOfGrant: 0)
           answer(.success([]))
         },
+        // Nor a minute.
+        "look again": { [worker] answer in
+          worker.secrets?.pause = 0
+          answer(.success([]))
+        },
         // No test waits half a minute.
         "give up soon": { [reloads] answer in
           reloads.patience = 100

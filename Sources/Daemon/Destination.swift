@@ -31,7 +31,7 @@ final class Destination {
   /// The one that was used last: the others grow old and go. So do those whose proof does not hold now (seconds since 1970):
   /// whether the upstream may have more is for a handshake to say.
   func takeIdle(at now: Int64) -> UpstreamSession? {
-    while let session = idle.popLast() {
+    while let session = popLast() {
       if session.isProved(at: now) { return session }
       session.close()
     }
@@ -43,12 +43,17 @@ final class Destination {
   /// - Returns: for how many milliseconds it is kept; nil: it is not.
   func keep(_ session: UpstreamSession, limit: Int, time: UInt64) -> UInt64? {
     guard !isRetired, limit > 0 else { return nil }
-    idle.append(session)
-    return idle.count > limit ? min(time, Destination.briefly) : time
+    var all = take()
+    all.append(session)
+    let isTooMany = all.count > limit
+    idle = all
+    return isTooMany ? min(time, Destination.briefly) : time
   }
 
   func forget(_ session: UpstreamSession) {
-    if let index = idle.lastIndex(where: { $0 === session }) { idle.remove(at: index) }
+    var all = take()
+    if let index = all.lastIndex(where: { $0 === session }) { all.remove(at: index) }
+    idle = all
   }
 
   func retire() {
@@ -61,5 +66,19 @@ final class Destination {
     let sessions = idle
     idle = []
     for session in sessions { session.close() }
+  }
+
+  private func popLast() -> UpstreamSession? {
+    var all = take()
+    let last = all.popLast()
+    idle = all
+    return last
+  }
+
+  /// To be put back at once. Changed in place, the property would be checked at each of its uses for two at a time.
+  private func take() -> [UpstreamSession] {
+    let taken = idle
+    idle = []
+    return taken
   }
 }

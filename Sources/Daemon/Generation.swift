@@ -41,8 +41,10 @@ final class Generation {
     let first = ways[route.service][row]
     if let known = first?.first(where: { $0.route == route }) { return known }
     let made = Way(
-      route, timeouts: snapshot.rules.services[route.service].timeouts, breaker: breaker(for: route),
-      limiter: rates.limiter(of: route), logText: Journal.text(of: route, rules: snapshot.rules), next: first)
+      route, generation: snapshot.generation, timeouts: snapshot.rules.services[route.service].timeouts,
+      breaker: breaker(for: route),
+      limiter: rates.limiter(of: route), logText: Journal.text(of: route, rules: snapshot.rules),
+      credentialText: Journal.credentialText(of: route, rules: snapshot.rules), next: first)
     ways[route.service][row] = made
     return made
   }

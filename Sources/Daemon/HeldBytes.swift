@@ -4,11 +4,12 @@ internal import HTTP1
 final class HeldBytes {
   private(set) var bytes: [UInt8] = []
 
-  /// Puts more behind those that wait already.
-  static func add(_ more: Span<UInt8>, to held: inout HeldBytes?) {
-    if more.isEmpty { return }
+  /// More behind those that wait already. They come back and are not changed in place: a property that is lent to a call costs
+  /// a check at each of its uses, wherever they are.
+  static func adding(_ more: Span<UInt8>, to held: HeldBytes?) -> HeldBytes? {
+    if more.isEmpty { return held }
     let all = held ?? HeldBytes()
     all.bytes.append(more)
-    held = all
+    return all
   }
 }

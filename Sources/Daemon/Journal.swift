@@ -23,13 +23,13 @@ final class Journal {
       }
     }
 
-    /// What follows the time.
+    /// The end of the time, and what follows it.
     fileprivate var behindTime: String {
       switch self {
-      case .error: " level=error"
-      case .warning: " level=warning"
-      case .notice: " level=notice"
-      case .info: " level=info"
+      case .error: "Z level=error"
+      case .warning: "Z level=warning"
+      case .notice: "Z level=notice"
+      case .info: "Z level=info"
       }
     }
   }
@@ -39,18 +39,23 @@ final class Journal {
   /// Lines since the start for which there was no room.
   private(set) var droppedCount: UInt64 = 0
   private var clock = Timestamp()
+  /// `time=2026-11-21T05:12:08.`, and the second that it is of.
+  private var secondText: [UInt8] = []
+  private var secondShown: Int64 = -1
   /// Where a record of each exchange goes as well; nil: nowhere.
   var audit: AuditWriter?
   /// The same, if nothing may go out without one.
   var requiredAudit: AuditWriter?
   private var hasRecords = false
   /// Of users in lines of help: strangers could make us ask for each request.
-  private var userNames: [UInt32: String] = [:]
+  var userNames: [UInt32: String] = [:]
   private let hasPriorities: Bool
   private static let limit = 1 << 20
   /// `<6>`, and `time=2026-11-21T05:12:08.123Z `: what stands before `level=`.
   private static let priorityCount = 3
   private static let timeCount = 30
+  /// `2026-11-21T05:12:08.`
+  private static let timeWithoutMilliseconds = 20
 
   init(hasPriorities: Bool) {
     self.hasPriorities = hasPriorities
@@ -64,9 +69,10 @@ final class Journal {
       audit?.wake()
     }
     if buffer.isEmpty { return true }
-    let waiting = buffer.contents
-    let written = StandardError.write(waiting.span)
-    if written == waiting.count { buffer.removeAll() } else { buffer.removeFirst(written) }
+    var waiting = take()
+    let written = StandardError.write(waiting.storage.span.extracting(first: waiting.count))
+    if written == waiting.count { waiting.removeAll() } else { waiting.removeFirst(written) }
+    buffer = waiting
     if dropped > 0, buffer.count < Journal.limit / 2 {
       let count = dropped
       dropped = 0
@@ -93,46 +99,49 @@ final class Journal {
   /// into the audit file, if there is one.
   /// - Parameter isPromised: it went out, so that its record must not get lost.
   func exchange(
-    _ exchange: borrowing Exchange, way: Way?, listener: String, generation: Generation, milliseconds: UInt64,
-    detail: String?, isPromised: Bool
+    _ exchange: inout Exchange, of session: ClientSession, isPromised: Bool
   ) {
-    let record = exchange.record
-    let before = buffer.count
-    guard var line = begin(record.isOrdinary ? .info : .warning, isRecord: audit != nil) else { return }
-    line.raw(" event=request")
-    if let route = record.route {
-      line.raw((way ?? generation.way(of: route)).logText)
-      if let index = exchange.grant {
-        line.raw(" credential=", generation.snapshot.rules.grants[index].name)
-        line.raw(" credential_generation=", generation.keyring.generation(ofGrant: index))
+    let (before, generation) = (buffer.count, session.generation)
+    let level = exchange.record.isOrdinary ? Level.info : .warning
+    guard var line = begin(level, isRecord: audit != nil) else { return }
+    if let route = exchange.record.route {
+      let way = session.way ?? generation.way(of: route)
+      line.raw(way.logText)
+      if let index = session.standing.grant {
+        line.raw(way.credentialText)
+        line.raw(generation.keyring.generation(ofGrant: index))
       }
-    } else if let (service, rule) = record.place {
-      line.field("service", generation.snapshot.rules.services[service].name)
-      if let rule { line.field("rule", rule + 1) }
+    } else {
+      line.raw(" event=request")
+      if let (service, rule) = exchange.record.place {
+        line.field("service", generation.snapshot.rules.services[service].name)
+        if let rule { line.field("rule", rule + 1) }
+      }
     }
-    if let uid = record.caller?.uid { line.raw(" uid=", UInt64(uid)) }
-    if let client = record.caller?.client { line.field("client", client) }
-    let head = exchange.head.bytes
-    if !exchange.head.methodRange.isEmpty, exchange.head.methodRange.upperBound <= head.count {
-      line.raw(" method=", head.span.extracting(exchange.head.methodRange))
+    if let uid = exchange.record.caller?.uid { line.field(.uid, UInt64(uid)) }
+    if let unit = session.unit { line.field("unit", unit) }
+    if let client = exchange.record.caller?.client { line.field("client", client) }
+    let method = exchange.head.methodRange
+    if !method.isEmpty, method.upperBound <= exchange.head.bytes.count {
+      line.field(.method, exchange.head.bytes.span.extracting(method))
     }
-    let path = exchange.target.path
-    if !path.isEmpty { line.raw(" path=", path.span) }
-    line.raw(" status=", record.status)
-    if let refusal = record.refusal { line.field("refused", refusal.row.code.description) }
-    line.raw(" up=", record.bytesUp)
-    line.raw(" down=", record.bytesDown)
-    line.raw(" ms=", milliseconds)
-    line.raw(" generation=", record.generation == 0 ? generation.snapshot.generation : record.generation)
-    if record.isPreflight { line.raw(" preflight=true") }
-    if record.isRejected { line.raw(" credential_rejected=true") }
-    if record.redactions > 0 { line.raw(" redacted=", record.redactions) }
-    if record.isRetried { line.raw(" retried=true") }
-    if record.isAborted { line.raw(" aborted=true") }
-    if record.refusal != nil {
-      if case .malformed(let reason) = record.refusal { line.field("reason", reason.rawValue) }
-      if let detail { line.field("detail", detail) }
-      let help = help(for: record, head: exchange.head, listener: listener, settings: generation.settings)
+    if !exchange.target.path.isEmpty { line.field(.path, exchange.target.path.span) }
+    line.field(.status, UInt64(max(0, exchange.record.status)))
+    if let refusal = exchange.record.refusal { line.field("refused", refusal.row.code.description) }
+    line.field(.up, exchange.record.bytesUp)
+    line.field(.down, exchange.record.bytesDown)
+    line.field(.milliseconds, session.worker.loop.now - session.startedAt)
+    let decidedBy = exchange.record.generation
+    line.field(.generation, decidedBy == 0 ? generation.snapshot.generation : decidedBy)
+    if exchange.record.isPreflight { line.raw(" preflight=true") }
+    if exchange.record.isRejected { line.raw(" credential_rejected=true") }
+    if exchange.record.redactions > 0 { line.field("redacted", exchange.record.redactions) }
+    if exchange.record.isRetried { line.raw(" retried=true") }
+    if exchange.record.isAborted { line.raw(" aborted=true") }
+    if let refusal = exchange.record.refusal {
+      if case .malformed(let reason) = refusal { line.field("reason", reason.rawValue) }
+      if let detail = session.failureDetail { line.field("detail", detail) }
+      let help = help(for: refusal, head: exchange.head, listener: session.listener.name, settings: generation.settings)
       if let help { line.field("help", help) }
     }
     end(line)
@@ -145,53 +154,23 @@ final class Journal {
     event(.warning, "credential-denied", ("credential", name), ("detail", denied.description))
   }
 
-  private func userName(_ uid: UInt32) -> String? {
-    if let known = userNames[uid] { return known }
-    if userNames.count >= 256 { userNames = [:] }
-    let name = Users.localName(ofUID: uid) ?? String(uid)
-    userNames[uid] = name
-    return name
-  }
-
-  /// The line of the configuration that would have let this caller, or this page, in.
-  private func help(for record: AccessRecord, head: RequestHead, listener: String, settings: Settings) -> String? {
-    guard case .policy(let refusal) = record.refusal else { return nil }
-    let rules = settings.rules
-    switch refusal {
-    case .callerNotAllowed(let uid):
-      guard let listener = settings.listeners.first(where: { $0.name == listener }) else { return nil }
-      return "to let this user ask, \(listener.admission) needs "
-        + AllowUsers.line(adding: uid, to: listener.callers, named: userName)
-    case .originNotAllowed:
-      guard let listener = settings.listeners.first(where: { $0.name == listener }),
-        let origin = PageOrigins.origin(of: head)
-      else { return nil }
-      return "to let this page ask, \(listener.admission) needs \(listener.pages.line(adding: origin))"
-    case .clientTokenMissing: return "no client token came with the request"
-    case .clientTokenUnknown: return "the client token that came is not one of those in the listener's clients"
-    case .clientNotAllowedHere(let service):
-      return "to let this client ask, allow_clients of services.\(rules.services[service].name) has to name it"
-    case .clientNotGranted(_, let grant):
-      return "to let this client have it, allow_clients of credentials.\(rules.grants[grant].name) has to name it"
-    case .callerNotAllowedHere(_, nil), .callerNotGranted(_, _, nil):
-      return "who comes by a network is no user, and allow_users wants one: name clients in allow_clients instead"
-    case .callerNotAllowedHere(let service, let uid?):
-      return "to let this user ask, services.\(rules.services[service].name) needs "
-        + AllowUsers.line(adding: uid, to: rules.services[service].callers, named: userName)
-    case .callerNotGranted(_, let grant, let uid?):
-      return "to let this user have it, credentials.\(rules.grants[grant].name) needs "
-        + AllowUsers.line(adding: uid, to: rules.grants[grant].callers, named: userName)
-    default: return nil
-    }
-  }
-
-  /// The fields of a route that never change within a generation: made once.
+  /// What a route's lines begin with, as it never changes within a generation: made once.
   static func text(of route: Route, rules: RuleSet) -> [UInt8] {
     var line = LogLine()
+    line.raw(" event=request")
     let service = rules.services[route.service]
     line.field("service", service.name)
     if let rule = route.rule { line.field("rule", rule + 1) }
     line.field("upstream", service.upstream.origin.description)
+    return Array(line.bytes.contents)
+  }
+
+  /// What follows if a credential was added: the number of its value comes behind it.
+  static func credentialText(of route: Route, rules: RuleSet) -> [UInt8] {
+    guard let grant = rules.grant(of: route) else { return [] }
+    var line = LogLine()
+    line.field("credential", grant.name)
+    line.raw(" credential_generation=")
     return Array(line.bytes.contents)
   }
 
@@ -206,15 +185,27 @@ final class Journal {
       if !isRecord { return nil }
     }
     var line = LogLine(after: take())
-    if isRecord || !hasPriorities { clock.update() }
     if hasPriorities {
+      if isRecord { clock.update() }
       line.raw(level.withPriority)
     } else {
-      line.raw("time=")
-      line.raw(clock.text)
+      writeTime(to: &line, isRecord: isRecord)
       line.raw(level.behindTime)
     }
     return line
+  }
+
+  /// All but its `Z`.
+  private func writeTime(to line: inout LogLine, isRecord: Bool) {
+    let now = Clock.now
+    let isNewSecond = now.seconds != secondShown
+    if isNewSecond || isRecord { clock.update(to: now) }
+    if isNewSecond {
+      secondShown = now.seconds
+      secondText = Array("time=".utf8) + clock.text[..<Journal.timeWithoutMilliseconds]
+    }
+    line.raw(secondText)
+    line.raw(threeDigits: UInt64(truncatingIfNeeded: now.microseconds / 1_000))
   }
 
   /// Hands on the line that begins there, without its time or priority, and takes it back if the log has no room for it.
@@ -224,7 +215,11 @@ final class Journal {
     let all = buffer.contents
     audit.append(clock.text.span, all.span.extracting((start + head)...), isPromised: isPromised)
     hasRecords = true
-    if start >= Journal.limit { buffer.truncate(to: start) }
+    if start >= Journal.limit {
+      var kept = take()
+      kept.truncate(to: start)
+      buffer = kept
+    }
   }
 
   private func take() -> ByteBuffer {
@@ -235,6 +230,6 @@ final class Journal {
 
   private func end(_ line: consuming LogLine) {
     line.end()
-    buffer = line.bytes
+    buffer = line.bytes  // the line ends here, so that its bytes are the buffer's alone
   }
 }

@@ -89,12 +89,12 @@ struct ListenerSockets {
   private mutating func openLocalhost(port: UInt16, held: HeldSockets, loop: Loop) throws(StartError) {
     let v4 = try bind(SocketAddress(ip: [127, 0, 0, 1], port: port), held: held, loop: loop)
     listeners.append(v4)
-    places.append(Place(text: "localhost:\(v4.port)"))
     let v6 = SocketAddress(ip: [UInt8](repeating: 0, count: 15) + [1], port: v4.port)
     do throws(UVError) {
       listeners.append(try Listener(loop: loop, address: v6, backlog: Self.backlog, reusePort: false))
+      places.append(Place(text: "localhost:\(v4.port)"))
     } catch {
-      if error.isAddressNotAvailable { return }
+      if error.isAddressNotAvailable { return places.append(Place(text: "127.0.0.1:\(v4.port)")) }
       throw .system("listener \(settings.name): \(v6): \(error). Somebody else there could answer in our place")
     }
   }

@@ -1,34 +1,66 @@
-internal import HTTP1
+package import HTTP1
 
 /// One line of the log under way, in logfmt. A value of its own, so that a line is written without asking anybody.
-struct LogLine {
-  private(set) var bytes: ByteBuffer
+package struct LogLine: ~Copyable {
+  package private(set) var bytes: ByteBuffer
 
   /// Takes over a buffer and writes behind what stands in it.
-  init(after bytes: consuming ByteBuffer = ByteBuffer()) { self.bytes = bytes }
+  package init(after bytes: consuming ByteBuffer = ByteBuffer()) { self.bytes = bytes }
 
   mutating func raw(_ text: [UInt8]) { bytes.append(text.span) }
   mutating func raw(_ text: String) { bytes.append(text) }
-
-  // What is written for each request has its key in one piece, as it stands in the line: ` name=`.
-
-  mutating func raw(_ key: String, _ number: UInt64) {
-    bytes.append(key)
+  mutating func raw(_ number: UInt64) { bytes.append(decimal: number) }
+  mutating func raw(threeDigits number: UInt64) {
+    if number < 100 { bytes.append(UInt8(ascii: "0")) }
+    if number < 10 { bytes.append(UInt8(ascii: "0")) }
     bytes.append(decimal: number)
   }
 
-  mutating func raw(_ key: String, _ number: Int) { raw(key, UInt64(max(0, number))) }
-  mutating func raw(_ key: String, _ text: String) { raw(key, text.utf8.span) }
+  // What is written for each request has its key in one piece, as it stands in the line, and as bytes.
 
-  mutating func raw(_ key: String, _ text: Span<UInt8>) {
-    bytes.append(key)
+  mutating func field(_ key: Key, _ number: UInt64) {
+    bytes.append(key.text.span)
+    bytes.append(decimal: number)
+  }
+
+  package mutating func field(_ key: Key, _ text: Span<UInt8>) {
+    bytes.append(key.text.span)
+    value(text)
+  }
+
+  mutating func field(_ name: String, _ number: Int) { field(name, UInt64(max(0, number))) }
+
+  mutating func field(_ name: String, _ number: UInt64) {
+    raw(" \(name)=")
+    bytes.append(decimal: number)
+  }
+
+  mutating func field(_ name: String, _ text: String) {
+    raw(" \(name)=")
+    value(text.utf8.span)
+  }
+
+  private mutating func value(_ text: Span<UInt8>) {
     if LogLine.isPlain(text) { bytes.append(text) } else { quoted(text) }
   }
 
-  mutating func field(_ name: String, _ number: Int) { raw(" \(name)=", number) }
-  mutating func field(_ name: String, _ text: String) { raw(" \(name)=", text) }
+  /// ` name=`
+  package struct Key {
+    fileprivate let text: [UInt8]
 
-  mutating func end() { bytes.append(UInt8(ascii: "\n")) }
+    private init(_ name: String) { text = Array(" \(name)=".utf8) }
+
+    static let uid = Key("uid")
+    package static let method = Key("method")
+    package static let path = Key("path")
+    static let status = Key("status")
+    static let up = Key("up")
+    static let down = Key("down")
+    static let milliseconds = Key("ms")
+    static let generation = Key("generation")
+  }
+
+  package mutating func end() { bytes.append(UInt8(ascii: "\n")) }
 
   /// In quotes, with everything outside printable ASCII escaped (T48: no line or terminal injection).
   private mutating func quoted(_ text: Span<UInt8>) {

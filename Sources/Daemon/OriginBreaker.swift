@@ -54,33 +54,49 @@ final class OriginBreaker {
 
   /// - Parameter fingerprint: of the value; only asked for when the generation is another.
   func follow(_ generation: UInt64, fingerprint: @autoclosure () -> String?, at now: UInt64, journal: Journal) {
-    guard generation != breaker.generation else { return }
+    if generation == breaker.generation { return }
     let (before, fresh) = (self.fingerprint, fingerprint())
     self.fingerprint = fresh
-    if fresh != nil, fresh == before { return breaker.goOn(as: generation) }
+    if fresh != nil, fresh == before { return change { $0.goOn(as: generation) } }
     rejected.remember(breaker, of: before, at: origin, now: now)
-    let change = breaker.follow(generation)
-    if let known = rejected.recall(fresh, at: origin, now: now) {
+    let change = change { $0.follow(generation) }
+    if var known = rejected.recall(fresh, at: origin, now: now) {
+      known.goOn(as: generation)
       breaker = known
-      breaker.goOn(as: generation)
     } else if let change {
       tell(change, to: journal)
     }
   }
 
+  /// Nothing holds this generation of the credential back, and nothing has to be known anew: what is nearly always so.
+  func isClosed(for generation: UInt64) -> Bool {
+    guard case .closed = breaker.state else { return false }
+    return breaker.generation == generation
+  }
+
   func wait(at now: UInt64) -> UInt64? { breaker.wait(at: now) }
 
-  func letOut(at now: UInt64) -> CredentialBreaker.Pass? { breaker.letOut(suspension, at: now) }
+  func letOut(at now: UInt64) -> CredentialBreaker.Pass? { change { $0.letOut(suspension, at: now) } }
 
   func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64, journal: Journal) {
     let verdict = CredentialVerdict(status: status)
-    if let change = breaker.answered(verdict, to: pass, suspension, at: now) { tell(change, to: journal) }
+    let change = change { $0.answered(verdict, to: pass, suspension, at: now) }
+    if let change { tell(change, to: journal) }
   }
 
-  func takeBack(_ pass: CredentialBreaker.Pass, at now: UInt64) { breaker.takeBack(pass, at: now) }
+  func takeBack(_ pass: CredentialBreaker.Pass, at now: UInt64) { change { $0.takeBack(pass, at: now) } }
 
   /// Whether this generation of the credential is held back, or tried by one request alone.
   func holdsBack(_ generation: UInt64) -> Bool { breaker.generation == generation && breaker.state != .closed }
+
+  /// Changes a copy, a few numbers: changed in place, each look at it would be checked for two at a time.
+  @inline(__always)
+  private func change<Result>(_ body: (inout CredentialBreaker) -> Result) -> Result {
+    var changed = breaker
+    let result = body(&changed)
+    breaker = changed
+    return result
+  }
 
   private func tell(_ change: CredentialBreaker.Change, to journal: Journal) {
     let generation = String(breaker.generation)

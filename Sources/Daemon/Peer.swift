@@ -6,6 +6,9 @@ internal import System
 /// loopback address, the other may be anywhere, and nobody is asked.
 struct Peer {
   let caller: Caller?
+  /// In which the client's socket was made. Of a unix socket's client only its process is known, into which a daemon that is
+  /// nobody special cannot look.
+  let controlGroup: UInt64?
   private let client: SocketAddress?
   private let server: SocketAddress?
 
@@ -14,13 +17,18 @@ struct Peer {
       client = nil
       server = nil
       caller = CallerIdentity.ofPeer(descriptor: stream.descriptor).map(Caller.init)
+      controlGroup = nil
     } else {
       client = stream.peerAddress
       server = stream.localAddress
-      if let client, let server {
-        caller = server.isLoopback ? Peer.owner(client, server, diagnostics) : .network
+      if let client, let server, server.isLoopback {
+        let found = Peer.owner(client, server, diagnostics)
+        let owner = SocketDiagnostics.isConnected(descriptor: stream.descriptor) ? found : nil
+        caller = owner.map { Caller(uid: $0.uid) }
+        controlGroup = owner?.controlGroup
       } else {
-        caller = nil
+        caller = client == nil || server == nil ? nil : .network
+        controlGroup = nil
       }
     }
   }
@@ -37,10 +45,9 @@ struct Peer {
 
   private static func owner(
     _ client: SocketAddress, _ server: SocketAddress, _ diagnostics: SocketDiagnostics?
-  ) -> Caller? {
+  ) -> SocketOwner? {
     diagnostics?.owner(
-      clientIP: client.ip, clientPort: client.port, serverIP: server.ip, serverPort: server.port
-    ).map(Caller.init)
+      clientIP: client.ip, clientPort: client.port, serverIP: server.ip, serverPort: server.port)
   }
 }
 

@@ -13,6 +13,8 @@ struct Preparation: Sendable {
   let warnings: [Diagnostic]
   let trust: Trust
   let audit: AuditTrail.Change
+  /// Files of secrets that nobody could look at yet.
+  let unanswered: Set<String>
 
   /// The certificates that chains may end in.
   struct Trust: Sendable {
@@ -37,11 +39,12 @@ struct Preparation: Sendable {
   }
 
   /// - Parameter audited: the audit file that is being written.
-  init(file: String, audited: AuditFile? = nil, step: Step) throws(StartError) {
+  init(file: String, audited: AuditFile? = nil, looks: FileLooks, step: Step) throws(StartError) {
     let settings: Settings
     do throws(LoadError) {
-      let loaded = try ConfigurationLoader.load(file, step: step)
+      let loaded = try ConfigurationLoader.load(file, looks: looks, step: step)
       settings = loaded.settings
+      unanswered = loaded.unanswered
       warnings = loaded.findings.filter { $0.severity == .warning }
       trust = Trust(stores: loaded.stores, system: Preparation.systemTrust(for: loaded.settings, step: step))
       if loaded.settings.credentials.flatMap(\.sources).contains(where: \.isCommand) {
@@ -53,25 +56,26 @@ struct Preparation: Sendable {
     }
     self.settings = settings
     step.begin(settings.audit?.file ?? "")
-    audit = try AuditTrail.Change(for: settings.audit, from: audited)
+    audit = try AuditTrail.Change(for: settings.audit, of: settings.file, from: audited)
   }
 
   private final class Outcome: Sendable {
     let value = Mutex<Result<Preparation, StartError>?>(nil)
   }
 
-  /// For a start, which has no loop yet: the same, given up after a time.
-  static func atStart(file: String, seconds: Int) throws(StartError) -> Preparation {
+  /// For a start, which has no loop yet: the same, given up after a time. Without the configuration itself, the certificates and
+  /// the users that it names, nothing could be served; secrets, and programs that print them, are not waited for.
+  static func atStart(file: String, seconds: Int, looks: FileLooks) throws(StartError) -> Preparation {
     let (step, outcome, end) = (Step(), Outcome(), ThreadSignal())
     let thread = BackgroundThread {
       let result: Result<Preparation, StartError>
-      do throws(StartError) { result = .success(try Preparation(file: file, step: step)) } catch {
+      do throws(StartError) { result = .success(try Preparation(file: file, looks: looks, step: step)) } catch {
         result = .failure(error)
       }
       outcome.value.withLock { $0 = result }
       end.give()
     }
-    guard thread.isStarted else { return try Preparation(file: file, step: step) }
+    guard thread.isStarted else { return try Preparation(file: file, looks: looks, step: step) }
     guard end.wait(milliseconds: seconds * 1_000), let result = outcome.value.withLock({ $0 }) else {
       throw .system("a file system does not answer: \(step.name) is still being read after \(seconds) s")
     }

@@ -7,6 +7,7 @@ final class Reloads {
 
   private let file: String
   private let audit: AuditTrail
+  private let looks: FileLooks
   private let worker: Worker
   private let beside: BesideLoop
   private var queue = ReloadQueue<Answer>()
@@ -19,11 +20,13 @@ final class Reloads {
   private let onFailure: (StartError) -> Void
 
   init(
-    file: String, audit: AuditTrail, worker: Worker, use: @escaping (Preparation, @escaping Answer) -> Void,
+    file: String, audit: AuditTrail, looks: FileLooks, worker: Worker,
+    use: @escaping (Preparation, @escaping Answer) -> Void,
     onFailure: @escaping (StartError) -> Void
   ) {
     self.file = file
     self.audit = audit
+    self.looks = looks
     self.worker = worker
     self.use = use
     self.onFailure = onFailure
@@ -50,10 +53,12 @@ final class Reloads {
   private func begin() {
     ServiceManager.notify("RELOADING=1")
     limit?.start(after: patience)
-    let (file, audited, step) = (file, audit.file, Preparation.Step())
+    let (file, audited, looks, step) = (file, audit.file, looks, Preparation.Step())
     self.step = step
     beside.run { () -> Result<Preparation, StartError> in
-      do throws(StartError) { return .success(try Preparation(file: file, audited: audited, step: step)) } catch {
+      do throws(StartError) {
+        return .success(try Preparation(file: file, audited: audited, looks: looks, step: step))
+      } catch {
         return .failure(error)
       }
     } onEnd: { [unowned self] result in

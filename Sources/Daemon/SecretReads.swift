@@ -9,35 +9,64 @@ final class SecretReads {
   private let beside: BesideLoop
   private let adder: DirectoryWatch.Adder?
   private let files: SecretFiles
+  private let guardian: SecretReading.Guard
+  /// Files that the guardian has yet to judge.
+  private var unjudged: Set<SecretSource>
   private var reads: [SecretSource: Read] = [:]
-  private var inFlight = 0
+  /// Those that have no thread yet, in the order in which they were asked for.
+  private var waiting: [(source: SecretSource, read: Read)] = []
+  private var quick = 0
+  private var hanging = 0
+  private var retries: [SecretSource: Retry] = [:]
   private let onRead: (SecretReading) -> Void
   private let onDelay: (SecretSource, String) -> Void
 
-  /// Threads.
-  private static let limit = 64
+  /// Threads for files that have not taken long yet. Each has a page of locked memory.
+  private static let mostQuick = 16
+  /// And for those that have: as long as there are no more of them, they are in nobody's way. With the threads that look names
+  /// up, and those that a start leaves behind, they are fewer than TasksMax= of the unit.
+  private static let mostHanging = 240
+  /// Milliseconds after which a file counts among them.
+  private static let longTime: UInt64 = 50
   /// Milliseconds for which requests wait for a file that is being read. Nearly all take less than one.
   private static let patience: UInt64 = 1_000
+  /// Milliseconds after which a file is read again that could not be just then: at first, doubled each time, and at most.
+  private static let firstRetry: UInt64 = 100
+  private static let lastRetry: UInt64 = 10_000
 
   /// What is being read, or is to be once there is a thread for it.
   private final class Read: Timed {
-    var hasThread = false
+    var askedAt: UInt64
+    /// nil: it has no thread.
+    var startedAt: UInt64?
+    var isHanging = false
     /// Nobody waits for it any more.
     var isSlow = false
     /// Names of which one has to be a link; none: it is read anyway.
-    var made: [String]
+    let made: [String]
     /// It changed meanwhile, and is read once more.
     var next: [String]?
     var waits: [Wait] = []
     var nextWaits: [Wait] = []
-    private let onDelay: (Read) -> Void
+    private let onDeadline: (Read) -> Void
 
-    init(_ made: [String], onDelay: @escaping (Read) -> Void) {
+    init(_ made: [String], at now: UInt64, onDeadline: @escaping (Read) -> Void) {
       self.made = made
-      self.onDelay = onDelay
+      askedAt = now
+      self.onDeadline = onDeadline
     }
 
-    override func deadlinePassed() { onDelay(self) }
+    override func deadlinePassed() { onDeadline(self) }
+  }
+
+  /// Something was short when it was read, and no change will tell when it is there again.
+  private final class Retry: Timed {
+    var pause = SecretReads.firstRetry
+    private let onDue: () -> Void
+
+    init(onDue: @escaping () -> Void) { self.onDue = onDue }
+
+    override func deadlinePassed() { onDue() }
   }
 
   final class Wait: SecretWait {
@@ -50,15 +79,19 @@ final class SecretReads {
   }
 
   /// - Parameters:
+  ///   - unjudged: files that are used once `guardian` lets them.
   ///   - onRead: takes what was read, in the order of a file's changes.
   ///   - onDelay: a file takes long, and why.
   init(
-    worker: Worker, adder: DirectoryWatch.Adder?, files: SecretFiles, onRead: @escaping (SecretReading) -> Void,
+    worker: Worker, adder: DirectoryWatch.Adder?, files: SecretFiles, unjudged: Set<SecretSource>,
+    guardian: @escaping SecretReading.Guard, onRead: @escaping (SecretReading) -> Void,
     onDelay: @escaping (SecretSource, String) -> Void
   ) {
     self.worker = worker
     self.adder = adder
     self.files = files
+    self.unjudged = unjudged
+    self.guardian = guardian
     self.onRead = onRead
     self.onDelay = onDelay
     beside = BesideLoop(loop: worker.loop)
@@ -75,10 +108,20 @@ final class SecretReads {
       read.next = isBoth ? (read.next ?? []) + made : []
       return
     }
-    let read = Read(made) { [unowned self] in tookLong($0, source) }
+    let read = Read(made, at: worker.loop.now) { [unowned self] in deadlinePassed($0, source) }
     reads[source] = read
-    worker.deadlines.schedule(read, at: worker.loop.now + Self.patience)
+    waiting.append((source, read))
     startWaiting()
+    schedule(read)
+  }
+
+  /// Nobody could look at these files when the configuration was read.
+  func judge(_ sources: Set<SecretSource>) { unjudged.formUnion(sources) }
+
+  /// Nobody uses the others any more.
+  func keep(only wanted: Set<SecretSource>) {
+    for source in retries.keys where !wanted.contains(source) { endRetry(source) }
+    unjudged.formIntersection(wanted)
   }
 
   /// Calls `onEnd` once, never from within this call: what these files held when it was asked for has been read, or takes too
@@ -94,18 +137,22 @@ final class SecretReads {
 
   func close() {
     for read in reads.values { worker.deadlines.cancel(read) }
-    reads = [:]
+    for source in retries.keys { endRetry(source) }
+    (reads, waiting) = ([:], [])
     beside.close()
   }
 
   private func startWaiting() {
-    for (source, read) in reads where !read.hasThread && inFlight < Self.limit {
-      inFlight += 1
-      read.hasThread = true
+    while quick < Self.mostQuick, !waiting.isEmpty {
+      let (source, read) = waiting.removeFirst()
+      quick += 1
+      read.startedAt = worker.loop.now
+      schedule(read)
+      let guardian = unjudged.contains(source) ? guardian : nil
       let (made, adder, mustLock) = (read.made, adder, files.mustLock)
       beside.run {
         guard made.isEmpty || made.contains(where: DirectoryWatch.isLink) else { return nil }
-        return SecretReading(of: source, watchedBy: adder, mustLock: mustLock)
+        return SecretReading(of: source, watchedBy: adder, guardian: guardian, mustLock: mustLock)
       } onEnd: { [unowned self] result in
         ended(read, source, result)
       }
@@ -113,7 +160,7 @@ final class SecretReads {
   }
 
   private func ended(_ read: Read, _ source: SecretSource, _ result: SecretReading??) {
-    inFlight -= 1
+    if read.isHanging { hanging -= 1 } else { quick -= 1 }
     worker.deadlines.cancel(read)
     reads[source] = nil
     if let made = read.next {
@@ -121,12 +168,44 @@ final class SecretReads {
       reads[source]?.waits = read.nextWaits
     }
     switch result {
-    case .some(.some(let reading)): onRead(reading)
+    case .some(.some(let reading)):
+      if reading.isGood { unjudged.remove(source) }
+      onRead(reading)
+      if reading.isPassing { tryAgain(source) } else { endRetry(source) }
     case .some(.none): break
-    case .none: onDelay(source, "is not read: the system has no thread for it")
+    case .none:
+      onDelay(source, "is not read: the system has no thread for it")
+      tryAgain(source)
     }
     startWaiting()
+    if let again = reads[source], !again.isSlow, !read.waits.isEmpty {
+      // What was read is not in use: whoever waits for it waits on, for as long as it was going to.
+      again.waits += read.waits
+      again.askedAt = min(again.askedAt, read.askedAt)
+      return schedule(again)
+    }
     for wait in read.waits { wait.oneLess() }
+  }
+
+  // MARK: what takes long
+
+  private func schedule(_ read: Read) {
+    let hangingAt = read.isHanging ? nil : read.startedAt.map { max($0, worker.loop.now) + Self.longTime }
+    let slowAt = read.isSlow ? nil : read.askedAt + Self.patience
+    if let next = [hangingAt, slowAt].compactMap(\.self).min() { worker.deadlines.schedule(read, at: next) }
+  }
+
+  private func deadlinePassed(_ read: Read, _ source: SecretSource) {
+    let now = worker.loop.now
+    if let startedAt = read.startedAt, now >= startedAt + Self.longTime, !read.isHanging, hanging < Self.mostHanging {
+      read.isHanging = true
+      quick -= 1
+      hanging += 1
+      startWaiting()
+    }
+    if now >= read.askedAt + Self.patience, !read.isSlow { tookLong(read, source) }
+    // Its file may have been read in that call.
+    if reads[source] === read { schedule(read) }
   }
 
   private func tookLong(_ read: Read, _ source: SecretSource) {
@@ -135,5 +214,18 @@ final class SecretReads {
     let waits = read.waits + read.nextWaits
     (read.waits, read.nextWaits) = ([], [])
     for wait in waits { wait.oneLess() }
+  }
+
+  // MARK: what is short
+
+  private func tryAgain(_ source: SecretSource) {
+    let retry = retries[source] ?? Retry { [unowned self] in read(source) }
+    retries[source] = retry
+    worker.deadlines.schedule(retry, at: worker.loop.now + retry.pause)
+    retry.pause = min(retry.pause * 2, Self.lastRetry)
+  }
+
+  private func endRetry(_ source: SecretSource) {
+    if let retry = retries.removeValue(forKey: source) { worker.deadlines.cancel(retry) }
   }
 }

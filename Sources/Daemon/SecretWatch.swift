@@ -1,3 +1,4 @@
+internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
@@ -11,24 +12,32 @@ final class SecretWatch {
   private var reads: SecretReads?
   /// Directories whose absence has been told.
   private var missed: Set<String> = []
-  private var lookedAt: [Int: UInt64] = [:]
+  /// When the files of each grant were read last because a request wanted that; milliseconds of the loop's clock.
+  private var lookedAt: [UInt64] = []
   private var source: ReadableSource?
   /// Of the current generation, and of one that is on its way.
   private var wanted: Set<SecretSource> = []
   private let files: SecretFiles
   private unowned let worker: Worker
 
-  init(worker: Worker, files: SecretFiles) {
+  /// Milliseconds after which a request has the files of its credential read again: if there is none, as its directory may have
+  /// come into being; and if there is one, as a directory further up may have been moved, or something mounted over it. No
+  /// watch tells of either.
+  private static let pauseIfMissing: UInt64 = 1_000
+  var pause: UInt64 = 60_000
+
+  /// - Parameter unanswered: files that nobody could look at when the configuration was read.
+  init(worker: Worker, first: FirstSecrets, unanswered: Set<SecretSource>) {
     self.worker = worker
-    self.files = files
-    do throws(SystemError) {
-      watch = try DirectoryWatch()
-    } catch {
-      watch = nil
-      worker.journal.event(.warning, "secrets-not-watched", ("detail", "reload after a change: \(error)"))
-    }
+    files = first.files
+    watch = first.watch
     reads = SecretReads(
-      worker: worker, adder: watch?.adder, files: files, onRead: { [unowned self] in take($0) },
+      worker: worker, adder: watch?.adder, files: files, unjudged: unanswered,
+      guardian: { path in
+        let problem = ConfigurationReader.Environment.system.problem(ofDirectoriesLeadingTo: path)
+        return problem.map { "\($0.message): \($0.help)" }
+      },
+      onRead: { [unowned self] in take($0) },
       onDelay: { [unowned self] source, reason in
         tellChanges(of: source) { files.delay(source, reason) }
       })
@@ -42,17 +51,18 @@ final class SecretWatch {
     }
   }
 
-  /// Before anything is served: reads, and watches from now on, in place.
-  func begin(_ generation: Generation) {
-    wanted = generation.keyring.files
-    for source in wanted {
-      take(SecretReading(of: source, watchedBy: watch?.adder, mustLock: files.mustLock))
-    }
+  /// Goes on with what the start has found.
+  func begin(_ generation: Generation, after first: FirstSecrets) {
+    follow(generation)
+    for (directory, error) in first.unwatched { tellUnwatched(directory, error) }
+    for source in first.pending { reads?.read(source) }
   }
 
   /// For a generation that is to come. `onEnd` is called on a later turn, once all have been read, or take too long.
-  func read(_ sources: Set<SecretSource>, onEnd: @escaping () -> Void) {
+  /// - Parameter unanswered: those that nobody could look at.
+  func read(_ sources: Set<SecretSource>, unanswered: Set<SecretSource>, onEnd: @escaping () -> Void) {
     wanted.formUnion(sources)
+    reads?.judge(unanswered)
     for source in sources { reads?.read(source) }
     wait(for: sources, rounds: 3, onEnd: onEnd)
   }
@@ -72,30 +82,34 @@ final class SecretWatch {
   func follow(_ generation: Generation) {
     wanted = generation.keyring.files
     files.keep(only: wanted)
+    reads?.keep(only: wanted)
     watch?.keep(only: files.directories)
+    let now = worker.loop.now
+    lookedAt = Array(repeating: now - min(now, Self.pauseIfMissing), count: generation.keyring.grantCount)
   }
 
-  /// Some file is being read: a request may have to wait.
-  var isReading: Bool { reads?.isIdle == false }
+  /// Files that somebody may wait for.
+  var pending: Set<SecretSource> { reads?.pending ?? [] }
+
+  /// Whether a request for this credential of the current generation may have to wait: some file is being read.
+  func isReading(forGrant index: Int) -> Bool {
+    guard let reads, lookedAt.indices.contains(index) else { return false }
+    if worker.loop.now >= lookedAt[index] + pause { lookAgain(index) }
+    return !reads.isIdle
+  }
 
   /// Calls `onEnd` once, never from within this call: what the files of this credential of the current generation held when
   /// it was asked for is in use, or takes too long. nil: there is nothing to wait for.
   func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
+    guard let reads, lookedAt.indices.contains(index) else { return nil }
     let keyring = worker.generation.keyring
-    let isAvailable = keyring.isAvailable(grant: index)
-    guard let reads, !reads.isIdle || !isAvailable else { return nil }
-    let files = keyring.files(ofGrant: index)
-    if !isAvailable { lookAgain(files, grant: index) }
-    return reads.wait(for: files, onEnd: onEnd)
+    if !keyring.isAvailable(grant: index), worker.loop.now >= lookedAt[index] + Self.pauseIfMissing { lookAgain(index) }
+    return reads.wait(for: keyring.files(ofGrant: index), onEnd: onEnd)
   }
 
-  /// A request wants a credential that is not there: its directory may have come into being since, which no watch could tell.
-  /// Once a second for each.
-  private func lookAgain(_ files: [SecretSource], grant index: Int) {
-    let now = worker.loop.now
-    if let last = lookedAt[index], now < last + 1_000 { return }
-    lookedAt[index] = now
-    for source in files { reads?.read(source) }
+  private func lookAgain(_ index: Int) {
+    lookedAt[index] = worker.loop.now
+    for source in worker.generation.keyring.files(ofGrant: index) { reads?.read(source) }
   }
 
   func close() {
@@ -129,11 +143,13 @@ final class SecretWatch {
       if !watch.register(directory, as: number) {
         changed([DirectoryWatch.Change(directory: directory, name: "")])
       }
-    case .failure(let error):
-      guard missed.insert(directory).inserted else { return }
-      worker.journal.event(
-        .warning, "secrets-not-watched", ("directory", directory), ("detail", error.description))
+    case .failure(let error): tellUnwatched(directory, error)
     }
+  }
+
+  private func tellUnwatched(_ directory: String, _ error: SystemError) {
+    guard missed.insert(directory).inserted else { return }
+    worker.journal.event(.warning, "secrets-not-watched", ("directory", directory), ("detail", error.description))
   }
 
   private func tellChanges(of source: SecretSource, _ change: () -> Void) {
@@ -141,8 +157,8 @@ final class SecretWatch {
     let keyring = generation.keyring
     let problems = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0).problem }
     change()
-    let pending = reads?.pending.subtracting([source]) ?? []
-    let changed = Set(keyring.reload(file: source, pending: pending))
+    // Also of this file itself, if it has changed meanwhile: with what another one holds now, this would be half of two values.
+    let changed = Set(keyring.reload(file: source, pending: reads?.pending ?? []))
     for index in 0..<keyring.grantCount {
       // A file that has become unusable changes nothing yet, and somebody should know (T44).
       if changed.contains(index) || keyring.status(ofGrant: index).problem != problems[index] {

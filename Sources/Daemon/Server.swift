@@ -12,7 +12,9 @@ package final class Server {
   private let worker: Worker
   private let journal: Journal
   private let commandSecrets = CommandSecrets()
-  private let fileSecrets = SecretFiles()
+  private let firstSecrets: FirstSecrets
+  private let looks = FileLooks()
+  private let unanswered: Set<SecretSource>
   private let held: HeldSockets
   private var slots: [ListenerSlot]
   private var lifecycle: Lifecycle?
@@ -29,10 +31,12 @@ package final class Server {
     self.file = file
     self.held = held
     journal = Journal(hasPriorities: ServiceManager.isJournalStream)
-    // Nothing is served yet, so that nobody waits for what is read in place.
-    let preparation = try Preparation.atStart(file: file, seconds: Server.startPatience)
+    let preparation = try Preparation.atStart(file: file, seconds: Server.startPatience, looks: looks)
     let settings = preparation.settings
     preparation.report(to: journal)
+    unanswered = ConfigurationLoader.unanswered(in: preparation)
+    firstSecrets = FirstSecrets(
+      ConfigurationLoader.secretFiles(of: settings), unanswered: unanswered, journal: journal)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     audit = AuditTrail(loop: loop, journal: journal)
     try held.check(settings)
@@ -43,7 +47,8 @@ package final class Server {
         sockets.append(try ListenerSockets(listener, held: held, file: file, loop: loop))
       }
       generation = try Server.generation(
-        preparation, number: 1, ports: sockets.map(\.ports), commands: commandSecrets, files: fileSecrets, after: nil)
+        preparation, number: 1, ports: sockets.map(\.ports), commands: commandSecrets, files: firstSecrets.files,
+        pending: firstSecrets.changing, after: nil)
       try audit.adopt(preparation.audit)
     } catch {
       for opened in sockets { opened.close() }
@@ -59,11 +64,11 @@ package final class Server {
   /// listeners accept: requests wait for a command that has not given its secret yet.
   package func run() throws(StartError) {
     worker.generation.keyring.report(to: journal, of: worker.generation)
-    watch = SecretWatch(worker: worker, files: fileSecrets)
+    watch = SecretWatch(worker: worker, first: firstSecrets, unanswered: unanswered)
     worker.secrets = watch
-    watch?.begin(worker.generation)
+    watch?.begin(worker.generation, after: firstSecrets)
     let reloads = Reloads(
-      file: file, audit: audit, worker: worker, use: { [unowned self] in use($0, $1) },
+      file: file, audit: audit, looks: looks, worker: worker, use: { [unowned self] in use($0, $1) },
       onFailure: { [unowned self] in reloadFailed($0) })
     self.reloads = reloads
     control = ControlSocket(
@@ -97,7 +102,8 @@ package final class Server {
   private func use(_ preparation: Preparation, _ answer: @escaping Reloads.Answer) {
     preparation.report(to: journal)
     guard let watch else { return answer(swap(preparation)) }
-    watch.read(ConfigurationLoader.secretFiles(of: preparation.settings)) { [unowned self] in
+    let files = ConfigurationLoader.secretFiles(of: preparation.settings)
+    watch.read(files, unanswered: ConfigurationLoader.unanswered(in: preparation)) { [unowned self] in
       // Meanwhile it may have been stopped.
       answer(worker.isDraining ? .failure(.system("bearerd is stopping")) : swap(preparation))
     }
@@ -113,8 +119,8 @@ package final class Server {
       let generation: Generation
       do throws(StartError) {
         generation = try Server.generation(
-          preparation, number: number, ports: new.map(\.ports), commands: commandSecrets, files: fileSecrets,
-          after: worker.generation)
+          preparation, number: number, ports: new.map(\.ports), commands: commandSecrets, files: firstSecrets.files,
+          pending: watch?.pending ?? [], after: worker.generation)
         try audit.adopt(preparation.audit)
       } catch {
         for slot in new where !slots.contains(where: { $0 === slot }) { slot.close() }
@@ -123,6 +129,7 @@ package final class Server {
       let added = new.filter { slot in !slots.contains { $0 === slot } }
       slots = new
       for (index, slot) in new.enumerated() { slot.follow(settings.listeners[index], index: index) }
+      CredentialReach.report(from: worker.generation.settings, to: settings, in: journal)
       worker.adopt(generation, listeners: new)
       do throws(UVError) {
         for slot in added { try slot.start() }
@@ -197,7 +204,7 @@ package final class Server {
     ServiceManager.notify("STOPPING=1")
     commands?.stop()
     journal.event(.notice, "stopping", ("connections", String(worker.sessionCount)))
-    lifecycle?.startDrain(limit: worker.generation.settings.limits.drain) { [unowned self] in finish() }
+    lifecycle?.startDrain(limit: worker.limits.drain) { [unowned self] in finish() }
     worker.onDrained = { [unowned self] in finish() }
     worker.drain()
   }
@@ -219,13 +226,13 @@ package final class Server {
 
   private static func generation(
     _ preparation: Preparation, number: UInt64, ports: [[UInt16]], commands: CommandSecrets, files: SecretFiles,
-    after previous: Generation?
+    pending: Set<SecretSource>, after previous: Generation?
   ) throws(StartError) -> Generation {
     let settings = preparation.settings
     let keyring: Keyring
     do throws(Denied) {
       keyring = try ConfigurationLoader.keyring(
-        for: settings, commands: commands, files: files, after: previous?.keyring)
+        for: settings, commands: commands, files: files, pending: pending, after: previous?.keyring)
     } catch {
       throw .system(error.description)
     }

@@ -79,6 +79,7 @@ struct StatusReport {
       json.member("head", status.head.description)
       json.member("dropped", status.dropped)
       json.member("problem", status.problem)
+      json.member("refusing", worker.journal.auditProblem)
     }
   }
 

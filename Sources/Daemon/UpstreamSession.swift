@@ -14,6 +14,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   var owner: (any UpstreamSessionOwner)?
   private let worker: Worker
   private var handshake: Handshake?
+  private var isShakingHands = false
   private var verified: VerifiedSession?
   private var isVerified = false
   /// What the handshake came to; nil: there was none.
@@ -24,7 +25,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   private var isEnding = false
   private var writeFailed = false
 
-  /// More than a paused upload leaves behind: only answers to a flood of TLS messages grow like this.
+  /// Only answers to a flood of TLS messages grow like this.
   private static let maximumQueue = 4 << 20
   private static let nothing: [UInt8] = []
 
@@ -39,8 +40,6 @@ final class UpstreamSession: Timed, StreamDelegate {
     destination.opened()
   }
 
-  // MARK: making it
-
   /// TLS, if it is asked for; the owner hears how it went.
   func begin(timeout: UInt64) {
     setReading(true)
@@ -51,6 +50,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     worker.deadlines.schedule(self, at: worker.loop.now + timeout)
     do throws(TLSError) {
       handshake = try context.handshake(sink: StreamSink(stream), now: worker.lookAtClocks())
+      isShakingHands = true
     } catch {
       return fail(error)
     }
@@ -58,7 +58,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   }
 
   override func deadlinePassed() {
-    if handshake != nil {
+    if isShakingHands {
       fail(.handshakeTimeout, detail: "no end of the handshake")
     } else {
       // Idle for too long.
@@ -71,6 +71,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     do throws(TLSError) {
       guard try handshake!.advance(input) == .finished else { return }
       worker.deadlines.cancel(self)
+      isShakingHands = false
       guard let finished = handshake.take() else { return }
       let session = try finished.verified(now: worker.lookAtClocks())
       // A mismatch that is only reported is an event each time; advice is given once.
@@ -92,8 +93,6 @@ final class UpstreamSession: Timed, StreamDelegate {
     }
     owner?.sessionIsReady(self)
   }
-
-  // MARK: using it
 
   /// The head with the credential of `grant`, or with none; then what of the body fits in the same record.
   func send(head: Span<UInt8>, grant: Int?, caller: Caller?, body: Span<UInt8>, keyring: Keyring) throws(Denied) {
@@ -175,6 +174,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     verified = nil
     isVerified = false
     handshake = nil
+    isShakingHands = false
   }
 
   // MARK: what the stream says
@@ -182,7 +182,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   func streamDidConnect(_ stream: EventLoop.Stream) {}
 
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
-    if handshake != nil { return advance(bytes) }
+    if isShakingHands { return advance(bytes) }
     // Nothing counts that comes behind its end (RFC 8446 section 6.1).
     if isEnding { return }
     guard isVerified else {
@@ -210,7 +210,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   }
 
   func streamDidEnd(_ stream: EventLoop.Stream) {
-    if handshake != nil {
+    if isShakingHands {
       fail(handshake!.inputEnded())
     } else if !isEnding {
       // Without TLS the end of the stream is all that there is to say.
@@ -221,7 +221,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   func streamDidDrain(_ stream: EventLoop.Stream) { owner?.sessionDidDrain(self) }
 
   func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
-    if handshake != nil { return fail(.handshakeFailed, detail: error.description) }
+    if isShakingHands { return fail(.handshakeFailed, detail: error.description) }
     fail(.upstreamClosed, detail: error.description)
   }
 

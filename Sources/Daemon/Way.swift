@@ -4,26 +4,33 @@ internal import Policy
 /// What all requests of one route have in common within a generation: found once per request.
 final class Way {
   let route: Route
+  /// Of the configuration.
+  let generation: UInt64
   let timeouts: Timeouts
   /// nil: its credential is never held back, or it has none.
   let breaker: OriginBreaker?
   /// nil: its requests are not counted.
   let limiter: RateLimiter?
-  /// What the log says of it whatever the request was.
+  /// What the log says of it whatever the request was, and if a credential was added.
   let logText: [UInt8]
+  let credentialText: [UInt8]
   /// Where its sessions are; nil: none was asked for yet.
   var destination: Destination?
   /// Another route of the same rule.
   let next: Way?
 
   init(
-    _ route: Route, timeouts: Timeouts, breaker: OriginBreaker?, limiter: RateLimiter?, logText: [UInt8], next: Way?
+    _ route: Route, generation: UInt64, timeouts: Timeouts, breaker: OriginBreaker?, limiter: RateLimiter?,
+    logText: [UInt8],
+    credentialText: [UInt8], next: Way?
   ) {
     self.route = route
+    self.generation = generation
     self.timeouts = timeouts
     self.breaker = breaker
     self.limiter = limiter
     self.logText = logText
+    self.credentialText = credentialText
     self.next = next
   }
 

@@ -28,7 +28,7 @@ extension Worker {
 
   /// Whether `session` may ask for a session of its own at an upstream.
   func admitsRequest(of quota: CallerQuota) -> Bool {
-    quota.requests < generation.settings.limits.requestsPerUser(outOf: connectionLimit)
+    quota.requests < limits.requestsPerUser(outOf: connectionLimit)
   }
 
   /// Whether a request of somebody who is not admitted gets a line in the log.

@@ -11,7 +11,10 @@ final class Worker {
   let resolver: Resolver
   let journal: Journal
   let diagnostics: SocketDiagnostics?
+  private let heap: HeapRelief
   private(set) var generation: Generation
+  /// Of the current generation, at hand: the way there is long, and each event asks.
+  private(set) var limits: Limits
   var lifetime = Lifetime()
   /// The one output of the machines, and the one buffer for plaintext: lent within a turn, never across. nil: lent.
   private var output: Output? = Output()
@@ -20,6 +23,8 @@ final class Worker {
   weak var secrets: SecretWatch?
   /// Where a secret is waited for that a program has yet to print.
   weak var commands: SecretCommands?
+  /// Sessions that begin something at the end of the turn.
+  private var opening: [ClientSession] = []
   private var sessions: [ObjectIdentifier: ClientSession] = [:]
   /// Of the loop, counted.
   private(set) var turn: UInt64 = 1
@@ -32,6 +37,7 @@ final class Worker {
   private var acceptFailureLoggedAt: UInt64?
   private var limitLoggedAt: UInt64?
   var quotas = CallerQuotas()
+  var callerUnits = CallerUnits()
   /// As many as there are descriptors for, with another for each connection's upstream.
   private var affordable = Int.max
   private(set) var isDraining = false
@@ -50,8 +56,10 @@ final class Worker {
     self.loop = loop
     self.journal = journal
     self.generation = generation
+    limits = generation.settings.limits
     deadlines = DeadlineQueue(loop: loop)
     resolver = Resolver(loop: loop)
+    heap = HeapRelief(loop: loop)
     do throws(SystemError) {
       diagnostics = try SocketDiagnostics()
     } catch {
@@ -63,20 +71,21 @@ final class Worker {
     acceptAgain = Timer(loop: loop) { [unowned self] in mustWait = false }
     loop.onTurnEnd = { [unowned self] in
       turn &+= 1
+      openWhatWaits()
       resumeIfPossible()
       flushJournal()
     }
   }
 
-  var idleLimit: Int { isDraining ? 0 : generation.settings.limits.idlePerIdentity }
-  var upstreamIdleTime: UInt64 { generation.settings.limits.upstreamIdle }
+  var idleLimit: Int { isDraining ? 0 : limits.idlePerIdentity }
+  var upstreamIdleTime: UInt64 { limits.upstreamIdle }
   var sessionCount: Int { sessions.count }
 
   /// By now the listeners are open, and connections are not; what `reserve` is for is still to come.
   func listen(on slots: [ListenerSlot]) {
     listeners = slots
     let vitals = ProcessVitals()
-    let (wanted, limit) = (generation.settings.limits.connections, Int(clamping: vitals.descriptorLimit))
+    let (wanted, limit) = (limits.connections, Int(clamping: vitals.descriptorLimit))
     affordable = max(1, (limit - Int(clamping: vitals.openDescriptors) - Worker.reserve) / 2)
     guard limit > 0, affordable < wanted else { return }
     journal.event(
@@ -87,7 +96,7 @@ final class Worker {
       ))
   }
 
-  var connectionLimit: Int { min(generation.settings.limits.connections, affordable) }
+  var connectionLimit: Int { min(limits.connections, affordable) }
 
   // MARK: connections
 
@@ -95,10 +104,11 @@ final class Worker {
     let peer = Peer(of: stream, diagnostics: diagnostics)
     let quota = quotas.add(quotaHolder(of: peer, on: slot))
     let limit = connectionLimit
-    let share = generation.settings.limits.connections(of: quota.holder, outOf: limit)
+    let share = limits.connections(of: quota.holder, outOf: limit)
     guard quota.connections <= share else { return refuse(stream, of: quota, share: share) }
     let session = ClientSession(stream: stream, listener: slot, peer: peer, quota: quota, worker: self)
     sessions[ObjectIdentifier(session)] = session
+    heap.follow(sessions.count)
     guard sessions.count >= limit, !isPaused else { return }
     pause()
     if isLoud(&limitLoggedAt) {
@@ -130,8 +140,22 @@ final class Worker {
     return true
   }
 
+  /// `turnEnded` is called, once all that this turn has brought is known.
+  func openAtTurnEnd(_ session: ClientSession) { opening.append(session) }
+
+  private func openWhatWaits() {
+    // What one of them asks for in turn is a request of this turn, too.
+    var index = 0
+    while index < opening.count {
+      opening[index].turnEnded()
+      index += 1
+    }
+    opening.removeAll(keepingCapacity: true)
+  }
+
   func ended(_ session: ClientSession) {
     sessions[ObjectIdentifier(session)] = nil
+    heap.follow(sessions.count)
     quotas.remove(session.quota)
     mustWait = false
     if isDraining, sessions.isEmpty { onDrained?() }
@@ -178,6 +202,7 @@ final class Worker {
   func adopt(_ new: Generation, listeners slots: [ListenerSlot]) {
     let old = generation
     generation = new
+    limits = new.settings.limits
     let gone = listeners.filter { slot in !slots.contains { $0 === slot } }
     listeners = slots
     for slot in gone { slot.close() }
@@ -190,19 +215,7 @@ final class Worker {
     guard !revoked.isEmpty else { return }
     journal.event(.notice, "revoked", ("exchanges", String(revoked.count)))
     let grace = new.settings.limits.revokedGrace
-    let cut = Cut(revoked)
-    deadlines.schedule(cut, at: loop.now + grace)
-  }
-
-  private final class Cut: Timed {
-    /// With the generation under which each was authorised, which may be older than the last one.
-    private let revoked: [(session: ClientSession, generation: Generation)]
-
-    init(_ sessions: [ClientSession]) { revoked = sessions.map { ($0, $0.generation) } }
-
-    override func deadlinePassed() {
-      for entry in revoked { entry.session.cut(ifStillIn: entry.generation) }
-    }
+    deadlines.schedule(RevokedSessions(revoked), at: loop.now + grace)
   }
 
   // MARK: the end
@@ -222,6 +235,7 @@ final class Worker {
     for session in Array(sessions.values) { session.cut() }
     for destination in generation.allDestinations { destination.retire() }
     deadlines.close()
+    heap.close()
     flushAgain?.close()
     acceptAgain?.close()
     loop.onTurnEnd = nil

@@ -21,6 +21,8 @@ package final class Listener {
   private let isUnix: Bool
   /// Held for the moment when there is no other, see `turnAwayWaiting`.
   private var spareDescriptor: Int32
+  /// What is the local address of each connection, too; nil: theirs differ.
+  private var boundAddress: SocketAddress?
   private var isAccepting = false
   private var isClosed = false
 
@@ -58,6 +60,7 @@ package final class Listener {
     }
     spareDescriptor = openSpare()
     memory.retain(self)
+    if let address, address.ip.contains(where: { $0 != 0 }) { boundAddress = address }
   }
 
   /// The bound address; nil on unix sockets.
@@ -112,7 +115,7 @@ package final class Listener {
     if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
     defer { spareDescriptor = openSpare() }
     for count in 0..<maximumTurnedAway {
-      let accepted = bearerd_accept(descriptor)
+      let accepted = bearerd_accept(descriptor, nil, nil)
       guard accepted >= 0 else { return count }
       Glibc.close(accepted)
     }
@@ -126,7 +129,12 @@ extension Listener {
   /// The poll is level-triggered: what is left over is heard of on the next turn.
   private func acceptWaiting() {
     for _ in 0..<maximumAcceptedPerTurn where isAccepting {
-      let accepted = bearerd_accept(descriptor)
+      var accepted: Int32 = -1
+      let peer = SocketAddress { address, length in
+        var size = socklen_t(length.pointee)
+        accepted = bearerd_accept(descriptor, address, &size)
+        return accepted < 0 ? accepted : 0
+      }
       guard accepted >= 0 else {
         let reason = errno
         if isPassing(reason) { continue }
@@ -135,6 +143,7 @@ extension Listener {
       }
       do throws(UVError) {
         let stream = try Stream(loop: loop, adopting: accepted, isUnix: isUnix)
+        stream.noteAddresses(peer: peer, local: boundAddress)
         guard let delegate else { return stream.close() }
         delegate.listener(self, didAccept: stream)
       } catch {

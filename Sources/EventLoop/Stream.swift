@@ -21,6 +21,10 @@ package final class Stream {
   private(set) var isClosed = false
   private(set) var hasFailed = false
 
+  /// Known from the start; nil: to be asked for.
+  private var knownPeer: SocketAddress?
+  private var knownLocal: SocketAddress?
+
   // Stream+Reading
   var isReading = false
   var hasEnded = false
@@ -98,13 +102,19 @@ package final class Stream {
   /// TCP only.
   package var localAddress: SocketAddress? {
     guard !isUnix, !isClosed else { return nil }
-    return SocketAddress { uv_tcp_getsockname(tcp, $0, $1) }
+    return knownLocal ?? SocketAddress { uv_tcp_getsockname(tcp, $0, $1) }
   }
 
-  /// TCP only; nil once the peer has reset the connection.
+  /// TCP only; nil once the peer has reset the connection, unless it was accepted.
   package var peerAddress: SocketAddress? {
     guard !isUnix, !isClosed else { return nil }
-    return SocketAddress { uv_tcp_getpeername(tcp, $0, $1) }
+    return knownPeer ?? SocketAddress { uv_tcp_getpeername(tcp, $0, $1) }
+  }
+
+  /// What accept(2) and the listener know need not be asked of each connection.
+  func noteAddresses(peer: SocketAddress?, local: SocketAddress?) {
+    knownPeer = peer
+    knownLocal = local
   }
 
   /// For `SO_PEERCRED` and the like; not to be closed. -1 while there is none.

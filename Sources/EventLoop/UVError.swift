@@ -28,6 +28,10 @@ package struct UVError: Error, Equatable, Sendable, CustomStringConvertible {
   package var isAddressNotAvailable: Bool {
     status == UV_EADDRNOTAVAIL.rawValue || status == UV_EAFNOSUPPORT.rawValue
   }
+  /// A name that does not exist, or has no address. Every other failure of a lookup says nothing about the name.
+  package var isNoSuchName: Bool {
+    status == UV_EAI_NONAME.rawValue || status == UV_EAI_NODATA.rawValue || status == UV_EAI_ADDRFAMILY.rawValue
+  }
   /// The process (EMFILE) or the system (ENFILE) has no descriptor left.
   package var isTooManyFiles: Bool { status == UV_EMFILE.rawValue || status == UV_ENFILE.rawValue }
 

@@ -39,8 +39,8 @@ package struct AccessRecord: Sendable {
       .clientNotAllowedHere(let service), .clientNotGranted(let service, _):
       return (service, nil)
     case .denied(let service, let rule): return (service, rule)
-    case .callerUnknown, .callerNotAllowed, .clientTokenMissing, .clientTokenUnknown, .hostNotAllowed,
-      .authorityMismatch, .originNotAllowed, .crossSite,
+    case .callerUnknown, .callerNotAllowed, .clientTokenMissing, .clientTokenMalformed, .clientTokenUnknown,
+      .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite, .siteUnknown,
       .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
       .noService:
       return nil

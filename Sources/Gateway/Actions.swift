@@ -2,46 +2,53 @@ package import HTTP1
 package import Policy
 
 /// What the shell is to do, in the order of this list. A set: no event asks for one thing twice.
-package struct Actions: OptionSet, Sendable {
-  package let rawValue: UInt16
-  package init(rawValue: UInt16) { self.rawValue = rawValue }
+///
+/// Public, as some other small types that are asked often: of what is the package's own the compiler inlines next to nothing in
+/// another module.
+public struct Actions: OptionSet, Sendable {
+  /// A bit for each.
+  public let rawValue: UInt16
+  /// - Parameter rawValue: a bit for each.
+  @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// In place of OptionSet's own, which is not specialised for another module: the shell asks a dozen times per event.
-  package func contains(_ member: Actions) -> Bool { rawValue & member.rawValue == member.rawValue }
+  @inlinable public func contains(_ member: Actions) -> Bool { rawValue & member.rawValue == member.rawValue }
+  /// The same for this one.
+  @inlinable public var isEmpty: Bool { rawValue == 0 }
 
   /// Whether there is more to do than to pass on bytes and to end an exchange: one question in the place of five.
-  package var concernConnections: Bool {
+  @inlinable public var concernConnections: Bool {
     rawValue
       & (Actions.openUpstream.rawValue | Actions.openFreshUpstream.rawValue | Actions.shutdownClient.rawValue
         | Actions.reset.rawValue | Actions.close.rawValue) != 0
   }
 
   /// `upstreamHead` is a head without its closing line: have it authorised and sent.
-  package static let sendHead = Actions(rawValue: 1 << 0)
+  @inlinable public static var sendHead: Actions { Actions(rawValue: 1 << 0) }
   /// Send `toUpstream`, then (with a head: in the same record, where they fit) `upstreamBody` of the input.
-  package static let sendBody = Actions(rawValue: 1 << 1)
+  @inlinable public static var sendBody: Actions { Actions(rawValue: 1 << 1) }
   /// Send `toClient`, then `clientBody` of the input. With neither, the exchange is a scrape: send what that gets.
-  package static let sendToClient = Actions(rawValue: 1 << 2)
+  @inlinable public static var sendToClient: Actions { Actions(rawValue: 1 << 2) }
   /// Say that nothing more will go up, and go on reading: a half-close.
-  package static let shutdownUpstream = Actions(rawValue: 1 << 3)
+  @inlinable public static var shutdownUpstream: Actions { Actions(rawValue: 1 << 3) }
   /// The exchange is over and its session may serve another.
-  package static let releaseUpstream = Actions(rawValue: 1 << 4)
+  @inlinable public static var releaseUpstream: Actions { Actions(rawValue: 1 << 4) }
   /// The exchange is over, or given up; its session, or the attempt to open one, is of no further use.
-  package static let dropUpstream = Actions(rawValue: 1 << 5)
+  @inlinable public static var dropUpstream: Actions { Actions(rawValue: 1 << 5) }
   /// As `dropUpstream`, but the upstream must not take what it has for the whole.
-  package static let resetUpstream = Actions(rawValue: 1 << 6)
+  @inlinable public static var resetUpstream: Actions { Actions(rawValue: 1 << 6) }
   /// Write the exchange's line.
-  package static let record = Actions(rawValue: 1 << 7)
+  @inlinable public static var record: Actions { Actions(rawValue: 1 << 7) }
   /// Take an idle session of the route's identity, or open one; answer with `upstreamReady` or `upstreamRefused`.
-  package static let openUpstream = Actions(rawValue: 1 << 8)
+  @inlinable public static var openUpstream: Actions { Actions(rawValue: 1 << 8) }
   /// The same, but not an idle one: the last was stale.
-  package static let openFreshUpstream = Actions(rawValue: 1 << 9)
+  @inlinable public static var openFreshUpstream: Actions { Actions(rawValue: 1 << 9) }
   /// Half-close once everything is sent, and go on reading until the client closes or the deadline passes.
-  package static let shutdownClient = Actions(rawValue: 1 << 10)
+  @inlinable public static var shutdownClient: Actions { Actions(rawValue: 1 << 10) }
   /// Close once everything is sent.
-  package static let close = Actions(rawValue: 1 << 11)
+  @inlinable public static var close: Actions { Actions(rawValue: 1 << 11) }
   /// Close with a reset: the client must not take what it has for the whole.
-  package static let reset = Actions(rawValue: 1 << 12)
+  @inlinable public static var reset: Actions { Actions(rawValue: 1 << 12) }
 }
 
 /// What an event brought forth. One per worker, reused: nothing here is allocated per event once it is warm.
@@ -84,7 +91,7 @@ package struct Output: Sendable {
 }
 
 /// What the client connection waits for, and so which of the configured times runs. The shell owns the clock.
-package enum Deadline: Sendable, Equatable {
+public enum Deadline: Sendable, Equatable {
   /// Between requests: the idle keep-alive time.
   case idle
   /// A connection is new, or a head has begun. Not moved by bytes (T54).

@@ -48,7 +48,7 @@ package struct ClientConnection: ~Copyable, Sendable {
   }
 
   /// Whether the client is to be read, be it only to hear that it is gone.
-  package var wantsClientBytes: Bool {
+  @inline(__always) package var wantsClientBytes: Bool {
     switch phase {
     case .awaitingHead, .awaitingUpstream, .exchanging, .upgraded, .lingering: !clientHasEnded
     case .closed: false
@@ -57,7 +57,7 @@ package struct ClientConnection: ~Copyable, Sendable {
 
   /// Whether bytes that are held already wait for something else than more of them: while they do, reading on would only
   /// pile them up. Of a head or a body that is not whole yet more is needed, whatever is held.
-  package var holdsClientBytes: Bool {
+  @inline(__always) package var holdsClientBytes: Bool {
     switch phase {
     case .awaitingHead, .upgraded, .lingering, .closed: false
     case .awaitingUpstream: true
@@ -65,7 +65,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
-  package var deadline: Deadline {
+  @inline(__always) package var deadline: Deadline {
     switch phase {
     case .awaitingHead: hasBegunHead || isFresh ? .head : .idle
     case .awaitingUpstream, .closed: .none
@@ -85,12 +85,18 @@ package struct ClientConnection: ~Copyable, Sendable {
   }
 
   /// Whether the next move is the client's: its request is not whole, and no answer has begun.
-  package var awaitsRequestBody: Bool {
-    phase == .exchanging && !exchange.isRequestComplete && !exchange.hasAnswered
+  @inline(__always) package var awaitsRequestBody: Bool {
+    !exchange.isRequestComplete && phase == .exchanging && !exchange.hasAnswered
   }
 
   /// Whether the upstream's answer has begun, and was fit to be passed on.
-  package var hasResponseHead: Bool { exchange.record.status != 0 && exchange.record.refusal == nil }
+  @inline(__always) package var hasResponseHead: Bool {
+    guard exchange.record.status != 0, case .none = exchange.record.refusal else { return false }
+    return true
+  }
+
+  /// The exchange where it is, for those outside: to be looked at there. Lent without the right to change it, it would be copied.
+  package mutating func withExchange(_ body: (inout Exchange) -> Void) { body(&exchange) }
 
   // MARK: facts about the client
 
@@ -190,8 +196,8 @@ package struct ClientConnection: ~Copyable, Sendable {
       refuse(refusal, closes: isMisdirected || !exchange.isRequestComplete, output: &output)
     } else if exchange.isScrape {
       answerScrape(output: &output)
-    } else if exchange.isPreflight {
-      answerPreflight(output: &output)
+    } else if exchange.isPreflight || exchange.isFinalRecipient {
+      answerOptions(output: &output)
     } else {
       phase = .awaitingUpstream
       output.actions.insert(exchange.record.isRetried ? .openFreshUpstream : .openUpstream)

@@ -7,7 +7,7 @@ internal import Policy
 enum CrossOrigin {
   /// Appends the fields of an answer, or nothing.
   static func write(for admitted: AdmittedRequest, to output: inout ByteBuffer) {
-    if admitted.isNavigation { output.append("Content-Security-Policy: sandbox\r\n") }
+    if admitted.isSandboxed { output.append("Content-Security-Policy: sandbox\r\n") }
     if let page = admitted.page {
       write(page, to: &output)
     } else if admitted.dependsOnOrigin {
@@ -22,14 +22,11 @@ enum CrossOrigin {
     output.append("Access-Control-Expose-Headers: *\r\n")
   }
 
-  /// Appends the answer to a preflight that asks about what the rules allow. It says yes to every field: what a page may not
+  /// Appends the fields of the answer to a preflight that asks about what the rules allow. It says yes to every field: what a page may not
   /// send is removed on the way. What it may do is decided again by its request, so that a browser may keep this.
-  static func writePreflight(
-    _ head: RequestHead, _ admitted: AdmittedRequest, closes: Bool, to output: inout ByteBuffer
-  ) {
+  static func writePreflight(_ head: RequestHead, _ admitted: AdmittedRequest, to output: inout ByteBuffer) {
     guard let page = admitted.page, let method = admitted.preflight else { return }
     let span = head.bytes.span
-    output.append("HTTP/1.1 204 No Content\r\n")
     writeOrigin(page, to: &output)
     MessageWriter.field(name: "Access-Control-Allow-Methods", value: span.extracting(method), to: &output)
     // `*` does not mean Authorization, which libraries send with whatever they were given as a key.
@@ -43,8 +40,6 @@ enum CrossOrigin {
       }
     }
     output.append("Vary: Origin, Access-Control-Request-Method, Access-Control-Request-Headers\r\n")
-    if closes { output.append("Connection: close\r\n") }
-    MessageWriter.endOfHead(to: &output)
   }
 
   private static func writeOrigin(_ page: [UInt8], to output: inout ByteBuffer) {

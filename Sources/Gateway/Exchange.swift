@@ -27,7 +27,7 @@ package struct Exchange: ~Copyable, Sendable {
   var responseReader: HeadReader
   var isWithinResponseHead = false
   var responseOptions = ConnectionOptions()
-  private var limits: HeadLimits
+  private(set) var limits: HeadLimits
   var responseBody = BodyReader(.none)
   /// How the body goes on to this client.
   var responseFraming = BodyLength.none
@@ -47,6 +47,8 @@ package struct Exchange: ~Copyable, Sendable {
   package private(set) var isScrape = false
   /// It is the preflight of a page that may ask: the answer is our own.
   package private(set) var isPreflight = false
+  /// It may go out, but no further than to us (RFC 9110 §7.6.2): the answer is our own.
+  package private(set) var isFinalRecipient = false
 
   /// More interim answers than this are a flood (T26).
   static let maximumInformational = 32
@@ -63,7 +65,7 @@ package struct Exchange: ~Copyable, Sendable {
   var isUpgraded: Bool { responsePhase == .upgraded }
   var isComplete: Bool { isRequestComplete && isResponseComplete }
 
-  var deadline: Deadline {
+  @inline(__always) var deadline: Deadline {
     switch responsePhase {
     case .head: isRequestComplete ? .responseHead : .silence
     case .body, .upgraded, .done: .silence
@@ -100,10 +102,10 @@ package struct Exchange: ~Copyable, Sendable {
     record.method = head.method
     route = nil
     snapshot = nil
-    admitted = nil
+    if case .some = admitted { admitted = nil }
     refusedPage = nil
-    requestBody = BodyReader(head.bodyLength)
-    isRequestChunked = head.bodyLength == .chunked
+    requestBody.begin(head.bodyLength)
+    isRequestChunked = head.hasChunkedBody
     responsePhase = .head
     informational = 0
     isReused = false
@@ -115,6 +117,7 @@ package struct Exchange: ~Copyable, Sendable {
     answerClosesClient = false
     isScrape = false
     isPreflight = false
+    isFinalRecipient = false
   }
 
   /// Admission, canonical target, rules, fields: nil when the request may go out.
@@ -129,7 +132,7 @@ package struct Exchange: ~Copyable, Sendable {
   ) -> Refusal? {
     self.snapshot = snapshot
     self.caller = caller
-    admitted = nil
+    if case .some = admitted { admitted = nil }
     route = nil
     record.route = nil
     record.generation = snapshot.generation
@@ -138,11 +141,12 @@ package struct Exchange: ~Copyable, Sendable {
     let bytes = head.bytes
     do throws(PolicyRefusal) {
       let gate = snapshot.admission(ofListener: listener, isLocalSocket: isLocalSocket)
-      let admitted = try gate.value.admit(
-        head, caller: caller, listener: listener, hash: snapshot.tokenHash)
+      let admitted = try gate.admit(head, caller: caller, listener: listener, hash: snapshot.tokenHash)
       self.admitted = admitted
-      self.caller = admitted.caller
-      record.caller = admitted.caller
+      if admitted.caller.client != nil {
+        self.caller = admitted.caller
+        record.caller = admitted.caller
+      }
       try readTarget(bytes.span.extracting(head.target))
       if listener == snapshot.metricsListener {
         try checkScrape()
@@ -157,8 +161,10 @@ package struct Exchange: ~Copyable, Sendable {
         trace: &trace)
       self.route = route
       record.route = route
-      return forwarding.judge(
+      let refusal = forwarding.judge(
         head, admitted: admitted, target: target, options: options, route: route, snapshot: snapshot)
+      if refusal == nil, forwarding.maxForwards == 0 { keepHere() }
+      return refusal
     } catch {
       // Of a request that was not admitted no path was read: the last one's must not stand in the log for it.
       if admitted == nil { target = CanonicalTarget() }
@@ -199,20 +205,11 @@ package struct Exchange: ~Copyable, Sendable {
     isPreflight = true
   }
 
-  func isStillAllowed(by new: Snapshot, listener: Int) -> Bool {
-    guard let snapshot, let route else { return false }
-    var again = Exchange(limits: limits)
-    again.isLocalSocket = isLocalSocket
-    again.head = head
-    again.reset()
-    guard again.decide(by: new, listener: listener, caller: caller) == nil, let newRoute = again.route else {
-      return false
-    }
-    let old = snapshot.rules.services[route.service]
-    let service = new.rules.services[newRoute.service]
-    return old.name == service.name && old.upstream.origin == service.upstream.origin && old.trust == service.trust
-      && snapshot.rules.grant(of: route) == new.rules.grant(of: newRoute)
-      && forwarding.upgrade.map { service.upgrades.contains($0) } ?? true
+  /// No service has a part in it.
+  private mutating func keepHere() {
+    isFinalRecipient = true
+    route = nil
+    record.route = nil
   }
 
   // MARK: the request
@@ -221,7 +218,7 @@ package struct Exchange: ~Copyable, Sendable {
   mutating func begin(isReused: Bool, output: inout Output) {
     guard let route, let snapshot else { return }
     self.isReused = isReused
-    isRequestChunked = head.bodyLength == .chunked
+    isRequestChunked = head.hasChunkedBody
     if isWithinResponseHead || limits != snapshot.headLimits {
       limits = snapshot.headLimits
       responseReader = HeadReader(limits: limits)
@@ -236,7 +233,7 @@ package struct Exchange: ~Copyable, Sendable {
   }
 
   /// The grant that the keyring has to write for this request; nil: none.
-  package var grant: Int? {
+  @inline(__always) package var grant: Int? {
     guard forwarding.injects, case .inject(let index) = route?.credential else { return nil }
     return index
   }

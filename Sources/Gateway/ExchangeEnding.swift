@@ -46,9 +46,9 @@ extension ClientConnection {
     if exchange.answerClosesClient { end(output: &output) } else { phase = .awaitingHead }
   }
 
-  mutating func answerPreflight(output: inout Output) {
+  mutating func answerOptions(output: inout Output) {
     let closes = mustCloseAfterOwnAnswer || !exchange.isRequestComplete
-    exchange.answerPreflight(closes: closes, output: &output)
+    exchange.answerOptions(closes: closes, output: &output)
     output.actions.insert(.record)
     if closes { end(output: &output) } else { phase = .awaitingHead }
   }

@@ -57,9 +57,9 @@ extension Exchange {
 
     let length = response.bodyLength(answering: head.method)
     // To end an answer for one of those that may be none would not make it any safer: none of them goes on.
-    responseBody = BodyReader(length, forbiddenTrailers: .dropped)
+    responseBody.begin(length, forbiddenTrailers: .dropped)
     responseFraming = framing(of: length)
-    if length != .none, isCodedAgainstOurWish { return .encodedAnswer }
+    if isCodedAgainstOurWish, length != .none { return .encodedAnswer }
     if case .untilClose = responseFraming { closesClient = true }
     // An answer before the end of its request: the rest is taken, but nothing else can follow it here (T17).
     isEarly = !isRequestComplete
@@ -125,13 +125,14 @@ extension Exchange {
     return nil
   }
 
-  private func context(_ route: Route, _ snapshot: Snapshot) -> ResponseForwarding.Context {
+  // Mutating, as the others: a function that only looks would be lent a copy of the whole exchange.
+  private mutating func context(_ route: Route, _ snapshot: Snapshot) -> ResponseForwarding.Context {
     ResponseForwarding.Context(
       route: route, snapshot: snapshot, path: target.path, injected: grant != nil, closes: answerClosesClient,
       saysKeepAlive: head.version == .http10)
   }
 
-  private func framing(of length: BodyLength) -> BodyLength {
+  private mutating func framing(of length: BodyLength) -> BodyLength {
     switch length {
     case .none:
       // HEAD and 304 may state the length that a GET would have had.
@@ -200,13 +201,23 @@ extension Exchange {
     answerClosesClient = closes
   }
 
-  /// Our own answer to a page that asks whether it may send a request: it may.
-  mutating func answerPreflight(closes: Bool, output: inout Output) {
+  /// Our own answer to an OPTIONS: to a page that asks whether it may send a request, it may; and to whom nobody but us shall
+  /// answer.
+  mutating func answerOptions(closes: Bool, output: inout Output) {
     guard let admitted else { return }
-    CrossOrigin.writePreflight(head, admitted, closes: closes, to: &output.toClient)
+    output.toClient.append("HTTP/1.1 204 No Content\r\n")
+    if isPreflight {
+      CrossOrigin.writePreflight(head, admitted, to: &output.toClient)
+    } else {
+      output.toClient.append(Problem.allowedMethods)
+      output.toClient.append("Cache-Control: no-store\r\n")
+      CrossOrigin.write(for: admitted, to: &output.toClient)
+    }
+    if closes { output.toClient.append("Connection: close\r\n") }
+    MessageWriter.endOfHead(to: &output.toClient)
     output.actions.insert(.sendToClient)
     record.status = 204
-    record.isPreflight = true
+    record.isPreflight = isPreflight
     responsePhase = .done
     hasAnswered = true
     answerClosesClient = closes

@@ -24,6 +24,8 @@ package struct Explanation: Sendable {
   package let page: String?
   /// It is the page's preflight, which we answer.
   package let isPreflight: Bool
+  /// It may go no further than to us, who answer.
+  package let isFinalRecipient: Bool
 
   package init(_ head: RequestHead, caller: Caller?, listener: Int, snapshot: Snapshot) {
     var exchange = Exchange(limits: snapshot.headLimits)
@@ -49,5 +51,6 @@ package struct Explanation: Sendable {
     upgrade = refusal == nil ? exchange.forwarding.upgrade : nil
     page = exchange.admitted?.page.map { String(decoding: $0, as: UTF8.self) }
     isPreflight = exchange.isPreflight
+    isFinalRecipient = exchange.isFinalRecipient
   }
 }

@@ -51,7 +51,7 @@ package enum Problem {
     output.append("; details=\"")
     output.append(row.code.text)
     output.append("\"\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
-    if row.status == 405 { output.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n") }
+    if row.status == 405 { output.append(allowedMethods) }
     if let time = patience(refusal) {
       // RFC 9110 section 10.2.3: whole seconds.
       output.append("Retry-After: ")
@@ -66,6 +66,9 @@ package enum Problem {
     output.append(contentsOf: body.contents)
     return body.count
   }
+
+  /// What everybody takes for methods; a rule may know others.
+  static let allowedMethods: StaticString = "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
 
   /// Which limit it is that is reached: numbers of the configuration.
   private static func append(_ excess: RateExcess, to body: inout ByteBuffer) {

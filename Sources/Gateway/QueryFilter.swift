@@ -1,17 +1,24 @@
 internal import HTTP1
 internal import Policy
 
-/// Takes parameters that a credential could be out of a query: by their decoded name (T13, T45).
+/// Takes parameters out of a query by their decoded name: those that a credential could be (T13, T45), and those that the
+/// configuration names.
 enum QueryFilter {
   /// `query` begins with `?`. What remains is written as it came.
-  static func write(_ query: [UInt8], to output: inout ByteBuffer, notes: inout ForwardingNotes?) {
+  static func write(
+    _ query: [UInt8], removing names: [String], keepsCredentials: Bool, to output: inout ByteBuffer,
+    notes: inout ForwardingNotes?
+  ) {
     var isFirst = true
     var start = 1
     var decoded: [UInt8] = []
     while true {
       var end = start
       while end < query.count, !isSeparator(query[end]) { end += 1 }
-      if isCredentialParameter(query, start..<end, &decoded) {
+      decode(query, start..<end, &decoded)
+      if isNamed(decoded, in: names)
+        || !keepsCredentials && CredentialFields.isCredentialParameter(decodedName: decoded)
+      {
         notes?.removedParameters.append(String(decoding: decoded, as: UTF8.self))
       } else {
         output.append(isFirst ? UInt8(ascii: "?") : query[start - 1])
@@ -23,11 +30,16 @@ enum QueryFilter {
     }
   }
 
+  private static func isNamed(_ name: [UInt8], in names: [String]) -> Bool {
+    for known in names where FieldName.resembles(0..<name.count, of: name.span, known) { return true }
+    return false
+  }
+
   private static func isSeparator(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "&") || byte == UInt8(ascii: ";") }
 
   /// Leaves in `name` what a server could take for the parameter's name: without escapes, and as PHP and its heirs make
   /// variables of names: `.`, blanks and `+` are `_`, leading blanks are nothing, `[` or NUL ends it.
-  private static func isCredentialParameter(_ query: [UInt8], _ parameter: Range<Int>, _ name: inout [UInt8]) -> Bool {
+  private static func decode(_ query: [UInt8], _ parameter: Range<Int>, _ name: inout [UInt8]) {
     name.removeAll(keepingCapacity: true)
     var end = parameter.lowerBound
     while end < parameter.upperBound, query[end] != UInt8(ascii: "=") { end += 1 }
@@ -52,7 +64,6 @@ enum QueryFilter {
       default: name.append(byte)
       }
     }
-    return CredentialFields.isCredentialParameter(decodedName: name)
   }
 
   private static func hexDigit(_ byte: UInt8) -> UInt8? {

@@ -17,14 +17,14 @@ package protocol Redaction: AnyObject {
 
 extension Exchange {
   /// What of the answer is searched for what was added to the request: nothing if nothing was.
-  package var redact: Service.Redact {
+  @inline(__always) package var redact: Service.Redact {
     guard grant != nil, let route, let snapshot else { return .off }
     return snapshot.rules.services[route.service].redact
   }
 
   /// The answer's head, whose parts are known already. False: it may not go on.
   mutating func redactHead(_ redaction: (any Redaction)?) -> Bool {
-    if redact == .off { return true }
+    if case .off = redact { return true }
     guard let redaction, redaction.redact(&response.bytes) else { return false }
     record.redactions = redaction.count
     return true
@@ -43,7 +43,7 @@ extension Exchange {
     _ input: Span<UInt8>, _ range: Range<Int>, _ redaction: (any Redaction)?, output: inout Output
   ) -> Bool {
     record.bytesDown &+= UInt64(range.count)
-    guard redact == .all else {
+    guard case .all = redact else {
       sendDown(input, range, output: &output)
       return true
     }
@@ -59,7 +59,7 @@ extension Exchange {
   /// Nothing follows what is held back, or not soon.
   /// - Parameter input: that `output` points into.
   mutating func releaseHeld(_ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output) {
-    guard redact == .all, let redaction else { return }
+    guard case .all = redact, let redaction else { return }
     output.changed.removeAll(keepingCapacity: true)
     redaction.release(to: &output.changed)
     record.redactions = redaction.count
@@ -69,7 +69,11 @@ extension Exchange {
   /// Whether the body cannot be searched: it was asked for as it is, and is coded all the same. Of a 226 so are the instance
   /// manipulations, which compress as well, or send differences alone (RFC 3229 section 10.5.2).
   var isCodedAgainstOurWish: Bool {
-    guard redact == .all else { return false }
+    mutating get { isCoded() }
+  }
+
+  private mutating func isCoded() -> Bool {
+    guard case .all = redact else { return false }
     let span = response.bytes.span
     for field in response.fields
     where FieldName.matches(field.name, of: span, "content-encoding")

@@ -32,6 +32,7 @@ package enum Refusal: Error, Equatable, Sendable {
 
   // the way to the upstream
   case nameNotFound
+  case nameLookupFailed
   case nameTimeout
   case addressForbidden
   case connectionRefused
@@ -93,6 +94,7 @@ extension Refusal {
     case .credentialSuspended: .credentialSuspended
     case .grantDenied: .grantDenied
     case .nameNotFound: .nameNotFound
+    case .nameLookupFailed: .nameLookupFailed
     case .nameTimeout: .nameTimeout
     case .addressForbidden: .addressForbidden
     case .connectionRefused: .connectionRefused
@@ -135,12 +137,13 @@ extension PolicyRefusal {
     switch self {
     case .callerUnknown: .callerUnknown
     case .callerNotAllowed, .callerNotAllowedHere, .callerNotGranted: .callerNotAllowed
-    case .clientTokenMissing, .clientTokenUnknown: .clientUnknown
+    case .clientTokenMissing, .clientTokenMalformed, .clientTokenUnknown: .clientUnknown
     case .clientNotAllowedHere, .clientNotGranted: .clientNotAllowed
     case .hostNotAllowed: .hostNotAllowed
     case .authorityMismatch: .authorityMismatch
     case .originNotAllowed: .originNotAllowed
     case .crossSite: .crossSite
+    case .siteUnknown: .siteUnknown
     case .methodNotSupported: .methodNotSupported
     case .badPath: .badPath
     case .dotSegment: .dotSegment

@@ -19,6 +19,7 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
   case clientNotAllowed
   case originNotAllowed
   case crossSite
+  case siteUnknown
   case methodNotSupported
   case hostNotAllowed
   case authorityMismatch
@@ -47,6 +48,7 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
 
   // the way to the upstream
   case nameNotFound
+  case nameLookupFailed
   case nameTimeout
   case addressForbidden
   case connectionRefused
@@ -96,14 +98,15 @@ extension RefusalCode {
       .headTooLarge, .unknownTransferCoding, .versionNotSupported:
       .parser
     case .callerNotAllowed, .callerUnknown, .clientUnknown, .clientNotAllowed, .originNotAllowed, .crossSite,
-      .methodNotSupported, .hostNotAllowed, .authorityMismatch, .tooManyConnections, .tooManyRequests:
+      .siteUnknown, .methodNotSupported, .hostNotAllowed, .authorityMismatch, .tooManyConnections, .tooManyRequests:
       .admission
     case .badPath, .badEscape, .dotSegment, .forbiddenCharacter, .fragment, .ambiguousPath, .clientCredentialField,
       .badDestination, .destinationDenied, .noRule, .denied, .noService, .rateLimited:
       .rules
     case .credentialUnavailable, .credentialSuspended, .grantDenied: .keyring
-    case .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
-      .handshakeFailed, .handshakeTimeout, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
+    case .nameNotFound, .nameLookupFailed, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed,
+      .connectionTimeout, .handshakeFailed, .handshakeTimeout, .certificateInvalid, .certificateExpired,
+      .hostnameMismatch, .pinMismatch,
       .pinsExpired:
       .way
     case .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .encodedAnswer, .redirectToSelf,

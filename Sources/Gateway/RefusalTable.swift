@@ -72,6 +72,11 @@ extension RefusalCode {
         403, "cross-site", "http_request_denied",
         "The request has a Sec-Fetch-Site field, so a web page sent it, and it does not say which: it has no Origin field"
       )
+    case .siteUnknown:
+      RefusalRow(
+        403, "site-unknown", "http_request_denied",
+        "The request looks like a browser's, and by this name a browser does not say which page it is for; use localhost"
+      )
     case .methodNotSupported:
       RefusalRow(405, "method-not-supported", "http_request_denied", "TRACE, TRACK and CONNECT do not pass here")
     case .hostNotAllowed:
@@ -150,6 +155,8 @@ extension RefusalCode {
         503, "grant-denied", "http_request_denied", "The credential is not granted to this upstream; nothing was sent")
     case .nameNotFound:
       RefusalRow(502, "name-not-found", "dns_error", "The upstream's name could not be resolved")
+    case .nameLookupFailed:
+      RefusalRow(502, "name-lookup-failed", "dns_error", "The upstream's name could not be looked up")
     case .nameTimeout:
       RefusalRow(504, "name-timeout", "dns_timeout", "The upstream's name could not be resolved in time")
     case .addressForbidden:

@@ -1,20 +1,14 @@
 internal import HTTP1
 internal import Policy
 
-/// What forwarding did to a request's fields, for `explain`. Names only.
-package struct ForwardingNotes: Sendable, Equatable {
-  package var removed: [String] = []
-  package var added: [String] = []
-  package var removedParameters: [String] = []
-  package init() {}
-}
-
 /// The request head as the upstream shall see it: hop-by-hop fields off, the client's own credentials off, Host set.
 struct RequestForwarding {
   /// Whether the rule's credential is written by the keyring: false when the client's own is kept instead.
   private(set) var injects = false
   /// To what the upstream is asked to switch.
   private(set) var upgrade: UpgradeProtocol?
+  /// How often the request may still be passed on, by us as well; nil: as often as it takes.
+  private(set) var maxForwards: UInt64?
   private var isFromPage = false
   private var places = RequestPlaces()
   /// A client token came with it, which is for us alone.
@@ -31,6 +25,7 @@ struct RequestForwarding {
     upgrade = Upgrading.request(head, options: options, of: snapshot.rules.services[route.service].upgrades)
     if options.nominatesReservedField { return .reservedFieldInConnection }
     do throws(Refusal) {
+      maxForwards = try MaxForwards.read(head)
       try places.read(head, admitted: admitted, target: target, route: route, snapshot: snapshot)
     } catch {
       return error
@@ -86,8 +81,7 @@ struct RequestForwarding {
     output.append(contentsOf: plan.hostLine)
 
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
-    var sendsTrailers = false
-    var redactsAll = false
+    var (sendsTrailers, redactsAll, unchanged) = (false, false, UnchangedLines())
     if injects, case .all = snapshot.rules.services[route.service].redact { redactsAll = true }
     for field in head.fields {
       if redactsAll, hidesFromSearch(field, of: head.bytes) {
@@ -95,13 +89,14 @@ struct RequestForwarding {
         continue
       }
       if case .te = field.known, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
-      switch fate(of: field, of: head.bytes, head, options, route, headers.value, credentialFields) {
-      case .goesOn: write(field, of: head.bytes, plan, to: &output)
+      switch fate(of: field, of: head.bytes, head, options, route, headers, credentialFields) {
+      case .goesOn: write(field, of: head.bytes, plan, &unchanged, to: &output)
       case .endsHere:
         if case .upgrade = field.known, upgrade == nil { notes?.removed.append("Upgrade") }
       case .removed: notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
       }
     }
+    unchanged.flush(head.bytes.span, to: &output)
     for setting in headers.value.set
     where !redactsAll || (setting.folded != "accept-encoding" && setting.folded != "a-im") {
       MessageWriter.field(name: setting.name, value: setting.value.span, to: &output)
@@ -112,8 +107,7 @@ struct RequestForwarding {
       notes?.added.append("Accept-Encoding")
     }
     if let upgrade {
-      // Servers that switch look for one Connection line.
-      Upgrading.write(upgrade, to: &output)
+      Upgrading.write(upgrade, to: &output)  // servers that switch look for one Connection line
     } else if sendsTrailers {
       output.append("TE: trailers\r\nConnection: TE\r\n")
     }
@@ -133,14 +127,24 @@ struct RequestForwarding {
       || FieldName.resembles(field.name, of: bytes.span, "sec-websocket-extensions")
   }
 
-  private func write(_ field: Field, of bytes: [UInt8], _ plan: ForwardingPlan, to output: inout ByteBuffer) {
+  private func write(
+    _ field: Field, of bytes: [UInt8], _ plan: ForwardingPlan, _ unchanged: inout UnchangedLines,
+    to output: inout ByteBuffer
+  ) {
     if isFromPage, field.known == .origin || field.known == .referer {
+      unchanged.flush(bytes.span, to: &output)
       let value = field.known == .origin ? plan.origin : plan.referer
       MessageWriter.field(name: bytes.span.extracting(field.name), value: value.span, to: &output)
+    } else if let maxForwards, field.known == .maxForwards {
+      unchanged.flush(bytes.span, to: &output)
+      output.append("Max-Forwards: ")
+      output.append(decimal: maxForwards &- 1)
+      output.append("\r\n")
     } else if let value = places.value(of: field) {
+      unchanged.flush(bytes.span, to: &output)
       MessageWriter.field(name: bytes.span.extracting(field.name), value: value.span, to: &output)
     } else {
-      MessageWriter.field(field, of: bytes, to: &output)
+      unchanged.add(field, of: bytes.span, to: &output)
     }
   }
 
@@ -154,7 +158,7 @@ struct RequestForwarding {
 
   private func fate(
     of field: Field, of bytes: [UInt8], _ head: RequestHead, _ options: ConnectionOptions, _ route: Route,
-    _ headers: HeaderPolicy, _ credentialFields: [String]
+    _ headers: Shared<HeaderPolicy>, _ credentialFields: [String]
   ) -> Fate {
     switch field.known {
     case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
@@ -171,8 +175,8 @@ struct RequestForwarding {
     if hasClientToken, ClientToken.isCarried(by: field, of: bytes) { return .removed }
     let span = bytes.span
     if !options.nominated.isEmpty, options.names(field.name, of: bytes, nominatedIn: head.bytes) { return .removed }
-    for name in headers.remove where FieldName.resembles(field.name, of: span, name) { return .removed }
-    for setting in headers.set where FieldName.resembles(field.name, of: span, setting.folded) { return .removed }
+    for name in headers.value.remove where FieldName.resembles(field.name, of: span, name) { return .removed }
+    for setting in headers.value.set where FieldName.resembles(field.name, of: span, setting.folded) { return .removed }
     for name in credentialFields where FieldName.resembles(field.name, of: span, name) {
       return injects ? .removed : .goesOn
     }
@@ -181,8 +185,9 @@ struct RequestForwarding {
       CredentialFields.isCredentialLike(name: bytes, range: field.name)
         || CredentialFields.isImpersonation(name: bytes, range: field.name)
     else { return .goesOn }
-    for name in headers.allowClientHeaders where FieldName.resembles(field.name, of: span, name) { return .goesOn }
-    return field.known == .cookie && headers.cookies == .pass ? .goesOn : .removed
+    let allowed = headers.value.allowClientHeaders
+    for name in allowed where FieldName.resembles(field.name, of: span, name) { return .goesOn }
+    return field.known == .cookie && headers.value.cookies == .pass ? .goesOn : .removed
   }
 
   /// `Content_Length` and the like: nothing to us, but the real one to servers that fold `_` (T14).
@@ -199,7 +204,7 @@ struct RequestForwarding {
   func trailers(
     _ body: BodyReader, of head: RequestHead, options: ConnectionOptions, route: Route, snapshot: Snapshot
   ) -> [Field] {
-    let headers = snapshot.headers(of: route)
+    let headers = snapshot.sharedHeaders(of: route)
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
     return body.trailers.filter { field in
       for name in credentialFields where FieldName.resembles(field.name, of: body.trailerBytes.span, name) {
@@ -229,17 +234,16 @@ struct RequestForwarding {
     // The base ends with a slash and so does the mount: the path goes on after it.
     output.append(contentsOf: plan.basePath)
     output.append(contentsOf: target.path[(route.pathStart + 1)...])
-    writeQuery(of: target, route: route, to: &output, notes: &notes)
+    writeQuery(of: target, plan: plan, route: route, to: &output, notes: &notes)
   }
 
   static func writeQuery(
-    of target: CanonicalTarget, route: Route, to output: inout ByteBuffer, notes: inout ForwardingNotes?
+    of target: CanonicalTarget, plan: ForwardingPlan, route: Route, to output: inout ByteBuffer,
+    notes: inout ForwardingNotes?
   ) {
     guard !target.query.isEmpty else { return }
-    if route.credential == .pass {
-      output.append(contentsOf: target.query)
-    } else {
-      QueryFilter.write(target.query, to: &output, notes: &notes)
-    }
+    QueryFilter.write(
+      target.query, removing: plan.headers(of: route).value.removeParameters,
+      keepsCredentials: route.credential == .pass, to: &output, notes: &notes)
   }
 }

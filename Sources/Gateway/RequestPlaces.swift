@@ -126,7 +126,8 @@ private struct PlaceJudge {
       if levels > 1 { continue }
       var notes: ForwardingNotes?
       output.append(contentsOf: place.path.dropFirst(index + 1))
-      RequestForwarding.writeQuery(of: place, route: route, to: &output, notes: &notes)
+      RequestForwarding.writeQuery(
+        of: place, plan: snapshot.plans[route.service], route: route, to: &output, notes: &notes)
     }
     if levels == 0 { throw .badDestination }
   }

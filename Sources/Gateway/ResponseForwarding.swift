@@ -25,16 +25,19 @@ struct ResponseForwarding {
     admitted: AdmittedRequest?, to output: inout ByteBuffer
   ) -> Refusal? {
     let start = output.count
-    MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
+    var unchanged = UnchangedLines()
+    beginHead(head, &unchanged, to: &output)
     for field in head.fields {
       if endsHere(field, of: head.bytes, options, head) { continue }
-      if field.known == .setCookie {
+      if case .setCookie = field.known {
+        unchanged.flush(head.bytes.span, to: &output)
         if passesCookies(context) { CookieRewriting.write(field, of: head.bytes, context: context, to: &output) }
-      } else if !writeField(field, of: head.bytes, context, to: &output) {
+      } else if !writeField(field, of: head.bytes, context, &unchanged, to: &output) {
         output.truncate(to: start)
         return .redirectToSelf
       }
     }
+    unchanged.flush(head.bytes.span, to: &output)
     MessageWriter.framing(framing, to: &output)
     if context.injected, head.status == 401 || head.status == 407 { writeRejection(head.status, to: &output) }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
@@ -55,13 +58,15 @@ struct ResponseForwarding {
     _ head: ResponseHead, options: ConnectionOptions, context: Context, to output: inout ByteBuffer
   ) -> Bool {
     let start = output.count
-    MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
+    var unchanged = UnchangedLines()
+    beginHead(head, &unchanged, to: &output)
     for field in head.fields where !endsHere(field, of: head.bytes, options, head) {
-      guard writeField(field, of: head.bytes, context, to: &output) else {
+      guard writeField(field, of: head.bytes, context, &unchanged, to: &output) else {
         output.truncate(to: start)
         return false
       }
     }
+    unchanged.flush(head.bytes.span, to: &output)
     MessageWriter.endOfHead(to: &output)
     return true
   }
@@ -71,9 +76,25 @@ struct ResponseForwarding {
     _ body: BodyReader, after head: ResponseHead, options: ConnectionOptions, context: Context,
     to output: inout ByteBuffer
   ) {
-    for field in body.trailers where !endsHere(field, of: body.trailerBytes, options, head) {
-      _ = writeField(field, of: body.trailerBytes, context, to: &output)
+    let bytes = body.trailerBytes
+    var unchanged = UnchangedLines()
+    for field in body.trailers where !endsHere(field, of: bytes, options, head) {
+      _ = writeField(field, of: bytes, context, &unchanged, to: &output)
     }
+    unchanged.flush(bytes.span, to: &output)
+  }
+
+  /// The status line; its end, if it stands there as it is written, is the first of the lines that do not change.
+  private static func beginHead(
+    _ head: ResponseHead, _ unchanged: inout UnchangedLines, to output: inout ByteBuffer
+  ) {
+    let bytes = head.bytes.span
+    let end = head.reason.upperBound
+    guard end + 2 <= bytes.count, bytes[end] == UInt8(ascii: "\r"), bytes[end + 1] == UInt8(ascii: "\n") else {
+      return MessageWriter.statusLine(head.status, reason: bytes.extracting(head.reason), to: &output)
+    }
+    MessageWriter.beginStatusLine(head.status, to: &output)
+    unchanged.add(head.reason.lowerBound..<(end + 2), of: bytes, to: &output)
   }
 
   /// Hop-by-hop (RFC 9110 §7.6.1) and framing, which is written anew.
@@ -95,18 +116,20 @@ struct ResponseForwarding {
 
   /// Appends one field, as it is or rewritten, or nothing. Cookies are not its business: it drops them.
   /// - Returns: false if it points to a listener of ours.
-  private static func writeField(_ field: Field, of bytes: [UInt8], _ context: Context, to output: inout ByteBuffer)
-    -> Bool
-  {
+  private static func writeField(
+    _ field: Field, of bytes: [UInt8], _ context: Context, _ unchanged: inout UnchangedLines,
+    to output: inout ByteBuffer
+  ) -> Bool {
     switch field.known {
     case .wwwAuthenticate, .authenticationInfo:
       if context.injected { return true }
     case .location, .contentLocation, .refresh, .link:
+      unchanged.flush(bytes.span, to: &output)
       return PlaceRewriting.write(field, of: bytes, context: context, to: &output)
     default:
       if OriginHygiene.isStripped(bytes, field.name) || isForgedStatus(field, of: bytes) { return true }
     }
-    MessageWriter.field(field, of: bytes, to: &output)
+    unchanged.add(field, of: bytes.span, to: &output)
     return true
   }
 

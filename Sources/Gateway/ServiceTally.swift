@@ -2,22 +2,24 @@
 package final class ServiceTally {
   /// Of the service; empty: of requests that came to none.
   package let name: String
-  package private(set) var counts = ServiceCounts()
+  package var counts: ServiceCounts { current }
+  // Seen here alone, so that the compiler can prove each access to it alone.
+  private var current = ServiceCounts()
 
   init(name: String) { self.name = name }
 
   // Here and not where things happen: another module would copy the counts to change them.
 
-  func makeRoom(rules: Int) { counts.makeRoom(rules: rules) }
+  func makeRoom(rules: Int) { current.makeRoom(rules: rules) }
   func count(_ record: borrowing AccessRecord, rule: Int?, responseHead: UInt64?, at time: UInt64) {
-    counts.count(record, rule: rule, responseHead: responseHead, at: time)
+    current.count(record, rule: rule, responseHead: responseHead, at: time)
   }
-  func count(refusal code: RefusalCode) { counts.count(refusal: code) }
-  package func connected(microseconds: UInt64) { counts.connect.observe(microseconds: microseconds) }
+  func count(refusal code: RefusalCode) { current.count(refusal: code) }
+  package func connected(microseconds: UInt64) { current.connect.observe(microseconds: microseconds) }
 
   package func shookHands(microseconds: UInt64, isResumed: Bool) {
-    counts.handshake.observe(microseconds: microseconds)
-    if isResumed { counts.resumedHandshakes &+= 1 } else { counts.fullHandshakes &+= 1 }
+    current.handshake.observe(microseconds: microseconds)
+    if isResumed { current.resumedHandshakes &+= 1 } else { current.fullHandshakes &+= 1 }
   }
 
   /// What the pins of a connection came to.
@@ -26,9 +28,9 @@ package final class ServiceTally {
   package func judged(_ pins: Pins) {
     switch pins {
     case .none: break
-    case .matched: counts.pinsMatched &+= 1
-    case .mismatched: counts.pinsMismatched &+= 1
-    case .reported: counts.pinsReported &+= 1
+    case .matched: current.pinsMatched &+= 1
+    case .mismatched: current.pinsMismatched &+= 1
+    case .reported: current.pinsReported &+= 1
     }
   }
 }

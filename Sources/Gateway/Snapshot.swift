@@ -8,8 +8,8 @@ package final class Snapshot: Sendable {
   /// By listener index.
   package let admissions: [Admission]
   /// The same once more, and for those who come by a unix socket: no page can, and clients write any name (T1).
-  private let gates: [Shared<Admission>]
-  private let socketGates: [Shared<Admission>]
+  private let gates: [Gate]
+  private let socketGates: [Gate]
   /// Index of the listener that answers scrapes and nothing else; nil: there is none.
   let metricsListener: Int?
   /// How the client tokens of requests are told apart.
@@ -31,9 +31,9 @@ package final class Snapshot: Sendable {
     self.generation = generation
     self.rules = rules
     self.admissions = admissions
-    gates = admissions.map(Shared.init)
+    gates = admissions.map(Gate.init)
     socketGates = admissions.map {
-      Shared(Admission(callers: $0.callers, authorities: nil, clients: $0.clients, pages: $0.pages))
+      Gate(Admission(callers: $0.callers, authorities: nil, clients: $0.clients, pages: $0.pages))
     }
     self.headLimits = headLimits
     self.ownAuthorities = ownAuthorities
@@ -42,7 +42,7 @@ package final class Snapshot: Sendable {
   }
 
   /// Of a listener that there is.
-  func admission(ofListener index: Int, isLocalSocket: Bool) -> Shared<Admission> {
+  func admission(ofListener index: Int, isLocalSocket: Bool) -> Gate {
     isLocalSocket ? socketGates[index] : gates[index]
   }
 
@@ -50,8 +50,7 @@ package final class Snapshot: Sendable {
   func headers(of route: Route) -> HeaderPolicy { sharedHeaders(of: route).value }
 
   func sharedHeaders(of route: Route) -> Shared<HeaderPolicy> {
-    let plan = plans[route.service]
-    return route.rule.map { plan.ruleHeaders[$0] } ?? plan.headers
+    plans[route.service].headers(of: route)
   }
 }
 
@@ -84,6 +83,8 @@ final class ForwardingPlan: Sendable {
   /// The service's own, and by rule.
   let headers: Shared<HeaderPolicy>
   let ruleHeaders: [Shared<HeaderPolicy>]
+
+  func headers(of route: Route) -> Shared<HeaderPolicy> { route.rule.map { ruleHeaders[$0] } ?? headers }
 
   init(_ service: Service, among services: [Service]) {
     var line = Array(" HTTP/1.1\r\nHost: ".utf8)

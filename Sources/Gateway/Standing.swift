@@ -26,7 +26,12 @@ extension ClientConnection {
     package let isAwaitingHead: Bool
   }
 
+  /// Mutating, though it changes nothing: what only looks is lent a copy of it all.
   package var standing: Standing {
+    mutating get { stand() }
+  }
+
+  private mutating func stand() -> Standing {
     let redacts = if case .off = exchange.redact { false } else { true }
     return Standing(
       phase: phase, deadline: deadline, wantsClientBytes: wantsClientBytes, holdsClientBytes: holdsClientBytes,

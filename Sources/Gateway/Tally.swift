@@ -29,7 +29,7 @@ package final class Tally {
   /// - Parameters:
   ///   - responseHead: microseconds from the request's head to that of the answer; nil: none came.
   ///   - time: milliseconds of the loop's clock.
-  package func count(_ exchange: borrowing Exchange, responseHead: UInt64?, at time: UInt64) {
+  package func count(_ exchange: inout Exchange, responseHead: UInt64?, at time: UInt64) {
     count(exchange.record, grant: exchange.grant, responseHead: responseHead, at: time)
   }
 
@@ -67,17 +67,19 @@ package final class CredentialTally {
 
   package let name: String
   /// Answers of upstreams to requests with it, those aside that reject it.
-  package private(set) var accepted = Use()
+  package var accepted: Use { acceptances }
   /// 401 and 407.
-  package private(set) var rejected = Use()
+  package var rejected: Use { rejections }
+  private var acceptances = Use()
+  private var rejections = Use()
 
   init(name: String) { self.name = name }
 
   func count(_ record: borrowing AccessRecord, at time: UInt64) {
     if record.isRejected {
-      rejected.note(time)
+      rejections.note(time)
     } else if record.refusal == nil, !record.isAborted {
-      accepted.note(time)
+      acceptances.note(time)
     }
   }
 }

@@ -12,12 +12,7 @@ package struct BodyReader: Sendable {
 
   /// Whether the body has ended; true with its last bytes where its length is known, and for an empty body from the
   /// start.
-  package var isComplete: Bool {
-    switch state {
-    case .length(0), .ended: true
-    case .length, .untilClose, .chunkLine, .chunkData, .chunkEnd, .trailersStart, .trailersEnd, .trailers: false
-    }
-  }
+  package private(set) var isComplete: Bool
 
   /// What becomes of trailer fields that may not be any: those that frame, route or authenticate. Both is right for a
   /// recipient (RFC 9110 §6.5.1).
@@ -51,22 +46,43 @@ package struct BodyReader: Sendable {
     case trailersEnd
     case trailers
     case ended
+
+    init(_ length: BodyLength) {
+      switch length {
+      case .none: self = .length(0)
+      case .length(let count): self = .length(count)
+      case .chunked: self = .chunkLine
+      case .untilClose: self = .untilClose
+      }
+    }
+
+    var isComplete: Bool {
+      switch self {
+      case .length(0), .ended: true
+      case .length, .untilClose, .chunkLine, .chunkData, .chunkEnd, .trailersStart, .trailersEnd, .trailers: false
+      }
+    }
   }
 
-  private var state: State
-  private let forbiddenTrailers: ForbiddenTrailers
+  // The answer is asked for more often than there is another, and by those to whom the state is closed.
+  private var state: State { didSet { isComplete = state.isComplete } }
+  private var forbiddenTrailers: ForbiddenTrailers
   private var chunkLine = ChunkLine()
   /// nil as long as there are none, so that bodies without trailers allocate nothing.
   private var trailerSection: TrailerSection?
 
   package init(_ length: BodyLength, forbiddenTrailers: ForbiddenTrailers = .refused) {
     self.forbiddenTrailers = forbiddenTrailers
-    switch length {
-    case .none: state = .length(0)
-    case .length(let count): state = .length(count)
-    case .chunked: state = .chunkLine
-    case .untilClose: state = .untilClose
-    }
+    state = State(length)
+    isComplete = state.isComplete
+  }
+
+  /// The same in place, for the next body: nothing is left of the last one.
+  package mutating func begin(_ length: BodyLength, forbiddenTrailers: ForbiddenTrailers = .refused) {
+    self.forbiddenTrailers = forbiddenTrailers
+    state = State(length)
+    chunkLine = ChunkLine()
+    if trailerSection != nil { trailerSection = nil }
   }
 
   /// Advances `position` within `input`. After `.end` it is not called again.

@@ -3,7 +3,8 @@
 /// An array asks for room at each append, and drops its elements one by one to be empty again. This keeps its room, so that a
 /// piece costs one comparison and its copy.
 package struct ByteBuffer: Sendable {
-  private var storage: [UInt8] = []
+  /// What was written, and behind that what is there to be written over. Not to be kept, either.
+  package private(set) var storage: [UInt8] = []
   package private(set) var count = 0
 
   package init() {}
@@ -51,13 +52,7 @@ package struct ByteBuffer: Sendable {
     if end > storage.count { grow(to: end) }
     var all = storage.mutableSpan
     var place = all._mutatingExtracting(start..<end)
-    // What the compiler has seen compared here it does not compare for each byte.
-    guard place.count == added else { return }
-    var index = 0
-    while index < added {
-      place[index] = bytes[index]
-      index &+= 1
-    }
+    place.take(bytes)
     count = end
   }
 
@@ -80,10 +75,7 @@ extension ByteBuffer {
   /// The number in decimal digits.
   package mutating func append(decimal number: UInt64) {
     if number < 10 { return append(Byte.zero &+ UInt8(truncatingIfNeeded: number)) }
-    if number < 100 {
-      let tens = UInt8(truncatingIfNeeded: number / 10)
-      return append(Byte.zero &+ tens, Byte.zero &+ UInt8(truncatingIfNeeded: number) &- tens &* 10)
-    }
+    if number < 1_000 { return append(upToThreeDigits: UInt32(truncatingIfNeeded: number)) }
     var digits: InlineArray<20, UInt8> = .init(repeating: 0)
     var start = digits.count
     var rest = number
@@ -93,6 +85,14 @@ extension ByteBuffer {
       rest /= 10
     }
     append(digits.span.extracting(start...))
+  }
+
+  private mutating func append(upToThreeDigits number: UInt32) {
+    let (hundreds, tens) = (number / 100, number / 10)
+    if hundreds > 0 { append(Byte.zero &+ UInt8(truncatingIfNeeded: hundreds)) }
+    append(
+      Byte.zero &+ UInt8(truncatingIfNeeded: tens &- hundreds &* 10),
+      Byte.zero &+ UInt8(truncatingIfNeeded: number &- tens &* 10))
   }
 
   /// The number in lower-case hexadecimal digits.

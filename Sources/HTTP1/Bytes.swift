@@ -6,6 +6,15 @@ extension [UInt8] {
     }
   }
 
+  /// Takes the place of what there was, with as little ado as can be where one is as long as the other.
+  package mutating func replaceAll(with bytes: Span<UInt8>) {
+    let more = bytes.count &- count
+    if more > 0 { append(contentsOf: repeatElement(0, count: more)) }
+    if more < 0 { removeLast(0 &- more) }
+    var place = mutableSpan
+    place.take(bytes)
+  }
+
   /// The text in UTF-8. Copies; a literal costs no allocation.
   package mutating func append(_ text: String) {
     append(text.utf8.span)
@@ -35,5 +44,51 @@ extension [UInt8] {
       if shift == 0 { return }
       shift &-= 4
     }
+  }
+}
+
+extension MutableSpan<UInt8> {
+  /// Copies bytes, of which there are as many. Heads are made of short pieces: for those sixteen or eight at a time are fewer
+  /// steps than what the compiler makes of the plain loop, which is good for long ones.
+  @inline(__always)
+  mutating func take(_ bytes: Span<UInt8>) {
+    let all = bytes.count
+    // What the compiler has seen compared here it does not compare for each byte.
+    guard count == all else { return }
+    if all < 8 || all >= 256 {
+      for index in 0..<all { self[index] = bytes[index] }
+    } else if all < 16 {
+      takeEight(of: bytes, at: 0)
+      // Some of them once more, perhaps.
+      takeEight(of: bytes, at: all &- 8)
+    } else {
+      let last = all &- 16
+      var index = 0
+      while index < last {
+        takeSixteen(of: bytes, at: index)
+        index &+= 16
+      }
+      takeSixteen(of: bytes, at: last)
+    }
+  }
+
+  // All are read before the first is written, so that the compiler makes one step of them.
+
+  @inline(__always)
+  private mutating func takeEight(of bytes: Span<UInt8>, at start: Int) {
+    let from = bytes.extracting(start..<(start &+ 8))
+    var to = _mutatingExtracting(start..<(start &+ 8))
+    let first = (from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7])
+    (to[0], to[1], to[2], to[3], to[4], to[5], to[6], to[7]) = first
+  }
+
+  @inline(__always)
+  private mutating func takeSixteen(of bytes: Span<UInt8>, at start: Int) {
+    let from = bytes.extracting(start..<(start &+ 16))
+    var to = _mutatingExtracting(start..<(start &+ 16))
+    let first = (from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7])
+    let second = (from[8], from[9], from[10], from[11], from[12], from[13], from[14], from[15])
+    (to[0], to[1], to[2], to[3], to[4], to[5], to[6], to[7]) = first
+    (to[8], to[9], to[10], to[11], to[12], to[13], to[14], to[15]) = second
   }
 }

@@ -44,6 +44,10 @@ struct FieldLines: Sendable {
 
     case .name:
       var tail = self.tail
+      if position == nameStart {
+        position = Scanning.endOfLetters(bytes, from: position)
+        tail = Scanning.foldedTail(bytes, nameStart..<position)
+      }
       while position < count {
         let folded = Grammar.foldedToken[Int(bytes[position])]
         if folded == 0 { break }

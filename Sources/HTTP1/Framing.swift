@@ -104,12 +104,10 @@ struct Framing: Sendable {
   }
 
   private mutating func takeOption(_ option: Range<Int>, of bytes: Span<UInt8>) -> Bool {
-    if FieldName.matches(option, of: bytes, "close") {
-      closes = true
-    } else if FieldName.matches(option, of: bytes, "keep-alive") {
-      keepsAlive = true
-    } else {
-      return false
+    switch option.count {
+    case 5 where FieldName.matches(option, of: bytes, "close"): closes = true
+    case 10 where FieldName.matches(option, of: bytes, "keep-alive"): keepsAlive = true
+    default: return false
     }
     return true
   }

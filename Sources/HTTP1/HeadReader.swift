@@ -1,9 +1,13 @@
 /// Limits of a head. Bytes and counts; the defaults are the configuration's.
-package struct HeadLimits: Sendable, Equatable {
-  package var headBytes = 65_536
-  package var fields = 128
-  package var targetBytes = 16_384
-  package init() {}
+public struct HeadLimits: Sendable, Equatable {
+  /// Of the whole head.
+  public var headBytes = 65_536
+  /// Lines, each for itself.
+  public var fields = 128
+  /// Of the request-target.
+  public var targetBytes = 16_384
+  /// The defaults.
+  public init() {}
 }
 
 /// Reads one head at a time from the start of a message (RFC 9112 §2-6). Restartable at every byte: the caller passes
@@ -91,6 +95,7 @@ package struct HeadReader: Sendable {
         case .end: return true
         case .field(let field):
           guard head.fields.count < limits.fields else { throw MessageError(.tooManyFields) }
+          if head.fields.capacity == 0 { head.fields.reserveCapacity(ordinaryFields) }
           head.fields.append(field)
           try framing.takeRequestField(field, of: bytes, version)
         }
@@ -122,6 +127,7 @@ package struct HeadReader: Sendable {
         case .end: return true
         case .field(let field):
           guard head.fields.count < limits.fields else { throw MessageError(.tooManyFields) }
+          if head.fields.capacity == 0 { head.fields.reserveCapacity(ordinaryFields) }
           head.fields.append(field)
           try framing.takeResponseField(field, of: bytes, version)
         }
@@ -148,8 +154,7 @@ package struct HeadReader: Sendable {
     head.isKeepAlive = framing.isKeepAlive(head.version)
     head.hasConnectionOptions = framing.hasOptions
     head.expectsContinue = framing.expectsContinue
-    head.bytes.removeAll(keepingCapacity: true)
-    head.bytes.append(bytes)
+    head.bytes.replaceAll(with: bytes)
     if let missing {
       let start = head.bytes.count
       head.bytes.append(missing)
@@ -162,8 +167,7 @@ package struct HeadReader: Sendable {
     head.declaredLength = framing.declaredLength ?? .untilClose
     head.isKeepAlive = framing.isKeepAlive(head.version) && head.hasClearEnd
     head.hasConnectionOptions = framing.hasOptions
-    head.bytes.removeAll(keepingCapacity: true)
-    head.bytes.append(bytes)
+    head.bytes.replaceAll(with: bytes)
   }
 
   private mutating func startOver() {
@@ -174,3 +178,6 @@ package struct HeadReader: Sendable {
     framing = Framing()
   }
 }
+
+/// So many find room without growing by and by.
+private let ordinaryFields = 16

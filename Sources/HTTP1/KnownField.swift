@@ -1,5 +1,5 @@
 /// Field names that some decision depends on. Recognised once, while parsing, without regard to case.
-package enum KnownField: UInt8, Sendable, CaseIterable {
+public enum KnownField: UInt8, Sendable, CaseIterable {
   case other
   // framing and connection (RFC 9110 §7.6.1, RFC 9112)
   case host, connection, contentLength, transferEncoding, te, trailer, upgrade, keepAlive, proxyConnection, expect
@@ -17,7 +17,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
   case accept, acceptEncoding, contentType, userAgent, date, server
 
   /// The name in its usual spelling, `""` for `other`.
-  package var name: String {
+  public var name: String {
     switch self {
     case .other: ""
     case .host: "Host"

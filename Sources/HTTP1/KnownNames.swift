@@ -7,6 +7,8 @@ struct KnownNames: Sendable {
 
   private struct Entry: Sendable {
     var tail: UInt64 = 0
+    /// Of a name that has more, the first eight bytes, the first one lowest.
+    var head: UInt64 = 0
     var count = 0
     /// Where the whole name begins in `text`.
     var start = 0
@@ -27,7 +29,8 @@ struct KnownNames: Sendable {
       }
       var slot = Self.slot(tail)
       while entries[slot].count != 0 { slot = (slot &+ 1) & Self.mask }
-      entries[slot] = Entry(tail: tail, count: text.count - start, start: start, field: field)
+      let head = text.count - start > 8 ? Scanning.load(text.span, at: start) : 0
+      entries[slot] = Entry(tail: tail, head: head, count: text.count - start, start: start, field: field)
     }
   }
 
@@ -49,7 +52,10 @@ struct KnownNames: Sendable {
   @inline(__always)
   private func beginsAlike(_ range: Range<Int>, of bytes: Span<UInt8>, _ entry: Entry) -> Bool {
     let rest = entry.count &- 8
-    var index = 0
+    guard rest > 0 else { return true }
+    // Known names are letters and `-`, which one bit folds.
+    guard Scanning.load(bytes, at: range.lowerBound) | 0x2020_2020_2020_2020 == entry.head else { return false }
+    var index = 8
     while index < rest {
       if Grammar.foldedToken[Int(bytes[range.lowerBound &+ index])] != text[entry.start &+ index] { return false }
       index &+= 1

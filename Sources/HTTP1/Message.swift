@@ -14,10 +14,10 @@ package struct Field: Sendable, Equatable {
 }
 
 /// HTTP/1.0 or HTTP/1.1. A higher minor version is read as 1.1 (RFC 9110 §2.5); another major one is refused.
-package enum Version: Sendable { case http10, http11 }
+public enum Version: Sendable { case http10, http11 }
 
 /// How the end of a body is found (RFC 9112 §6.3).
-package enum BodyLength: Sendable, Equatable {
+public enum BodyLength: Sendable, Equatable {
   case none
   case length(UInt64)
   case chunked
@@ -52,6 +52,10 @@ package struct RequestHead: Sendable {
   package var expectsContinue = false
 
   package init() {}
+
+  package var hasChunkedBody: Bool {
+    if case .chunked = bodyLength { true } else { false }
+  }
 }
 
 /// The head of a response: checked; its framing depends on the request (`bodyLength(answering:)`).
@@ -92,11 +96,11 @@ package struct ResponseHead: Sendable {
 }
 
 /// Request methods that something here depends on; the bytes of `other` stand in the head.
-package enum Method: UInt8, Sendable, CaseIterable {
+public enum Method: UInt8, Sendable, CaseIterable {
   case get, head, post, put, delete, patch, options, trace, connect, other
 
   /// Safe to send again when nothing of a response came (RFC 9110 §9.2.2). Unknown methods are not.
-  package var isIdempotent: Bool {
+  public var isIdempotent: Bool {
     switch self {
     case .get, .head, .put, .delete, .options, .trace: true
     case .post, .patch, .connect, .other: false

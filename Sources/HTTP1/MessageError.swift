@@ -8,7 +8,7 @@ package struct MessageError: Error, Sendable, Equatable {
     case missingHost, duplicateHost, badHost
     case badContentLength, duplicateContentLength, lengthWithTransferEncoding
     case badTransferEncoding, unknownTransferCoding, transferEncodingInHTTP10
-    case unknownExpectation
+    case unknownExpectation, badMaxForwards
     case badChunkSize, chunkLineTooLong, badChunkEnd, badTrailer, trailersTooLarge
     case closedInHead, closedInBody
   }

@@ -10,11 +10,17 @@ package enum MessageWriter {
 
   /// `HTTP/1.1 200 OK` and the line end. The status has three digits.
   package static func statusLine(_ status: Int, reason: Span<UInt8>, to output: inout ByteBuffer) {
+    beginStatusLine(status, to: &output)
+    output.append(reason)
+    endOfHead(to: &output)
+  }
+
+  /// What stands before the reason.
+  package static func beginStatusLine(_ status: Int, to output: inout ByteBuffer) {
+    if status == 200 { return output.append("HTTP/1.1 200 ") }
     output.append("HTTP/1.1 ")
     output.append(decimal: UInt64(truncatingIfNeeded: status))
     output.append(Byte.space)
-    output.append(reason)
-    endOfHead(to: &output)
   }
 
   /// `name: value` and the line end. Both are trusted to be valid: they come from a parsed head or a literal.
@@ -28,18 +34,18 @@ package enum MessageWriter {
   /// The same for a parsed field, whose ranges point into `bytes`.
   package static func field(_ field: Field, of bytes: [UInt8], to output: inout ByteBuffer) {
     let bytes = bytes.span
-    if isWritten(field, in: bytes) {
-      return output.append(bytes.extracting(field.name.lowerBound..<(field.value.upperBound &+ 2)))
-    }
+    if let line = line(of: field, in: bytes) { return output.append(bytes.extracting(line)) }
     MessageWriter.field(name: bytes.extracting(field.name), value: bytes.extracting(field.value), to: &output)
   }
 
-  /// Whether the line stands there byte for byte as it would be written, so that one copy is enough.
-  private static func isWritten(_ field: Field, in bytes: Span<UInt8>) -> Bool {
+  /// Where the line stands, with its end, if it stands there byte for byte as it would be written, so that one copy is enough.
+  package static func line(of field: Field, in bytes: Span<UInt8>) -> Range<Int>? {
     let (colon, value) = (field.name.upperBound, field.value)
-    return value.lowerBound == colon &+ 2 && value.upperBound &+ 2 <= bytes.count
-      && bytes[colon] == Byte.colon && bytes[colon &+ 1] == Byte.space
-      && bytes[value.upperBound] == Byte.carriageReturn && bytes[value.upperBound &+ 1] == Byte.lineFeed
+    guard value.lowerBound == colon &+ 2, value.upperBound &+ 2 <= bytes.count,
+      bytes[colon] == Byte.colon, bytes[colon &+ 1] == Byte.space,
+      bytes[value.upperBound] == Byte.carriageReturn, bytes[value.upperBound &+ 1] == Byte.lineFeed
+    else { return nil }
+    return field.name.lowerBound..<(value.upperBound &+ 2)
   }
 
   /// The same for a name in the text, with a value from elsewhere.

@@ -8,7 +8,7 @@ enum Scanning {
   static func endOfValue(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var position = start
     while bytes.count &- position >= 8 {
-      let word = load(bytes.extracting(position..<(position &+ 8)))
+      let word = load(bytes, at: position)
       let stops = (below(0x20, word) | equal(0x7F, word)) & high
       if stops == 0 {
         position &+= 8
@@ -28,7 +28,7 @@ enum Scanning {
   static func endOfTarget(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var position = start
     while bytes.count &- position >= 8 {
-      let word = load(bytes.extracting(position..<(position &+ 8)))
+      let word = load(bytes, at: position)
       let stops = (word | below(0x21, word) | equal(0x7F, word) | equal(0x23, word)) & high
       if stops != 0 { return position &+ stops.trailingZeroBitCount >> 3 }
       position &+= 8
@@ -37,10 +37,45 @@ enum Scanning {
     return position
   }
 
-  /// The first byte lowest.
+  /// - Parameter position: of the first byte that is not known to be of a name: what stands before it is.
+  /// - Returns: the position of the first byte that is neither letter nor `-`, which is all that most names are made of, as far
+  ///   as whole words show it.
   @inline(__always)
-  private static func load(_ eight: Span<UInt8>) -> UInt64 {
-    UInt64(eight[0]) | UInt64(eight[1]) << 8 | UInt64(eight[2]) << 16 | UInt64(eight[3]) << 24
+  static func endOfLetters(_ bytes: Span<UInt8>, from start: Int) -> Int {
+    var position = start
+    while bytes.count &- position >= 8 {
+      let word = load(bytes, at: position)
+      // Seven bits each, so that no sum reaches the next byte.
+      let folded = (word & ~high) | ones &* 0x20
+      let letters = (folded &+ ones &* (0x80 &- 0x61)) & ~(folded &+ ones &* (0x80 &- 0x7B))
+      let dashes = ~((((word ^ ones &* 0x2D) & ~high) &+ ~high) | (word ^ ones &* 0x2D))
+      let stops = ~((letters & ~word) | dashes) & high
+      if stops != 0 { return position &+ stops.trailingZeroBitCount >> 3 }
+      position &+= 8
+    }
+    return position
+  }
+
+  /// The last eight bytes before `end`, in lower case and the last one lowest; of a shorter text all of it. Letters and `-` only.
+  @inline(__always)
+  static func foldedTail(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UInt64 {
+    if range.count >= 8 {
+      return (load(bytes, at: range.upperBound &- 8) | ones &* 0x20).byteSwapped
+    }
+    var tail: UInt64 = 0
+    var index = range.lowerBound
+    while index < range.upperBound {
+      tail = tail << 8 | UInt64(bytes[index] | 0x20)
+      index &+= 1
+    }
+    return tail
+  }
+
+  /// Eight bytes, the first one lowest.
+  @inline(__always)
+  static func load(_ bytes: Span<UInt8>, at position: Int) -> UInt64 {
+    let eight = bytes.extracting(position..<(position &+ 8))
+    return UInt64(eight[0]) | UInt64(eight[1]) << 8 | UInt64(eight[2]) << 16 | UInt64(eight[3]) << 24
       | UInt64(eight[4]) << 32 | UInt64(eight[5]) << 40 | UInt64(eight[6]) << 48 | UInt64(eight[7]) << 56
   }
 

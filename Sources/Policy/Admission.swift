@@ -23,7 +23,7 @@ package struct Admission: Sendable, Equatable {
     known = authorities.map(Authorities.init)
   }
 
-  /// Caller, Host (421), Origin and Sec-Fetch-Site (403), TRACE, TRACK and CONNECT (405), client token, in this order.
+  /// Caller, Host (421), Origin, Sec-Fetch-Site and what else tells a browser (403), TRACE, TRACK and CONNECT (405), client token, in this order.
   /// `caller` is nil when the kernel gave no certain answer: refused.
   package func admit(
     _ head: RequestHead, caller: Caller?, listener: Int, hash: TokenHash = { _ in nil }
@@ -32,15 +32,16 @@ package struct Admission: Sendable, Equatable {
     try checkUser(caller)
     // Its target and Host name another server by design: what it asks for is refused, not whom.
     if head.method == .connect { throw .methodNotSupported }
-    let host = if let known { try Self.checkHost(head, known) } else { try Self.uncheckedHost(head) }
-    let visit = try checkBrowser(head)
+    let name = if let known { try Self.checkHost(head, known) } else { try Self.uncheckedHost(head) }
+    let visit = try checkBrowser(head, name)
     try Self.checkMethod(head.method, head.bytes.span.extracting(head.methodRange))
     let preflight = visit.page == nil ? nil : try Self.preflight(head)
     // Browsers send no token with it, and what it asks about is asked for one again.
-    let client = preflight == nil ? try client(of: head, hash) : nil
+    let client = clients.isEmpty || preflight != nil ? nil : try client(of: head, hash)
     return AdmittedRequest(
-      caller: caller.proven(as: client), listener: listener, host: host, isNavigation: visit.isNavigation,
-      page: visit.page, preflight: preflight, dependsOnOrigin: !pages.isEmpty)
+      caller: caller.proven(as: client), listener: listener, host: name.host,
+      isSandboxed: visit.isNavigation || !name.isLoopback, page: visit.page, preflight: preflight,
+      dependsOnOrigin: !pages.isEmpty)
   }
 
   /// Only where tokens are asked for may somebody come whom the kernel does not know.
@@ -54,15 +55,16 @@ package struct Admission: Sendable, Equatable {
 
   /// The last question, so that nobody can have us compute hashes for what is refused anyway.
   private func client(of head: RequestHead, _ hash: TokenHash) throws(PolicyRefusal) -> String? {
-    if clients.isEmpty { return nil }
-    guard let digest = ClientToken.digest(in: head, by: hash) else { throw .clientTokenMissing }
+    guard let digest = ClientToken.digest(in: head, by: hash) else {
+      throw ClientToken.isReplaced(in: head) ? .clientTokenMalformed : .clientTokenMissing
+    }
     guard let name = clients.name(of: digest) else { throw .clientTokenUnknown }
     return name
   }
 
   /// What a page that had its name point at us cannot forge (T1). An absolute-form target names the authority a second
   /// time; both must be ours and choose the same service (T10; RFC 9112 §3.2.2).
-  private static func checkHost(_ head: RequestHead, _ known: Authorities) throws(PolicyRefusal) -> String? {
+  private static func checkHost(_ head: RequestHead, _ known: Authorities) throws(PolicyRefusal) -> CheckedName {
     guard let host = head.host, let name = known.named(head.bytes.span.extracting(host)) else { throw .hostNotAllowed }
     if let absolute = head.absoluteAuthority {
       // Nobody proved this name to the client (RFC 9110 section 7.4).
@@ -71,7 +73,7 @@ package struct Admission: Sendable, Equatable {
         throw .authorityMismatch
       }
     }
-    return name.host
+    return CheckedName(host: name.host, isLoopback: name.isLoopback)
   }
 
   /// What stands before an absolute-form target's authority.
@@ -83,15 +85,24 @@ package struct Admission: Sendable, Equatable {
   }
 
   /// On a unix socket no page can ask, and clients write any name; but one name they must agree upon.
-  private static func uncheckedHost(_ head: RequestHead) throws(PolicyRefusal) -> String? {
+  private static func uncheckedHost(_ head: RequestHead) throws(PolicyRefusal) -> CheckedName {
     if let absolute = head.absoluteAuthority, let host = head.host {
       let isSame = head.bytes[absolute].map(ByteClass.lowercased) == head.bytes[host].map(ByteClass.lowercased)
       if !isSame { throw .authorityMismatch }
     }
-    guard let authority = head.absoluteAuthority ?? head.host else { return nil }
+    guard let authority = head.absoluteAuthority ?? head.host else { return CheckedName(host: nil, isLoopback: true) }
     let bytes = head.bytes[authority]
     let name = bytes.prefix { $0 != UInt8(ascii: ":") }
-    return Authorities.selector(name[...])?.lowercased()
+    return CheckedName(host: Authorities.selector(name[...])?.lowercased(), isLoopback: true)
+  }
+
+  /// What the request calls us.
+  private struct CheckedName {
+    /// As `AdmittedRequest.host`.
+    let host: String?
+    /// No browser asks by another name without saying what sent it there; see `Authorities.Name`. Of a unix socket, true: no
+    /// browser asks there at all.
+    let isLoopback: Bool
   }
 
   private struct Visit {
@@ -101,10 +112,13 @@ package struct Admission: Sendable, Equatable {
   }
 
   /// Web pages do not get to use credentials, but for those that are listed (T2, T3): a browser sends Origin with everything
-  /// but simple GETs, and Sec-Fetch-Site with everything to a local address. `none` is a person typing. Which page a request
+  /// but simple GETs, and Sec-Fetch-Site with everything to a loopback name. `none` is a person typing. Which page a request
   /// without Origin comes from, nobody can say: Referer survives redirects and sandboxes.
   /// Sec-Fetch-Mode alone means nothing: Node's `fetch` sends it, too.
-  private func checkBrowser(_ head: RequestHead) throws(PolicyRefusal) -> Visit {
+  ///
+  /// To any other name in `hosts`, a browser sends simple GETs with neither: there it is told by what it says of itself. With
+  /// `clients` there is no need to guess, as no page can add a token without sending Origin.
+  private func checkBrowser(_ head: RequestHead, _ name: CheckedName) throws(PolicyRefusal) -> Visit {
     var visit = Visit()
     var isBrowser = false
     var navigates = false
@@ -126,6 +140,7 @@ package struct Admission: Sendable, Equatable {
     }
     if isCrossSite, visit.page == nil { throw .crossSite }
     visit.isNavigation = isBrowser && navigates
+    if !name.isLoopback, clients.isEmpty, !isBrowser, visit.page == nil, head.looksLikeBrowsers { throw .siteUnknown }
     return visit
   }
 
@@ -157,6 +172,20 @@ package struct Admission: Sendable, Equatable {
   }
 }
 
+/// An admission that all requests of a listener share: asked where it stands, and not copied with its lists for each of them.
+package final class Gate: Sendable {
+  private let admission: Admission
+
+  package init(_ admission: Admission) { self.admission = admission }
+
+  /// See `Admission.admit`.
+  package func admit(
+    _ head: RequestHead, caller: Caller?, listener: Int, hash: TokenHash
+  ) throws(PolicyRefusal) -> AdmittedRequest {
+    try admission.admit(head, caller: caller, listener: listener, hash: hash)
+  }
+}
+
 /// Evidence that admission said yes; the only thing `RuleSet` accepts. Only `Admission.admit` makes one.
 package struct AdmittedRequest: Sendable, Equatable {
   package let caller: Caller
@@ -164,8 +193,8 @@ package struct AdmittedRequest: Sendable, Equatable {
   /// The request's host without port, lower-case, when it selects a service by host name (any admitted name that is not the
   /// plain listener name); else nil.
   package let host: String?
-  /// A browser will show the answer, as a page of ours: it gets `Content-Security-Policy: sandbox`.
-  package let isNavigation: Bool
+  /// A browser will show the answer as a page of ours, or could: it gets `Content-Security-Policy: sandbox`.
+  package let isSandboxed: Bool
   /// The listed origin of the page that asks; nil: it is none.
   package let page: [UInt8]?
   /// Of the page's preflight, where in the head the method stands that it asks about; nil: it is none.
@@ -174,13 +203,13 @@ package struct AdmittedRequest: Sendable, Equatable {
   package let dependsOnOrigin: Bool
 
   fileprivate init(
-    caller: Caller, listener: Int, host: String?, isNavigation: Bool, page: [UInt8]?, preflight: Range<Int>?,
+    caller: Caller, listener: Int, host: String?, isSandboxed: Bool, page: [UInt8]?, preflight: Range<Int>?,
     dependsOnOrigin: Bool
   ) {
     self.caller = caller
     self.listener = listener
     self.host = host
-    self.isNavigation = isNavigation
+    self.isSandboxed = isSandboxed
     self.page = page
     self.preflight = preflight
     self.dependsOnOrigin = dependsOnOrigin

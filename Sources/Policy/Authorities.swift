@@ -7,6 +7,8 @@ struct Authorities: Sendable, Equatable {
     let portless: Range<Int>?
     /// The host when it may select a service: not `localhost` and not an address.
     let host: String?
+    /// A browser trusts it over plain HTTP as well, and says with each request to it where that comes from.
+    let isLoopback: Bool
   }
 
   private var bytes: [UInt8] = []
@@ -21,15 +23,15 @@ struct Authorities: Sendable, Equatable {
       names.append(
         Name(
           authority: start..<bytes.count, portless: isDefaultPort ? start..<colon : nil,
-          host: Self.selector(bytes[start..<colon])))
+          host: Self.selector(bytes[start..<colon]), isLoopback: Self.isLoopback(bytes[start..<colon])))
     }
   }
 
   /// The name that `text` is, without regard to the letters' case (RFC 9110 §4.2.3).
   func named(_ text: Span<UInt8>) -> Name? {
-    for name in names {
-      if matches(text, name.authority) { return name }
-      if let portless = name.portless, matches(text, portless) { return name }
+    for index in names.indices {
+      if matches(text, names[index].authority) { return names[index] }
+      if let portless = names[index].portless, matches(text, portless) { return names[index] }
     }
     return nil
   }
@@ -45,9 +47,18 @@ struct Authorities: Sendable, Equatable {
     return IPAddress(parsing: text) == nil ? text : nil
   }
 
+  /// W3C Secure Contexts section 3.1, "potentially trustworthy origin". Whatever is written in another way is none.
+  private static func isLoopback(_ host: ArraySlice<UInt8>) -> Bool {
+    let text = String(decoding: host, as: UTF8.self)
+    guard let name = try? HostName(parsing: text) else { return false }
+    return name.isLocal && name.description == text
+  }
+
   private func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
     guard text.count == range.count else { return false }
-    for offset in 0..<text.count where ByteClass.lowercased(text[offset]) != bytes[range.lowerBound + offset] {
+    let name = bytes.span.extracting(range)
+    // Nearly all write it as it stands in the configuration.
+    for index in name.indices where text[index] != name[index] && ByteClass.lowercased(text[index]) != name[index] {
       return false
     }
     return true

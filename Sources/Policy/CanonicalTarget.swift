@@ -20,10 +20,9 @@ package struct CanonicalTarget: Sendable {
   /// paths with more readings than anybody needs.
   /// In a query only control bytes, blanks, non-ASCII and `#` are refused: upstreams know what they asked for.
   package mutating func read(_ target: Span<UInt8>) throws(PolicyRefusal) {
-    path.removeAll(keepingCapacity: true)
-    query.removeAll(keepingCapacity: true)
+    if !query.isEmpty { query.removeAll(keepingCapacity: true) }
     if !readings.isEmpty { readings.removeAll(keepingCapacity: true) }
-    if target.count == 1, target[0] == UInt8(ascii: "*") { return }
+    if target.count == 1, target[0] == UInt8(ascii: "*") { return path.removeAll(keepingCapacity: true) }
 
     let (end, isPlain) = try Self.scanPath(target)
     if end < target.count {
@@ -31,10 +30,11 @@ package struct CanonicalTarget: Sendable {
       query.append(target.extracting(end...))
     }
     if end == 0 {
-      path.append(UInt8(ascii: "/"))
+      path = [UInt8(ascii: "/")]
     } else if isPlain {
-      path.append(target.extracting(..<end))
+      path.replaceAll(with: target.extracting(..<end))
     } else {
+      path.removeAll(keepingCapacity: true)
       try canonicalise(target.extracting(..<end))
       if PathReading.hasDotSegment(path) { throw .dotSegment }
       readings = try PathReading.others(of: path)

@@ -61,6 +61,14 @@ package enum ClientToken {
     }
   }
 
+  /// Whether something else stands where a program may put its key.
+  static func isReplaced(in head: RequestHead) -> Bool {
+    head.fields.contains { field in
+      field.known != .cookie && !field.value.isEmpty && !isCarried(by: field, of: head.bytes)
+        && CredentialFields.isCredentialLike(name: head.bytes, range: field.name)
+    }
+  }
+
   private enum Found { case nowhere, plain(Range<Int>), decoded([UInt8]) }
 
   /// Wherever a program may put its key: any field that could be a credential, with a scheme before it or without; and in

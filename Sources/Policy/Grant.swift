@@ -1,5 +1,6 @@
 /// Where one credential may go, and for whom: part of the credential, so that no rule can widen it.
-package struct Grant: Sendable, Equatable {
+/// A class, because it never changes and each request looks at it: nothing of it is copied.
+package final class Grant: Sendable, Equatable {
   package let name: String
   /// All https.
   package let origins: [Origin]
@@ -16,4 +17,10 @@ package struct Grant: Sendable, Equatable {
   }
 
   package func names(_ origin: Origin) -> Bool { origins.contains(origin) }
+
+  package static func == (one: Grant, other: Grant) -> Bool {
+    one === other
+      || one.name == other.name && one.origins == other.origins && one.callers == other.callers
+        && one.fieldNames == other.fieldNames
+  }
 }

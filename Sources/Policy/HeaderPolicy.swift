@@ -19,6 +19,8 @@ package struct HeaderPolicy: Sendable, Equatable {
   package var set: [Setting] = []
   /// Lower-case.
   package var remove: [String] = []
+  /// Of the query; lower-case, `_` and `.` written `-`.
+  package var removeParameters: [String] = []
   package var cookies = Cookies.strip
   package var via = false
   package init() {}

@@ -5,12 +5,16 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
   case callerNotAllowed(uid: UInt32)
   /// No client token came, and this listener wants one.
   case clientTokenMissing
+  /// Something came where a program puts its key, and it does not look like a client token.
+  case clientTokenMalformed
   /// One came that is nobody's.
   case clientTokenUnknown
   case hostNotAllowed
   case authorityMismatch
   case originNotAllowed
   case crossSite
+  /// A browser's, it seems, by a name to which browsers do not say where a request comes from.
+  case siteUnknown
   case methodNotSupported
   // target
   case badPath
@@ -33,10 +37,10 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
   /// Whether admission had found the user, `Host` and the page right before it said this.
   package var isOfKnownPage: Bool {
     switch self {
-    case .clientTokenMissing, .clientTokenUnknown, .methodNotSupported: true
+    case .clientTokenMissing, .clientTokenMalformed, .clientTokenUnknown, .methodNotSupported: true
     case .callerUnknown, .callerNotAllowed, .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite,
-      .badPath,
-      .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath, .noService, .noRule, .denied,
+      .siteUnknown, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath, .noService,
+      .noRule, .denied,
       .callerNotAllowedHere, .clientNotAllowedHere, .callerNotGranted, .clientNotGranted:
       false
     }

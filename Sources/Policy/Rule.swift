@@ -1,5 +1,5 @@
 /// What is added to a request.
-package enum CredentialChoice: Sendable, Equatable {
+public enum CredentialChoice: Sendable, Equatable {
   /// The grant at this index of `RuleSet.grants`.
   case inject(Int)
   /// Nothing, and what the app sent is removed.

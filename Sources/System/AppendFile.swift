@@ -4,7 +4,8 @@ internal import Glibc
 /// A file of ours that is only ever written at its end, and by nobody else as long as this object is there.
 package final class AppendFile: Sendable {
   package let path: String
-  private let descriptor: Int32
+  /// What is in it already.
+  package let content: OpenedFile
 
   /// Makes it (0600) if it is not there. Its directory has to be as `UnixSocket.listen` asks for, and the file itself regular,
   /// ours, no symbolic link, and nothing that others can write: EPERM, EINVAL or ELOOP otherwise. EWOULDBLOCK: another
@@ -13,62 +14,42 @@ package final class AppendFile: Sendable {
     guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw SystemError(operation: "path", errno: EINVAL) }
     try SafeDirectory.check(parentOf: path)
     let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-    let descriptor = try check(retrying { Glibc.open(path, flags, 0o600) }, "open")
-    do throws(SystemError) {
-      let status = try FileStatus(descriptor: descriptor)
-      guard status.isRegular else { throw SystemError(operation: "it is not a regular file", errno: EINVAL) }
-      guard status.owner == geteuid() else {
-        throw SystemError(operation: "it belongs to uid \(status.owner)", errno: EPERM)
-      }
-      guard status.mode & 0o022 == 0 else { throw SystemError(operation: "others can write it", errno: EPERM) }
-      try check(retrying { flock(descriptor, LOCK_EX | LOCK_NB) }, "flock")
-    } catch {
-      close(descriptor)
-      throw error
-    }
+    let content = OpenedFile(try check(retrying { Glibc.open(path, flags, 0o600) }, "open"))
+    try AppendFile.judge(try content.status(), of: geteuid())
+    try check(retrying { flock(content.descriptor, LOCK_EX | LOCK_NB) }, "flock")
     self.path = path
-    self.descriptor = descriptor
+    self.content = content
   }
 
-  deinit { close(descriptor) }
-
-  package func status() throws(SystemError) -> FileStatus { try FileStatus(descriptor: descriptor) }
+  /// Whether it may be written by this user, and by nobody else but root.
+  static func judge(_ status: FileStatus, of user: UInt32) throws(SystemError) {
+    guard status.isRegular else { throw SystemError(operation: "it is not a regular file", errno: EINVAL) }
+    guard status.owner == user else {
+      throw SystemError(operation: "it belongs to uid \(status.owner)", errno: EPERM)
+    }
+    guard status.mode & 0o022 == 0 else { throw SystemError(operation: "others can write it", errno: EPERM) }
+  }
 
   /// Whether its path still leads to it.
   package var isInPlace: Bool {
     var raw = stat()
-    guard lstat(path, &raw) == 0, let mine = try? status() else { return false }
+    guard lstat(path, &raw) == 0, let mine = try? content.status() else { return false }
     let there = FileStatus(raw)
     return there.device == mine.device && there.inode == mine.inode
-  }
-
-  /// At most `maximum` bytes from `offset` on; fewer only at the end.
-  package func read(from offset: Int64, maximum: Int) throws(SystemError) -> [UInt8] {
-    var failure: Int32?
-    let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, count in
-      while count < maximum {
-        let got = retrying {
-          pread(descriptor, buffer.baseAddress?.advanced(by: count), maximum - count, off_t(offset) + count)
-        }
-        if got < 0 { failure = errno }
-        guard got > 0 else { return }
-        count += got
-      }
-    }
-    if let failure { throw SystemError(operation: "read", errno: failure) }
-    return bytes
   }
 
   /// Writes at the end, unless no name leads to the file any more. Returns how much of it, and why not all: a disk that fills up takes a part.
   package func append(_ bytes: Span<UInt8>) -> (count: Int, error: SystemError?) {
     // Nobody could ever read it.
-    guard let status = try? status(), status.links > 0 else {
+    guard let status = try? content.status(), status.links > 0 else {
       return (0, SystemError(operation: "the file was deleted: reload to begin another", errno: ENOENT))
     }
     return bytes.withUnsafeBytes { bytes in
       var written = 0
       while written < bytes.count {
-        let count = retrying { write(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written) }
+        let count = retrying {
+          write(content.descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written)
+        }
         if count < 0 { return (written, SystemError(operation: "write", errno: errno)) }
         if count == 0 { return (written, SystemError(operation: "write", errno: ENOSPC)) }
         written += count
@@ -78,5 +59,5 @@ package final class AppendFile: Sendable {
   }
 
   /// What was written is on the disk when this returns.
-  package func synchronise() { _ = fdatasync(descriptor) }
+  package func synchronise() { _ = fdatasync(content.descriptor) }
 }

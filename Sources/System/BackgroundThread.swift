@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A thread that does one thing beside the loop. To be joined.
+/// A thread that does one thing beside the loop. To be joined, or left.
 package final class BackgroundThread {
   private final class Body {
     let run: @Sendable () -> Void
@@ -27,7 +27,7 @@ package final class BackgroundThread {
     if status == 0 { thread = made } else { body.release() }
   }
 
-  /// False: the system had none, or it was joined.
+  /// False: the system had none, or it was joined or left.
   package var isStarted: Bool { thread != nil }
 
   /// Waits for its end. Idempotent.
@@ -35,5 +35,12 @@ package final class BackgroundThread {
     guard let thread else { return }
     self.thread = nil
     pthread_join(thread, nil)
+  }
+
+  /// Nobody waits for its end.
+  package func leave() {
+    guard let thread else { return }
+    self.thread = nil
+    pthread_detach(thread)
   }
 }

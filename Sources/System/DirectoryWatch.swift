@@ -84,8 +84,9 @@ package final class DirectoryWatch {
   /// What changed since the last call.
   package func changes() -> [Change] {
     var found: [Change] = []
-    withUnsafeTemporaryAllocation(byteCount: 16 * 1024, alignment: 8) { buffer in
-      for _ in 0..<64 {  // what is left makes the descriptor readable again
+    // On the stack, since requests ask; room for three events of the longest names.
+    withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer in
+      for _ in 0..<1024 {  // what is left makes the descriptor readable again
         let count = retrying { read(descriptor, buffer.baseAddress, buffer.count) }
         guard count > 0 else { return }
         appendEvents(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: &found)
@@ -128,10 +129,10 @@ package final class DirectoryWatch {
     }
   }
 
-  /// Whether it is a link, symbolic or hard. Asks its file system.
+  /// Whether it is a link, symbolic or hard, or nobody knows. Asks its file system.
   package static func isLink(_ path: String) -> Bool {
     var status = stat()
-    guard lstat(path, &status) == 0 else { return false }
+    guard lstat(path, &status) == 0 else { return errno != ENOENT }
     let kind = status.st_mode & S_IFMT
     return kind == S_IFLNK || (kind == S_IFREG && status.st_nlink > 1)
   }

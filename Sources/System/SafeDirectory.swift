@@ -5,18 +5,19 @@ internal import Glibc
 enum SafeDirectory {
   /// The parent of an absolute path: every directory that leads to it, as written and as resolved, belongs to root or us and
   /// is not writable for others. Else EPERM; for a parent that is a symbolic link ELOOP.
-  static func check(parentOf path: String) throws(SystemError) {
+  /// - Parameter user: who "we" are.
+  static func check(parentOf path: String, of user: UInt32 = geteuid()) throws(SystemError) {
     let components = path.split(separator: "/").dropLast()
     guard !components.contains("..") else { throw SystemError(operation: "path", errno: EINVAL) }
     let parent = "/" + components.joined(separator: "/")
-    try checkEach(parent, allowsLinks: true)
-    guard let resolved = realpath(parent, nil) else { throw SystemError(operation: "realpath", errno: errno) }
+    try checkEach(parent, of: user, allowsLinks: true)
+    guard let resolved = realpath(parent, nil) else { throw SystemError(operation: parent, errno: errno) }
     defer { free(resolved) }
-    try checkEach(String(cString: resolved), allowsLinks: false)
+    try checkEach(String(cString: resolved), of: user, allowsLinks: false)
   }
 
   /// A link on the way may only be one that root or we have made, in a directory where nobody else can exchange it.
-  private static func checkEach(_ directory: String, allowsLinks: Bool) throws(SystemError) {
+  private static func checkEach(_ directory: String, of user: UInt32, allowsLinks: Bool) throws(SystemError) {
     var prefix = ""
     var steps = ["/"]
     for component in directory.split(separator: "/") {
@@ -26,8 +27,8 @@ enum SafeDirectory {
     for step in steps {
       let isParent = step == steps.last
       var status = stat()
-      guard lstat(step, &status) == 0 else { throw SystemError(operation: "lstat", errno: errno) }
-      guard status.st_uid == 0 || status.st_uid == geteuid() else { throw unsafe(step) }
+      guard lstat(step, &status) == 0 else { throw SystemError(operation: step, errno: errno) }
+      guard status.st_uid == 0 || status.st_uid == user else { throw unsafe(step) }
       if status.st_mode & S_IFMT == S_IFLNK {
         guard allowsLinks, !isParent else { throw SystemError(operation: step, errno: ELOOP) }
       } else {

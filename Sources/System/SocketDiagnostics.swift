@@ -37,7 +37,9 @@ package final class SocketDiagnostics {
   /// nil on any doubt: not found, inode 0 (nobody has the socket open any more), another socket than the one asked for, a
   /// state other than ESTABLISHED, FIN_WAIT1 or FIN_WAIT2 (a client that has sent all it will), no answer.
   /// `client` is the caller's own address as we see it (peer), `server` the local one; each 4 or 16 bytes.
-  package func owner(clientIP: [UInt8], clientPort: UInt16, serverIP: [UInt8], serverPort: UInt16) -> UInt32? {
+  package func owner(
+    clientIP: [UInt8], clientPort: UInt16, serverIP: [UInt8], serverPort: UInt16
+  ) -> SocketOwner? {
     guard let client = InternetAddress(clientIP), let server = InternetAddress(serverIP),
       client.isIPv4 == server.isIPv4
     else { return nil }
@@ -46,7 +48,18 @@ package final class SocketDiagnostics {
     guard send(wanted), let answer = receive(), answer.pair == wanted, answer.inode != 0,
       acceptable.contains(answer.state)
     else { return nil }
-    return answer.uid
+    return SocketOwner(uid: answer.uid, controlGroup: answer.controlGroup)
+  }
+
+  /// Whether our end of a TCP connection still is one: as long as it is, no other socket can have its pair of addresses. Asked
+  /// after `owner`, since a client may reset the connection and leave its port to somebody else, while what it sent before can
+  /// still be read.
+  package static func isConnected(descriptor: Int32) -> Bool {
+    // The first byte of tcp_info (linux/tcp.h).
+    var state: UInt8 = 0
+    var size = socklen_t(1)
+    return getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &state, &size) == 0 && size == 1
+      && connected.contains(state)
   }
 
   private func send(_ pair: SocketPair) -> Bool {
@@ -72,5 +85,15 @@ package final class SocketDiagnostics {
   }
 }
 
+/// Of the process that made a socket, when it did.
+package struct SocketOwner: Equatable {
+  package let uid: UInt32
+  /// Its number in version 2 of control groups; nil: the kernel does not say (Linux before 5.8).
+  package let controlGroup: UInt64?
+}
+
 /// TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2 (include/net/tcp_states.h).
 private let acceptable: Set<UInt8> = [1, 4, 5]
+
+/// TCP_ESTABLISHED, and TCP_CLOSE_WAIT: the client has sent all it will.
+private let connected: Set<UInt8> = [1, 8]

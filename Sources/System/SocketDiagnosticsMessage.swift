@@ -3,18 +3,28 @@ internal import Glibc
 
 /// An address in the form in which the kernel looks it up: IPv4-mapped IPv6 is IPv4.
 struct InternetAddress: Equatable {
-  let isIPv4: Bool
-  /// 4 or 16 bytes.
-  let bytes: [UInt8]
+  /// As the kernel writes them, in network order. Of IPv4 only the first one counts, and the others are 0.
+  typealias Words = (UInt32, UInt32, UInt32, UInt32)
 
+  let isIPv4: Bool
+  let words: Words
+
+  /// - Parameter ip: 4 or 16 bytes.
   init?(_ ip: [UInt8]) {
-    let mappedPrefix = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
-    switch ip.count {
-    case 4: (isIPv4, bytes) = (true, ip)
-    case 16 where ip.starts(with: mappedPrefix): (isIPv4, bytes) = (true, Array(ip.suffix(4)))
-    case 16: (isIPv4, bytes) = (false, ip)
-    default: return nil
-    }
+    guard ip.count == 4 || ip.count == 16 else { return nil }
+    var words: Words = (0, 0, 0, 0)
+    withUnsafeMutableBytes(of: &words) { $0.copyBytes(from: ip) }
+    self.init(isIPv4: ip.count == 4, words)
+  }
+
+  init(isIPv4: Bool, _ words: Words) {
+    let isMapped = !isIPv4 && words.0 == 0 && words.1 == 0 && words.2 == UInt32(0xFFFF).bigEndian
+    self.isIPv4 = isIPv4 || isMapped
+    self.words = isIPv4 ? (words.0, 0, 0, 0) : isMapped ? (words.3, 0, 0, 0) : words
+  }
+
+  static func == (one: InternetAddress, other: InternetAddress) -> Bool {
+    one.isIPv4 == other.isIPv4 && one.words == other.words
   }
 }
 
@@ -42,8 +52,8 @@ struct Query {
     request.id.idiag_sport = pair.sourcePort.bigEndian
     request.id.idiag_dport = pair.destinationPort.bigEndian
     request.id.idiag_cookie = (.max, .max)
-    withUnsafeMutableBytes(of: &request.id.idiag_src) { $0.copyBytes(from: pair.source.bytes) }
-    withUnsafeMutableBytes(of: &request.id.idiag_dst) { $0.copyBytes(from: pair.destination.bytes) }
+    request.id.idiag_src = pair.source.words
+    request.id.idiag_dst = pair.destination.words
   }
 }
 
@@ -66,6 +76,7 @@ struct Answer {
   let state: UInt8
   let uid: UInt32
   let inode: UInt32
+  let controlGroup: UInt64?
 
   /// nil for errors (NLMSG_ERROR: ENOENT if there is no such socket) and whatever else is not a socket.
   init?(_ message: UnsafeRawBufferPointer, _ header: NetlinkHeader) {
@@ -73,18 +84,31 @@ struct Answer {
     guard header.type == UInt16(SOCK_DIAG_BY_FAMILY), message.count >= offset + MemoryLayout<inet_diag_msg>.size
     else { return nil }
     let found = message.loadUnaligned(fromByteOffset: offset, as: inet_diag_msg.self)
-    let length: Int
-    switch Int32(found.idiag_family) {
-    case AF_INET: length = 4
-    case AF_INET6: length = 16
-    default: return nil
-    }
-    guard let source = InternetAddress(withUnsafeBytes(of: found.id.idiag_src) { Array($0.prefix(length)) }),
-      let destination = InternetAddress(withUnsafeBytes(of: found.id.idiag_dst) { Array($0.prefix(length)) })
-    else { return nil }
+    let family = Int32(found.idiag_family)
+    guard family == AF_INET || family == AF_INET6 else { return nil }
     pair = SocketPair(
-      source: source, sourcePort: UInt16(bigEndian: found.id.idiag_sport),
-      destination: destination, destinationPort: UInt16(bigEndian: found.id.idiag_dport))
+      source: InternetAddress(isIPv4: family == AF_INET, found.id.idiag_src),
+      sourcePort: UInt16(bigEndian: found.id.idiag_sport),
+      destination: InternetAddress(isIPv4: family == AF_INET, found.id.idiag_dst),
+      destinationPort: UInt16(bigEndian: found.id.idiag_dport))
     (state, uid, inode) = (found.idiag_state, found.idiag_uid, found.idiag_inode)
+    let attributes = message[(offset + MemoryLayout<inet_diag_msg>.size)...]
+    controlGroup = Answer.controlGroup(UnsafeRawBufferPointer(rebasing: attributes))
+  }
+
+  /// INET_DIAG_CGROUP_ID, which comes unasked: netlink(7), attributes that begin at multiples of four.
+  private static func controlGroup(_ attributes: UnsafeRawBufferPointer) -> UInt64? {
+    let header = MemoryLayout<nlattr>.size
+    var start = 0
+    while start + header <= attributes.count {
+      let attribute = attributes.loadUnaligned(fromByteOffset: start, as: nlattr.self)
+      let length = Int(attribute.nla_len)
+      guard length >= header, start + length <= attributes.count else { return nil }
+      if Int(attribute.nla_type) == Int(INET_DIAG_CGROUP_ID), length == header + MemoryLayout<UInt64>.size {
+        return attributes.loadUnaligned(fromByteOffset: start + header, as: UInt64.self)
+      }
+      start += (length + 3) & ~3
+    }
+    return nil
   }
 }

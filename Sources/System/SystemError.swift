@@ -37,6 +37,17 @@ func environment(_ name: String) -> String? {
 extension SystemError {
   /// EWOULDBLOCK: a lock that another process has.
   package var isHeldByAnother: Bool { errno == EWOULDBLOCK }
+  package var isOfMissing: Bool { errno == ENOENT }
+  package var isOfReadOnlySystem: Bool { errno == EROFS }
+  /// Another time it may well work: something was short (EMFILE), or a file server was away (EIO). Not so what somebody has set
+  /// up, and would have to set up otherwise.
+  package var isPassing: Bool {
+    switch errno {
+    case 0, ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, EINVAL, ELOOP, EROFS, ENAMETOOLONG, ENXIO, ENODEV, EFBIG, EOVERFLOW:
+      false
+    default: true
+    }
+  }
   /// Pages could not be locked in memory.
   package var isOfLocking: Bool { operation.hasPrefix("mlock") }
 }

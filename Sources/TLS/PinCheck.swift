@@ -25,7 +25,8 @@ private func mismatch(_ policy: PinPolicy, chain: [CertificateView], host: HostN
     Pin(digest: certificate.keyDigest).map { "\($0) (\(certificate.subject))" }
   }
   var text =
-    "none of the \(policy.pins.count) pins of \(host) is in its verified chain: \(seen.joined(separator: ", "))"
+    (policy.pins.count == 1 ? "the one pin of \(host) is not" : "none of the \(policy.pins.count) pins of \(host) is")
+    + " in its verified chain: \(seen.joined(separator: ", "))"
   for certificate in chain {
     guard let mistaken = policy.pins.first(where: { $0.digest == certificate.fingerprint }) else { continue }
     text += "; \(mistaken) is the hash of a certificate, not of its key"

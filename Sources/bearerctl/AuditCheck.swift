@@ -2,43 +2,47 @@ internal import Audit
 internal import Glibc
 internal import System
 
-/// One file, from its first line to its last.
+/// One chain, from the first line of its first file to the last of its last.
 final class AuditCheck {
-  /// Of the file that is read.
-  let status: FileStatus
-  private let path: String
-  private let stream: FileStream
+  private struct File {
+    let path: String
+    let stream: FileStream
+    /// Numbers of its records; nil: it has none, or is not read yet.
+    var numbers: ClosedRange<UInt64>?
+  }
+
+  private var files: [File] = []
   private var verifier = AuditVerifier()
   private var wanted: ChainValue?
-  private var last: (number: UInt64, head: ChainValue)?
 
   /// From so many bytes on it takes long enough to want to see how far it is.
   private static let large: Int64 = 1 << 26
 
-  init(_ path: String) throws {
-    self.path = path
-    do throws(SystemError) {
-      stream = try FileStream(path: path)
-    } catch {
-      throw Failure(Failure.noInput, "\(path.harmless): \(error)")
+  /// - Parameter paths: in the order in which they were written.
+  init(_ paths: [String]) throws {
+    for path in paths {
+      do throws(SystemError) {
+        files.append(File(path: path, stream: try FileStream(path: path)))
+      } catch {
+        throw Failure(Failure.noInput, "\(path.harmless): \(error)")
+      }
     }
-    status = stream.status
+  }
+
+  /// Whether the daemon writes one of them.
+  func isLive(_ live: LiveAudit) throws -> Bool {
+    var isLive = false
+    for file in files where try live.isWriting(file.path, file.stream.status) { isLive = true }
+    return isLive
   }
 
   /// - Parameters:
   ///   - wanted: what `--head` says.
   ///   - last: what the daemon says that it wrote last.
   func run(seeking wanted: ChainValue?, last: (number: UInt64, head: ChainValue)?) throws {
-    (self.wanted, self.last) = (wanted, last)
+    self.wanted = wanted
     verifier = AuditVerifier(seeking: [wanted, last?.head].compactMap(\.self))
-    do {
-      try readAll()
-      try verifier.finish()
-    } catch let fault as AuditVerifier.Fault {
-      throw Failure(Failure.no, "\(path.harmless):\(fault.line): \(fault.message.harmless)")
-    } catch let error as SystemError {
-      throw Failure(Failure.system, "\(path.harmless): \(error)")
-    }
+    for index in files.indices { try read(index) }
     if let last, verifier.found.last == .some(nil) {
       throw missing("the running daemon has written n=\(last.number) chain=\(last.head)")
     }
@@ -49,19 +53,35 @@ final class AuditCheck {
     let end = verifier.records == 0 ? "no record" : "n=\(verifier.last) chain=\(verifier.head)"
     return Failure(
       Failure.no,
-      "\(path.harmless): \(what), which is not here: the chain holds, and ends with \(end), so that lines were cut off or all of it was written anew"
+      "\(files.last?.path.harmless ?? ""): \(what), which is not here: the chain holds, and ends with \(end), so that lines were cut off or all of it was written anew"
     )
   }
 
-  private func readAll() throws {
-    let shows = status.size >= AuditCheck.large && isatty(STDERR_FILENO) == 1
+  private func read(_ index: Int) throws {
+    let path = files[index].path
+    let before = verifier.records
+    do {
+      try readAll(files[index].stream)
+      try verifier.finish()
+    } catch let fault as AuditVerifier.Fault {
+      throw Failure(Failure.no, "\(path.harmless):\(fault.line): \(fault.message.harmless)")
+    } catch let error as SystemError {
+      throw Failure(Failure.system, "\(path.harmless): \(error)")
+    }
+    let count = verifier.records - before
+    if count > 0 { files[index].numbers = verifier.last - count + 1...verifier.last }
+  }
+
+  private func readAll(_ stream: FileStream) throws {
+    let size = stream.status.size
+    let shows = size >= AuditCheck.large && isatty(STDERR_FILENO) == 1
     var (done, fault): (Int64, AuditVerifier.Fault?) = (0, nil)
     while fault == nil,
       try stream.next({ bytes in
         let before = done / AuditCheck.large
         done += Int64(bytes.count)
         do throws(AuditVerifier.Fault) { try verifier.take(bytes) } catch { fault = error }
-        if shows, done / AuditCheck.large > before { Terminal.complain("\r\(done * 100 / max(done, status.size)) %") }
+        if shows, done / AuditCheck.large > before { Terminal.complain("\r\(done * 100 / max(done, size)) %") }
       })
     {}
     if shows { Terminal.complain("\r     \r") }
@@ -69,8 +89,8 @@ final class AuditCheck {
   }
 
   var text: String {
-    let terminal = Terminal.output
-    var text = "\(path.harmless): \(terminal.good("whole")): \(counted(Int(clamping: verifier.records), "record"))\n"
+    var text = files.map(line).joined()
+    if files.count > 1 { text += "one chain: \(counted(Int(clamping: verifier.records), "record"))\n" }
     if verifier.records > 0 {
       text += "first  n=\(verifier.first)  \(verifier.firstTime.harmless)\n"
       text += "last   n=\(verifier.last)  \(verifier.lastTime.harmless)\n"
@@ -93,38 +113,10 @@ final class AuditCheck {
     }
     return text
   }
-}
 
-/// What the daemon that runs says of its own file.
-struct LiveAudit {
-  private let audit: StatusDocument.Audit?
-
-  /// No daemon, or one without an audit file, is no error: most of what is verified is older.
-  init(asking client: ControlClient?) {
-    audit = client.flatMap { try? StatusDocument(asking: $0, seconds: 5) }?.audit
-  }
-
-  var last: (number: UInt64, head: ChainValue)? {
-    guard let audit, let head = ChainValue(parsing: audit.head), audit.records > 0 else { return nil }
-    return (audit.records, head)
-  }
-
-  /// Whether it is this very file. One that stands in its place, and is not it, is not what it should be.
-  func isWriting(_ path: String, _ status: FileStatus) throws -> Bool {
-    guard let audit else { return false }
-    if audit.device == status.device, audit.inode == status.inode { return true }
-    guard audit.file != path else {
-      throw Failure(
-        Failure.no,
-        "\(path.harmless): the running daemon writes another file, which had this name: it was moved away or replaced (after moving it, bearerctl reload begins a new one)"
-      )
-    }
-    return false
-  }
-
-  func remark(_ isLive: Bool) -> String {
-    isLive
-      ? "the running daemon's last record is in it\n"
-      : "no running daemon writes it, so whether its end was cut off only a value from the log shows (--head)\n"
+  private func line(_ file: File) -> String {
+    let count = counted(file.numbers.map { Int(clamping: $0.upperBound - $0.lowerBound) + 1 } ?? 0, "record")
+    let numbers = files.count > 1 ? file.numbers.map { ", n=\($0.lowerBound) to n=\($0.upperBound)" } ?? "" : ""
+    return "\(file.path.harmless): \(Terminal.output.good("whole")): \(count)\(numbers)\n"
   }
 }

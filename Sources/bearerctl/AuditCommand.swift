@@ -14,12 +14,15 @@ struct AuditVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
     abstract: "Was a line of the audit file changed, removed, inserted or moved?",
-    usage: "bearerctl audit verify [FILE] [--head CHAIN] [--control PATH | --config FILE]",
+    usage: "bearerctl audit verify [FILE ...] [--head CHAIN] [--control PATH | --config FILE]",
     discussion: """
       Follows the chain from the first line to the last. Without FILE it is the one that the configuration names.
 
         bearerctl audit verify
         bearerctl audit verify /var/log/bearerd/audit.log.1 --head CHAIN
+        bearerctl audit verify audit.log.2 audit.log.1 audit.log
+
+      Several files, the oldest first, have to be one chain: each goes on from the one before it.
 
       A chain does not show that its end was cut off, or that all of it was written anew. So the running daemon is asked \
       whether this is its file, and which record it wrote last; and the log has such values (event=audit) from the start, \
@@ -28,19 +31,20 @@ struct AuditVerify: ParsableCommand {
       Exits with 0 if the chain holds, and with 1, naming the line, if not.
       """)
 
-  @Argument(help: "The audit file.", completion: .file())
-  var file: String?
+  @Argument(help: "The audit file, or several, the oldest first.", completion: .file())
+  var files: [String] = []
 
   // One in sixty-four begins with a hyphen.
   @Option(
-    parsing: .unconditional, help: "A chain value that has to be in the file: one of the log's, or of bearerctl status."
+    parsing: .unconditional,
+    help: "A chain value that has to be in one of the files: one of the log's, or of bearerctl status."
   )
   var head: String?
 
   @OptionGroup var daemon: ControlOptions
 
   func run() throws {
-    let path = try file.map(absolute) ?? configured()
+    let paths = files.isEmpty ? [try configured()] : files.map(absolute)
     let wanted = try head.map { text in
       guard let value = ChainValue(parsing: text) else {
         throw Failure(Failure.usage, "--head wants a chain value: 43 letters, digits, \"-\" and \"_\"")
@@ -49,8 +53,8 @@ struct AuditVerify: ParsableCommand {
     }
     // Asked first: what it has written by now has to be in what is read afterwards.
     let live = LiveAudit(asking: try? daemon.client())
-    let check = try AuditCheck(path)
-    let isLive = try live.isWriting(path, check.status)
+    let check = try AuditCheck(paths)
+    let isLive = try check.isLive(live)
     try check.run(seeking: wanted, last: isLive ? live.last : nil)
     StandardOutput.print(check.text + live.remark(isLive))
   }

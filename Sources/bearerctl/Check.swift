@@ -33,7 +33,7 @@ struct Check: ParsableCommand {
     do {
       let (settings, findings) = try ConfigurationLoader.load(path)
       StandardOutput.print(
-        findings.map { terminal.shown($0) + "\n\n" }.joined() + credentials(of: settings)
+        findings.map { terminal.shown($0) + "\n\n" }.joined() + sources(of: settings)
           + summary(path, settings, findings, terminal))
       if strict, findings.contains(where: { $0.severity == .warning }) { throw Failure(Failure.no) }
     } catch let error as LoadError {
@@ -45,15 +45,20 @@ struct Check: ParsableCommand {
     }
   }
 
+  /// What the file names, and is not in it.
+  private func sources(of settings: Settings) -> String {
+    let text = credentials(of: settings) + (settings.audit.map { "audit  \(AuditStatus(path: $0.file))\n" } ?? "")
+    return text.isEmpty ? "" : text + "\n"
+  }
+
   private func credentials(of settings: Settings) -> String {
-    guard !settings.credentials.isEmpty else { return "" }
     let width = settings.credentials.map(\.name.count).max() ?? 0
     return settings.credentials.map { credential in
       let lines = credential.sources.map { SourceStatus($0).description }
       let blank = String(repeating: " ", count: width)
       return lines.enumerated()
         .map { "credential \(($0 == 0 ? credential.name : blank).padded(to: width))  \($1)\n" }.joined()
-    }.joined() + "\n"
+    }.joined()
   }
 
   private func summary(

@@ -43,7 +43,7 @@ struct DemoShow {
     report.showRefusedPin(answer: answer, connections: records.count, bytes: bytes)
     var failures: [String] = []
     if !isOver { failures.append("bearerd did not end its connection to the key that is not pinned") }
-    if bytes > 0 { failures.append("\(bytes) bytes went to a key that is not pinned") }
+    if bytes > 0 { failures.append("\(counted(bytes, "byte")) went to a key that is not pinned") }
     if answer.code != "pin-mismatch" { failures.append("the wrong pin was not named as the reason") }
     return failures
   }

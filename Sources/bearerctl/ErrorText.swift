@@ -31,6 +31,7 @@ extension RefusalCode {
     case .clientNotAllowed: .clientNotAllowed
     case .originNotAllowed: .originNotAllowed
     case .crossSite: .crossSite
+    case .siteUnknown: .siteUnknown
     case .methodNotSupported: .methodNotSupported
     case .hostNotAllowed: .hostNotAllowed
     case .authorityMismatch: .authorityMismatch
@@ -53,6 +54,7 @@ extension RefusalCode {
     case .credentialSuspended: .credentialSuspended
     case .grantDenied: .grantDenied
     case .nameNotFound: .nameNotFound
+    case .nameLookupFailed: .nameLookupFailed
     case .nameTimeout: .nameTimeout
     case .addressForbidden: .addressForbidden
     case .connectionRefused: .connectionRefused

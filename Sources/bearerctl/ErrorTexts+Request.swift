@@ -72,13 +72,13 @@ extension ErrorText {
 
   static let clientUnknown = ErrorText(
     """
-    The listener has `clients`, so each request needs the token of one of them, and none came, or one that is nobody's. \
+    The listener has `clients`, so each request needs the token of one of them, and none came, or a key that is no such token, or one that is nobody's. \
     The upstream was not asked.
     """,
     todo: """
       Give the program a client token where its API key would go: as the key of its SDK, in `Authorization: Bearer`, in \
       `X-Api-Key`, or as the password of `Basic`. It is taken out of the request before it goes on. `bearerctl token NAME` \
-      makes one and prints the line for `clients`. The log says whether no token came or a wrong one. git sends a password \
+      makes one and prints the line for `clients`. The log says which of these it was. git sends a password \
       only when it is asked for one, which bearerd does not do: `git config http.extraHeader "Authorization: Bearer …"`.
       """)
 
@@ -111,6 +111,18 @@ extension ErrorText {
       address into the browser works, for looking at something.
       """)
 
+  static let siteUnknown = ErrorText(
+    """
+    The request came by a name from `hosts` that is not localhost, and it looks like a browser's: `User-Agent` begins with \
+    `Mozilla/`, and there is an `Accept-Language`. To such a name a browser sends no `Sec-Fetch-Site`, and with links, frames \
+    and images no `Origin` either, so that nobody can say whether a page is behind it (T2).
+    """,
+    todo: """
+      In a browser, use `localhost`, `127.0.0.1` or a name that ends in `.localhost`, with the listener's port: to these it \
+      says where a request comes from. A program that calls itself a browser can mostly be told to send another `User-Agent`. \
+      Or give the listener `clients`: no page has their tokens, and nothing is guessed.
+      """)
+
   static let methodNotSupported = ErrorText(
     """
     TRACE and TRACK would send the credential back in a body, and CONNECT would be a tunnel past every rule.
@@ -125,7 +137,8 @@ extension ErrorText {
     """,
     todo: """
       Call the listener `localhost` with its port. Where a program has to call it something else, such as \
-      `host.docker.internal:7070`, add that to `hosts` of the listener.
+      `host.docker.internal:7070`, add that to `hosts` of the listener. It is for programs: browsers are refused by such a \
+      name, as `site-unknown`.
       """)
 
   static let authorityMismatch = ErrorText(

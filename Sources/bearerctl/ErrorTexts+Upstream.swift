@@ -4,6 +4,16 @@ extension ErrorText {
     "The name server says that the upstream's name does not exist, or has no address.",
     todo: "Look for a slip in `upstream`. `getent ahosts NAME`, run on this machine, asks in the same way as bearerd.")
 
+  static let nameLookupFailed = ErrorText(
+    """
+    The question for the upstream's name had no answer: no name server could be reached, or it failed itself (SERVFAIL). \
+    Whether the name exists is not known. `detail` in the log has the system's word; EAI_AGAIN is the usual one.
+    """,
+    todo: """
+      Ask again in a while. If it stays, see whether the machine has a network, and what `/etc/resolv.conf` names; \
+      `getent ahosts NAME` asks in the same way as bearerd.
+      """)
+
   static let nameTimeout = ErrorText(
     "No name server answered within `timeouts.connect`.",
     todo: "See whether the machine has a network, and what `/etc/resolv.conf` names. Then ask again.")

@@ -27,8 +27,8 @@ struct Explain: ParsableCommand {
         bearerctl explain GET /github/user --listener docker --client ci
 
       It reads the configuration file as it is now; a daemon that has not been reloaded may decide otherwise. \
-      A daemon that runs with this file is asked two things: whether it holds the credential back, and what a rate \
-      leaves to who asks.
+      A daemon that runs with this file is asked three things: whether it holds the credential back, what a rate \
+      leaves to who asks, and whether it can keep the record that audit requires.
       Exits with 0 if the request would go out, and with 1 if it would be refused.
       """)
 
@@ -80,7 +80,8 @@ struct Explain: ParsableCommand {
     func report(_ head: RequestHead) -> ExplainReport {
       ExplainReport(
         method: method, authority: authority, host: hostField ?? authority, origin: PageOrigins.origin(of: head),
-        target: url.target, caller: caller, listener: listener, settings: settings, terminal: .output)
+        target: url.target, caller: caller, unit: unit(of: caller), listener: listener, settings: settings,
+        terminal: .output)
     }
     var head = RequestHead()
     do throws(MessageError) {
@@ -132,6 +133,11 @@ struct Explain: ParsableCommand {
       throw Failure(Failure.usage, "there is no user \(user.harmless)")
     }
     return Caller(uid: uid)
+  }
+
+  /// Only for this process itself: where those of another user would come from, nobody can tell.
+  private func unit(of caller: Caller) -> String? {
+    user == nil && caller.uid != nil ? ControlGroups.own.flatMap(SystemdUnit.name) : nil
   }
 
   private func listenerIndex(for url: RequestURL, in settings: Settings) throws -> Int {

@@ -14,6 +14,8 @@ struct ExplainReport {
   let origin: Origin?
   let target: String
   let caller: Caller
+  /// Of systemd, in which it is.
+  let unit: String?
   let listener: ListenerSettings
   let settings: Settings
   let terminal: Terminal
@@ -24,8 +26,7 @@ struct ExplainReport {
   func text(_ explanation: Explanation, refusal: Refusal?, live: Live) -> String {
     var rows = [
       Row("listener", ["\(listener.name), at \(listener.place)"]),
-      Row(
-        "caller", [caller.uid.map { "\(Users.name(ofUID: $0) ?? "unknown") (uid \($0))" } ?? "somebody on the network"]),
+      Row("caller", [who]),
     ]
     if !listener.clients.isEmpty {
       rows.append(Row("client", [explanation.client.map { "\($0), by its token" } ?? "none: no token that is known"]))
@@ -66,6 +67,11 @@ struct ExplainReport {
       .map { "  \(terminal.dim(($0 == 0 ? row.label : "").padded(to: 10)))  \($1)\n" }.joined()
   }
 
+  private var who: String {
+    guard let uid = caller.uid else { return "somebody on the network" }
+    return "\(Users.name(ofUID: uid) ?? "unknown") (uid \(uid))" + (unit.map { ", in \($0)" } ?? "")
+  }
+
   // MARK: where it would go
 
   private func outgoing(_ route: Route, _ explanation: Explanation, _ live: Live) -> [Row] {
@@ -84,7 +90,7 @@ struct ExplainReport {
     let upgrade = explanation.upgrade.map { [Row("upgrade", ["to \($0.text), if the upstream agrees"])] } ?? []
     return [Row("upstream", [wire(line.first, service, target)])] + upgrade + [
       Row("pins", pins(of: service))
-    ] + rate(of: route, live.rateLeft) + [
+    ] + rate(of: route, live.rateLeft) + (live.unrecorded.map { [Row("audit", [terminal.bad($0.row)])] } ?? []) + [
       Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + parameters),
       Row("added", added(explanation)),
     ] + (explanation.grant == nil ? [] : [Row("redact", [redaction(of: service)])])
@@ -161,6 +167,9 @@ struct ExplainReport {
     if explanation.isPreflight {
       return terminal.good("bearerd would answer it itself: the page may send what it asks about.") + "\n"
     }
+    if explanation.isFinalRecipient {
+      return terminal.good("bearerd would answer it itself: Max-Forwards lets it go no further.") + "\n"
+    }
     guard explanation.route != nil else {
       return terminal.good("bearerd would answer it itself: these are its metrics.") + "\n"
     }
@@ -190,8 +199,8 @@ struct ExplainReport {
     case .noRule(let service), .denied(let service, _), .callerNotAllowedHere(let service, _),
       .callerNotGranted(let service, _, _), .clientNotAllowedHere(let service), .clientNotGranted(let service, _):
       return service
-    case .callerUnknown, .callerNotAllowed, .clientTokenMissing, .clientTokenUnknown, .hostNotAllowed,
-      .authorityMismatch, .originNotAllowed, .crossSite,
+    case .callerUnknown, .callerNotAllowed, .clientTokenMissing, .clientTokenMalformed, .clientTokenUnknown,
+      .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite, .siteUnknown,
       .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
       .noService:
       return nil

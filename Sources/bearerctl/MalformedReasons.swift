@@ -30,6 +30,7 @@ extension MessageError.Reason {
     case .unknownTransferCoding: "there is a transfer coding other than `chunked`"
     case .transferEncodingInHTTP10: "HTTP/1.0 has no `Transfer-Encoding`"
     case .unknownExpectation: "`Expect` says something other than `100-continue`"
+    case .badMaxForwards: "`Max-Forwards` of an OPTIONS is not a number, or there are two of them"
     case .badChunkSize: "a chunk's size is not hexadecimal, or too large"
     case .chunkLineTooLong: "the line with a chunk's size is too long"
     case .badChunkEnd: "a chunk does not end where its size says"

@@ -31,8 +31,8 @@ struct Remedy {
     case .grantDenied: "To let \(user) use the credential, add \(user) to its allow_users."
     case .malformed, .badDestination, .requestTimeout, .draining, .auditUnavailable, .tooManyConnections,
       .tooManyRequests,
-      .rateLimited, .credentialUnavailable, .credentialSuspended, .nameNotFound, .nameTimeout, .addressForbidden,
-      .connectionRefused, .connectionFailed, .connectionTimeout, .handshakeTimeout,
+      .rateLimited, .credentialUnavailable, .credentialSuspended, .nameNotFound, .nameLookupFailed, .nameTimeout,
+      .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout, .handshakeTimeout,
       .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch, .pinsExpired,
       .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .encodedAnswer,
       .redirectToSelf,
@@ -47,10 +47,10 @@ struct Remedy {
       return line(
         "To let \(user) ask, \(listener.admission) needs",
         AllowUsers.line(adding: uid, to: listener.callers, named: Users.name(ofUID:)))
-    case .clientTokenMissing, .clientTokenUnknown:
+    case .clientTokenMissing, .clientTokenMalformed, .clientTokenUnknown:
       let names = listener.clients.map(\.name).joined(separator: ", ")
       return wrapped(
-        "A request here needs the token of one of \(listener.admission).clients: \(names). To see what one of them would get, add --client NAME."
+        "\(refusal == .clientTokenMalformed ? "A key came that is no client token. " : "")A request here needs the token of one of \(listener.admission).clients: \(names). To see what one of them would get, add --client NAME."
       )
     case .clientNotAllowedHere(let service):
       return "To let this client ask, name it in allow_clients of services.\(name(service))."
@@ -88,6 +88,10 @@ struct Remedy {
       return line("To let this page ask, \(listener.admission) needs", listener.pages.line(adding: origin))
     case .crossSite:
       return wrapped("Let the page send its Origin (fetch does; an <img> with crossorigin), and list that.")
+    case .siteUnknown:
+      return wrapped(
+        "In a browser, use localhost, 127.0.0.1 or a name that ends in .localhost. A program may send another User-Agent,"
+          + " or no Accept-Language; or give \(listener.admission) clients.")
     case .callerUnknown, .authorityMismatch, .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter,
       .badEscape, .fragment:
       return nil

@@ -7,7 +7,24 @@ struct SourceStatus: CustomStringConvertible {
   /// As far as can be told from here.
   let isMissing: Bool
 
+  /// A file server that has gone is not waited for: its file is there or not when it answers.
   init(_ source: CredentialSettings.Source) {
+    let found = BoundedWork.run([true], milliseconds: 500) { _ in SourceStatus(asking: source) }
+    self = found[true] ?? SourceStatus(unanswered: source)
+  }
+
+  private init(unanswered source: CredentialSettings.Source) {
+    isMissing = false
+    description =
+      switch source {
+      case .file(let path): "file \(path): its file system does not answer"
+      case .systemd(let name): "systemd credential \(name): its file system does not answer"
+      case .env(let name): "environment variable \(name)"
+      case .command(let command): "command \(command.path): its file system does not answer"
+      }
+  }
+
+  private init(asking source: CredentialSettings.Source) {
     switch source {
     case .file(let path):
       description = "file \(path): \(SourceStatus.ofFile(path))"

@@ -30,6 +30,8 @@ struct StatusDocument: Decodable {
     let head: String
     let dropped: UInt64
     let problem: String?
+    /// Why requests get 503 meanwhile; nil: they do not.
+    let refusing: String?
   }
 
   struct Listener: Decodable {

@@ -34,7 +34,10 @@ struct StatusText: CustomStringConvertible {
     guard let audit = status.audit else { return "" }
     var text =
       "audit \(audit.file.harmless), \(counted(Int(clamping: audit.records), "record")), head \(audit.head.harmless)\n"
-    if let problem = audit.problem { text += terminal.bad("it cannot be written") + ": \(problem.harmless)\n" }
+    if let problem = audit.problem ?? audit.refusing {
+      text += terminal.bad("it cannot be written") + ": \(problem.harmless)\n"
+    }
+    if audit.refusing != nil { text += terminal.bad("requests get 503 until it can") + "\n" }
     if audit.dropped > 0 {
       text += terminal.warning("it lost \(counted(Int(clamping: audit.dropped), "record"))") + "\n"
     }

@@ -19,6 +19,7 @@ struct WatchView {
     ].filter { $0.rows.count > 0 }
     var lines = [StyledLine(head(status), .bold)]
     lines.append(problem.map { StyledLine($0.harmless, .bad) } ?? StyledLine(configuration(status), .plain))
+    if let audit = status.audit { lines.append(line(audit)) }
     var room = size.lines - lines.count - 1
     for (index, section) in sections.enumerated() {
       // Those that follow get a blank line, a heading and two rows each, as long as half of the room, or six rows, stay here.
@@ -35,7 +36,7 @@ struct WatchView {
   private func head(_ status: StatusDocument) -> String {
     "bearerd \(status.version.harmless)   up \(Age(status.now - status.started))"
       + "   \(counted(status.connections, "connection"))   \(Size(status.process.residentBytes))"
-      + "   \(status.process.openFiles) files"
+      + "   \(counted(Int(clamping: status.process.openFiles), "file"))"
   }
 
   private func configuration(_ status: StatusDocument) -> String {
@@ -43,6 +44,18 @@ struct WatchView {
     return
       "generation \(configuration.generation), \(Age(status.now - configuration.loaded)) old, of \(configuration.file.harmless)"
       + (configuration.lastReload?.problem == nil ? "" : " (the last reload failed)")
+  }
+
+  private func line(_ audit: StatusDocument.Audit) -> StyledLine {
+    var line = StyledLine("audit \(counted(Int(clamping: audit.records), "record"))", .plain)
+    if audit.dropped > 0 { line.append(", \(audit.dropped) lost", .bad) }
+    if let problem = audit.problem ?? audit.refusing {
+      line.append(audit.refusing == nil ? ", cannot be written" : ", cannot be written, requests get 503", .bad)
+      line.append(": \(problem.harmless)", .bad)
+    } else {
+      line.append(", in \(audit.file.harmless)", .plain)
+    }
+    return line
   }
 
   private func services(_ status: StatusDocument, _ width: Int) -> Section {

@@ -143,6 +143,71 @@ import Testing
     #expect(access("\(scratch.path)/ran", F_OK) != 0)
   }
 
+  @Test("T58: what a start would say of the audit file, at its place, and nothing is made")
+  func audit() throws {
+    let scratch = try Scratch()
+    func check(_ path: String, as words: [String] = []) throws -> (status: Int32, text: String) {
+      let text = """
+        listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
+        services: { api: { upstream: https://api.example.com/, credential: none } }
+        audit: { file: \(path) }
+
+        """
+      let file = try scratch.write("bearerd.yaml", text, mode: 0o644)
+      let run = try run(words + [Run.binary, "check", file])
+      return (run.status, scratch.plain(run.output))
+    }
+    let start = "DIR/bearerd.yaml:3:16: error: audit file DIR/"
+    let missing = try check("none/audit.log")
+    #expect(
+      missing.status == 2 && missing.text.contains(start + "none/audit.log: DIR/none: No such file"), "\(missing)")
+    try scratch.write("other.log", "something else\n")
+    let other = try check("other.log")
+    #expect(other.status == 2 && other.text.contains(start + "other.log: it holds something else"), "\(other)")
+    #expect(other.text.contains("help: move it away; "))
+    let fine = try check("audit.log")
+    #expect(fine.status == 0 && fine.text.contains("audit  file DIR/audit.log: not there yet; bearerd makes it\n"))
+    #expect(access("\(scratch.path)/audit.log", F_OK) != 0)
+  }
+
+  @Test(
+    "T58: what another user's audit file is like is not guessed",
+    .enabled(if: getuid() == 0, "other users are for root"))
+  func auditOfAnother() throws {
+    let scratch = try Scratch()
+    let file = try scratch.write(
+      "bearerd.yaml",
+      """
+      listeners: { main: { address: localhost:7070, allow_users: [0] } }
+      services: { api: { upstream: https://api.example.com/, credential: none } }
+      audit: { file: \(scratch.path)/theirs/audit.log }
+
+      """, mode: 0o644)
+    let theirs = scratch.path + "/theirs"
+    #expect(mkdir(theirs, 0o700) == 0)
+    for path in [theirs, try scratch.write("theirs/audit.log", "", mode: 0o600)] { chown(path, 998, 998) }
+    chmod(scratch.path, 0o755)
+    let text = try run([Run.binary, "check", file])
+    #expect(text.status == 0, "\(text)")
+    #expect(text.output.contains("audit.log: there, with no records; only a bearerd that runs as "), "\(text)")
+    #expect(text.output.contains("uid 998") && text.output.contains(" can write it, and you are another user"))
+    // Who may not look cannot say more.
+    let outlook = try run(["setpriv", "--reuid=997", "--regid=997", "--clear-groups", Run.binary, "check", file])
+    if outlook.status == 0 {
+      #expect(outlook.output.contains("audit.log: not judged: "), "\(outlook)")
+      #expect(outlook.output.contains("Permission denied; only a bearerd that runs as "), "\(outlook)")
+    } else {
+      #expect(!outlook.output.contains("audit file"), "\(outlook)")
+    }
+    // Of root's directory anybody can say it.
+    chown(theirs, 0, 0)
+    chown(theirs + "/audit.log", 0, 0)
+    unlink(theirs + "/audit.log")
+    chmod(theirs, 0o755)
+    let refused = try run(["setpriv", "--reuid=997", "--regid=997", "--clear-groups", Run.binary, "check", file])
+    #expect(refused.output.contains("audit.log: only root can make it there"), "\(refused)")
+  }
+
   @Test("paths are relative to the file, not to the working directory")
   func relative() throws {
     let scratch = try Scratch()

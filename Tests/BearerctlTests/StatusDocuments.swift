@@ -26,7 +26,7 @@ enum StatusDocuments {
       """ : ""
     let audit =
       isUnrecorded
-      ? "\"audit\":{\"file\":\"/var/log/bearerd/audit.log\",\"device\":1,\"inode\":2,\"records\":1240,\"head\":\"\(String(repeating: "A", count: 43))\",\"dropped\":7,\"problem\":\"write: No space left on device\"},"
+      ? "\"audit\":{\"file\":\"/var/log/bearerd/audit.log\",\"device\":1,\"inode\":2,\"records\":1240,\"head\":\"\(String(repeating: "A", count: 43))\",\"dropped\":7,\"problem\":\"write: No space left on device\",\"refusing\":\"write: No space left on device\"},"
       : ""
     return """
       ok

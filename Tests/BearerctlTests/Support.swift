@@ -16,9 +16,13 @@ struct Run {
 
   init(program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
     let result = try run(
-      [program] + arguments, environment: environment, over: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"])
+      [program] + arguments, environment: environment, over: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"],
+      seconds: arguments.first == "selftest" ? Self.longest : 30)
     (status, output, errors) = (result.status, result.output, result.errors)
   }
+
+  /// Seconds for a self-test, which waits for many deadlines: on a busy machine, or under a sanitizer.
+  private static let longest: Double = 240
 
   static var directory: String {
     let argument = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]

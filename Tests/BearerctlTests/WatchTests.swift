@@ -8,12 +8,16 @@ import Testing
   private static let leaves = "\u{1B}[?25h\u{1B}[?1049l"
 
   private func watch(
-    columns: Int = 80, lines: Int = 24, services: Int = 2, environment: [String: String] = [:],
+    columns: Int = 80, lines: Int = 24, services: Int = 2, isUnrecorded: Bool = false,
+    environment: [String: String] = [:],
     _ body: (PseudoTerminal, ControlServer) throws -> Void
   ) throws {
     let scratch = try Scratch()
     let path = "\(scratch.path)/c.sock"
-    let answers = (0..<60).map { StatusDocuments.answer(second: $0, requests: 1_000 + 20 * $0, services: services) }
+    let answers = (0..<60).map {
+      StatusDocuments.answer(
+        second: $0, requests: 1_000 + 20 * $0, services: services, isUnrecorded: isUnrecorded)
+    }
     let server = try ControlServer(path: path, answers: answers)
     let terminal = try PseudoTerminal(
       Run.binary, ["status", "--watch", "--control", path], columns: columns, lines: lines, environment: environment)
@@ -36,6 +40,21 @@ import Testing
         #expect(picture.contains { $0.contains("12 s ago         github        bearerctl errors pin-mismatch") })
       }
       #expect(picture.last == "q: quit")
+      terminal.type("q")
+      #expect(terminal.waitForExit() == 0)
+    }
+  }
+
+  @Test("T58: whether the audit file can be written stands on top")
+  func audit() throws {
+    try watch(columns: 120, isUnrecorded: true) { terminal, _ in
+      let line = "audit 1240 records, 7 lost, cannot be written, requests get 503: write: No space left on device"
+      #expect(terminal.wait { $0.count > 2 && $0[2] == line }, "\(terminal.picture)")
+      terminal.type("q")
+      #expect(terminal.waitForExit() == 0)
+    }
+    try watch { terminal, _ in
+      #expect(terminal.wait { !$0.isEmpty && !$0.contains { $0.hasPrefix("audit") } })
       terminal.type("q")
       #expect(terminal.waitForExit() == 0)
     }

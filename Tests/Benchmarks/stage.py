@@ -12,7 +12,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+# Of 70 bytes, as tokens are, and of 10, as passwords are.
 TOKEN = "bench-" + hashlib.sha256(b"bench").hexdigest()
+SHORT_TOKEN = "bench-1a2b"
 SMALL = "{'data':'" + "x" * 189 + "'}"
 BEARERD = os.environ.get("BEARERD", ROOT + "/.build/release/bearerd")
 
@@ -138,7 +140,8 @@ class Stage:
         os.makedirs(f"{directory}/www")
         with open(f"{directory}/www/10m", "wb") as file:
             file.write(os.urandom(10 << 20))
-        values = {"dir": directory, "pki": f"{self.directory}/pki", "token": TOKEN, "small": SMALL, **self.upstreams}
+        values = {"dir": directory, "pki": f"{self.directory}/pki", "token": TOKEN, "short": SHORT_TOKEN, "small": SMALL,
+                  **self.upstreams}
         for name, template in (("nginx.conf", "upstream.conf"), ("locations.conf", "locations.conf")):
             with open(f"{directory}/{name}", "w") as file:
                 file.write(fill(template, values))
@@ -150,8 +153,8 @@ class Stage:
         self.running.append(process)
         return process
 
-    def proxy(self, name, kind="keep", wrapper=(), workers=None):
-        return Proxy(self, name, kind, wrapper, workers)
+    def proxy(self, name, kind="keep", wrapper=(), token=TOKEN, redact="headers"):
+        return Proxy(self, name, kind, wrapper, token, redact)
 
     def close(self):
         for process in reversed(self.running):
@@ -167,16 +170,16 @@ def nginx(directory):
 class Proxy:
     """One of the compared programs, one worker, in front of the upstream of that kind. It has answered once."""
 
-    def __init__(self, stage, name, kind, wrapper, workers):
+    def __init__(self, stage, name, kind, wrapper, token, redact):
         self.name, self.stage, self.port = name, stage, free_port()
         self.directory = f"{stage.directory}/{name}-{self.port}"
         os.makedirs(self.directory)
-        values = {"dir": self.directory, "pki": f"{stage.directory}/pki", "port": self.port, "token": TOKEN,
+        values = {"dir": self.directory, "pki": f"{stage.directory}/pki", "port": self.port, "token": token, "redact": redact,
                   "up": stage.upstreams[kind], "pin": stage.pin, "backup": pin(b"a key that is kept elsewhere"),
                   "uid": os.getuid()}
         file = {"bearerd": "bearerd.yaml", "nginx": "nginx.conf", "haproxy": "haproxy.cfg"}[name]
         self.write(file, fill(file, values))
-        self.write("token", TOKEN + "\n")
+        self.write("token", token + "\n")
         self.configuration = f"{self.directory}/{file}"
         command = {
             "bearerd": [BEARERD, "--config", self.configuration],

@@ -1,7 +1,7 @@
 @testable import Configuration
 
 /// A machine that exists in the test only. A case changes it with comments: `# machine: uid 999`,
-/// `# machine: file PATH MODE OWNER`, `# machine: no file PATH`, `# machine: no IPv6`.
+/// `# machine: file PATH MODE OWNER`, `# machine: no file PATH`, `# machine: no IPv6`, `# machine: no audit REASON`.
 struct Machine {
   static let file = "/etc/bearerd/bearerd.yaml"
   /// 2026-07-01
@@ -9,6 +9,7 @@ struct Machine {
 
   var uid: UInt32 = 1000
   var hasIPv6 = true
+  var auditProblem: String?
   var files: [String: (owner: UInt32, mode: UInt32, isRegular: Bool)?] = ["/etc/bearerd": (0, 0o755, false)]
   var contents: [String: [UInt8]] = [
     "/etc/bearerd/ca.pem": Array("-----BEGIN CERTIFICATE-----\n".utf8), "/etc/bearerd/empty.pem": [],
@@ -22,6 +23,7 @@ struct Machine {
       switch words.first {
       case "uid": uid = UInt32(words[1]) ?? 0
       case "no" where words[1] == "IPv6": hasIPv6 = false
+      case "no" where words[1] == "audit": auditProblem = words[2...].joined(separator: " ")
       case "no": files[words[2]] = .some(nil)
       case "file": files[words[1]] = (UInt32(words[3]) ?? 0, UInt32(words[2], radix: 8) ?? 0, true)
       default: preconditionFailure("what is \(line)?")
@@ -37,7 +39,9 @@ struct Machine {
       fileStatus: { [files] path in
         if let known = files[path] { return known }
         return path.contains("missing") ? nil : (0, 0o640, true)
-      }, readFile: { [contents] in contents[$0] }, hasIPv6: hasIPv6)
+      }, readFile: { [contents] in contents[$0] },
+      auditProblem: { [auditProblem] path in auditProblem.map { ("audit file \(path): \($0)", "look at it") } },
+      hasIPv6: hasIPv6)
   }
 
   func read(_ text: String) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {

@@ -86,6 +86,7 @@ struct Summary: CustomStringConvertible {
         "set " + policy.set.map { "\($0.name)=\(String(decoding: $0.value, as: UTF8.self))" }.joined(separator: "; "))
     }
     if !policy.remove.isEmpty { parts.append("remove \(policy.remove)") }
+    if !policy.removeParameters.isEmpty { parts.append("remove from queries \(policy.removeParameters)") }
     if !policy.allowClientHeaders.isEmpty { parts.append("allow \(policy.allowClientHeaders)") }
     if policy.onClientHeader != .replace { parts.append("client's: \(policy.onClientHeader)") }
     if policy.cookies != .strip { parts.append("cookies \(policy.cookies)") }

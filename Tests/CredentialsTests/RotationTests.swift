@@ -140,4 +140,25 @@ import Testing
     getrlimit(__rlimit_resource_t(8), &limit)  // RLIMIT_MEMLOCK
     return UInt64(limit.rlim_cur)
   }
+
+  @Test func `T44: a new configuration keeps the lines of before as long as a file of it is being read`() throws {
+    let user = SecretSource.file(try scratch.write("user", "old"))
+    let password = SecretSource.file(try scratch.write("password", "old-secret"))
+    let entry = Keyring.Entry(grant: try grant(), scheme: .basic(user: .secret(user), password: password))
+    let files = SecretFiles()
+    let first = try Keyring(entries: [entry], requireLockedMemory: false, files: files)
+    let old = try sent(first)
+    try scratch.write("user", "new")
+    try scratch.write("password", "new-secret")
+    files.take(SecretReading(of: user, mustLock: false))
+    let second = try Keyring(
+      entries: [entry], requireLockedMemory: false, files: files, pending: [password], after: first)
+    #expect(try sent(second) == old, "not the new user with the old password")
+    let other = try Keyring(entries: [entry], requireLockedMemory: false, files: files, pending: [password])
+    #expect(!other.isAvailable(grant: 0))
+    files.take(SecretReading(of: password, mustLock: false))
+    #expect(second.reload(file: password) == [0] && other.reload(file: password) == [0])
+    #expect(try sent(second) != old)
+    #expect(try sent(second) == sent(other))
+  }
 }

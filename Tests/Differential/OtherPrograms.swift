@@ -6,6 +6,9 @@ import Testing
 enum OtherPrograms {
   static let python = ProcessInfo.processInfo.environment["DIFFERENTIAL_PYTHON"]
   static let node = ProcessInfo.processInfo.environment["DIFFERENTIAL_NODE"]
+  static let go = ProcessInfo.processInfo.environment["DIFFERENTIAL_GO"]
+  /// The Python that starts an nginx and asks it.
+  static let nginx = ProcessInfo.processInfo.environment["DIFFERENTIAL_NGINX"]
 
   /// What a script of this folder says of each line.
   static func answers<Answer: Decodable>(_ program: String?, _ script: String, _ lines: [String]) throws -> [Answer] {

@@ -45,6 +45,16 @@ import Testing
     try check(OtherPrograms.node, "paths.mjs")
   }
 
+  @Test(.enabled(if: OtherPrograms.go != nil, "`make differential` runs this, where there is Go"))
+  func goReadsWhatWeJudged() throws {
+    try check(OtherPrograms.go, "paths.go")
+  }
+
+  @Test(.enabled(if: OtherPrograms.nginx != nil, "`make differential` runs this, where there is nginx"))
+  func nginxReadsWhatWeJudged() throws {
+    try check(OtherPrograms.nginx, "paths_nginx.py")
+  }
+
   private func check(_ program: String?, _ script: String) throws {
     let answers: [Answer] = try OtherPrograms.answers(
       program, script, Self.targets.map { text($0.path) + text($0.query) })
@@ -76,7 +86,8 @@ import Testing
     let strict = path.dropFirst(2).drop { $0 != "/" }
     let lenient = path.drop { $0 == "/" }.drop { $0 != "/" }
     let paths = [String(strict), String(lenient), lenient.isEmpty ? "/" : ""]
-    return Set(paths + paths.map { $0.replacing(/;[^\/]*$/, with: "") })
+    // As it is to Go, where three slashes begin no authority.
+    return Set(paths + paths.map { $0.replacing(/;[^\/]*$/, with: "") } + [path])
   }
 
   /// Decoded once; written as a canonical path would be that means it.

@@ -54,6 +54,41 @@ import Testing
     stage.assertCanary(times: 3)
   }
 
+  @Test(.enabled(if: isRoot, "becomes another user, and makes a group"))
+  func `T6: a group lets in who is in it by either file, and nobody else`() throws {
+    let stage = try Stage()
+    // In files of the daemon's own, in place of the system's.
+    let users = try stage.scratch.write(
+      "passwd",
+      "root:x:0:0::/:/bin/sh\nlisted:x:12345:12345::/:/bin/sh\nprimary:x:12346:54321::/:/bin/sh\nother:x:12347:12347::/:/bin/sh\n",
+      mode: 0o644)
+    let groups = "root:x:0:\nbuilders:x:54321:listed\nothers:x:12347:\n"
+    let file = try stage.scratch.write("group", groups, mode: 0o644)
+    let script = "mount --bind \(users) /etc/passwd && mount --bind \(file) /etc/group && exec \"$@\""
+    let wrapper = ["/usr/bin/env", "unshare", "--mount", "sh", "-c", script, "sh"]
+    guard (try? run(wrapper + ["true"]))?.status == 0 else { return }
+    let byName = stage.configuration().replacing("allow_users: [0]", with: "allow_groups: [builders]")
+    try stage.start(byName, wrapper: wrapper)
+    func statuses() throws -> [Substring] {
+      try [12_345, 12_346, 12_347, 0].map { try stage.ask(as: Stage.user($0)).output.dropFirst(9).prefix(3) }
+    }
+    #expect(try statuses() == ["200", "200", "403", "403"])
+    #expect(stage.daemon!.waitForLog(" uid=12347 "))
+    // A group that the caller's process says it has is nobody's word but its own: the kernel tells a uid.
+    let claiming = ["setpriv", "--reuid=12347", "--regid=54321", "--groups=54321"]
+    #expect(try stage.ask(as: claiming).output.hasPrefix("HTTP/1.1 403 "))
+    // By number, and beside users.
+    try stage.reload(
+      stage.configuration().replacing("allow_users: [0]", with: "allow_groups: [54321]\n    allow_users: [0]"))
+    #expect(try statuses() == ["200", "200", "403", "200"])
+    // As they were when the configuration was loaded; after a reload, as they are.
+    try groups.replacing(":listed", with: ":").write(toFile: file, atomically: false, encoding: .utf8)
+    #expect(try stage.ask(as: Stage.user(12_345)).output.hasPrefix("HTTP/1.1 200 "))
+    try stage.reload(byName)
+    #expect(try statuses() == ["403", "200", "403", "403"])
+    stage.assertCanary(times: 7)
+  }
+
   @Test(.enabled(if: isRoot, "becomes another user"))
   func `T6 T9: on a unix socket SO_PEERCRED decides`() throws {
     let stage = try Stage()
@@ -100,6 +135,48 @@ import Testing
     #expect(result.status == 71)
     #expect(!FileManager.default.fileExists(atPath: directory + "/app.sock"))
     stage.assertCanary(times: 0)
+  }
+
+  @Test func `T7: whoever comes by the port of a client that has gone does not lend it his name`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let port = try stage.daemon!.port()
+    kill(stage.daemon!.pid, SIGSTOP)
+    let request = "GET /api/gone HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n"
+    let gone = try connected(to: port, from: 0)
+    #expect(write(gone, request, request.utf8.count) == request.utf8.count)
+    var (address, size) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
+    _ = withUnsafeMutableBytes(of: &address) {
+      getsockname(gone, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), &size)
+    }
+    // A reset: the port is free at once, and what was sent can still be read.
+    var linger = Glibc.linger(l_onoff: 1, l_linger: 0)
+    setsockopt(gone, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+    close(gone)
+    let next = try connected(to: port, from: UInt16(bigEndian: address.sin_port))
+    defer { close(next) }
+    kill(stage.daemon!.pid, SIGCONT)
+    #expect(stage.daemon!.waitForLog("refused=caller-unknown"))
+    #expect(try stage.get("/api/here").status == 200)
+    #expect(!stage.recorded.contains("gone"))
+    stage.assertCanary(times: 1)
+  }
+
+  private func connected(to port: UInt16, from source: UInt16) throws -> Int32 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var on: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+    for (port, call) in [(source, bind), (port, connect)] {
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      address.sin_addr.s_addr = inet_addr("127.0.0.1")
+      let status = withUnsafeBytes(of: &address) {
+        call(descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), UInt32($0.count))
+      }
+      if status != 0 { throw TestFailure("errno \(errno)") }
+    }
+    return descriptor
   }
 
   @Test func `T7: a client that has gone before it was asked about is nobody`() throws {

@@ -68,6 +68,7 @@ import Testing
       #expect(answer.values("WWW-Authenticate").isEmpty)
     }
     #expect(stage.daemon!.waitForLog("help=\"no client token came with the request\""))
+    #expect(stage.daemon!.waitForLog("help=\"a key came with the request that is no client token: one begins with "))
     #expect(
       stage.daemon!.waitForLog("help=\"the client token that came is not one of those in the listener's clients\""))
     #expect(!stage.daemon!.logText.contains("client=ci") && !stage.daemon!.logText.contains(other))

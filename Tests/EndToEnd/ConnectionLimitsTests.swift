@@ -28,6 +28,26 @@ import Testing
     stage.assertCanary(times: 26)
   }
 
+  @Test(.enabled(if: Observed.isMemoryMeasurable, "a sanitizer keeps what was freed"))
+  func `T56: the memory of a flood of connections goes back when it is over`() throws {
+    let stage = try Stage()
+    let daemon = try stage.start()
+    #expect(try stage.get().status == 200)
+    let before = stage.observed.resident
+    // A head that has not ended, so that each connection keeps what it has sent so far.
+    let rest = "X-Rest: " + String(repeating: "x", count: 30_000)
+    var clients = try (0..<600).map { _ in try stage.raw() }
+    for client in clients { try client.send("GET /api/x HTTP/1.1\r\nHost: localhost\r\n" + rest) }
+    #expect(eventually { stage.observed.resident > before + 15_000 })
+    let flooded = stage.observed.resident
+    for client in clients { client.close() }
+    clients = []
+    #expect(eventually(seconds: 20) { stage.observed.resident < before + (flooded - before) / 3 })
+    #expect(try stage.get().status == 200)
+    #expect(daemon.stop() == 0)
+    stage.assertCanary(times: 2)
+  }
+
   @Test func `T56: without descriptors the daemon neither spins nor dies, and serves again afterwards`() throws {
     let stage = try Stage()
     let daemon = try stage.start()
@@ -49,6 +69,7 @@ import Testing
     }
     #expect(try stage.get().status == 200)
     #expect(daemon.stop() == 0)
+    stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
   }
 
   /// Connections get no more of them than leaves one for the upstream of each, and some for everything else.

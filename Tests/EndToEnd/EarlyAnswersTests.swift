@@ -47,6 +47,7 @@ import Testing
       #expect(!text[upload.upperBound...].contains("/base/"))
     }
     #expect(uploads == 3)
+    stage.assertCanary(times: 6)
   }
 
   @Test func `an answer that goes on while the body goes up is passed on as it comes`() throws {

@@ -63,6 +63,52 @@ import Testing
     }
     #expect(forwarded > 1_500)
   }
+
+  /// Each rule that forwards writes its number into the request. Where rules overlap, explain names one winner or none, and it
+  /// is that one's number that the upstream gets.
+  @Test(arguments: 0..<6 as Range<UInt64>)
+  func `T19: whichever rules overlap, one decides, in explain and on the wire`(seed: UInt64) throws {
+    let stage = try Stage(
+      handler: UpstreamServer.recordingHTTP { request in
+        Array("HTTP/1.1 200 OK\r\nContent-Length: \(request.head.count)\r\n\r\n".utf8) + request.head
+      })
+    var random = Random(seed: seed)
+    let daemon = try stage.start()
+    let port = try daemon.port()
+    var forwarded = 0
+    for generation in 2..<8 as Range<UInt64> {
+      let rules = random.rules()
+      try stage.reload(stage.configuration(service: rules))
+      let settings = try ConfigurationLoader.load(daemon.file).settings
+      let snapshot = ConfigurationLoader.snapshot(of: settings, generation: generation, ports: [[port]])
+      let shadowed = Set(snapshot.rules.shadowedRules().map(\.rule))
+      let client = try LocalClient(port: port)
+      for _ in 0..<60 {
+        let bytes = random.plainRequest(port: port)
+        var head = RequestHead()
+        var reader = HeadReader(limits: HeadLimits())
+        try #require(try reader.readRequest(bytes.span, into: &head) == bytes.count)
+        let explained = Explanation(head, caller: Caller(uid: getuid()), listener: 0, snapshot: snapshot)
+        let winners = explained.rules.filter { $0.outcome == .won }.map(\.rule)
+        try client.send(bytes)
+        let answer = try client.response()
+        let context = "\(rules)\n\(String(decoding: bytes, as: UTF8.self)) → \(answer.head)\n\(answer.text)"
+        #expect(winners.count <= 1 && shadowed.isDisjoint(with: winners), "\(context)")
+        let numbers = answer.text.components(separatedBy: "\r\n").filter { $0.hasPrefix("X-Rule: ") }
+        if explained.refusal == nil, let winner = winners.first {
+          forwarded += 1
+          #expect(answer.status == 200 && numbers == ["X-Rule: \(winner + 1)"], "\(context)")
+          #expect(explained.route?.rule == winner, "\(context)")
+          let credential = explained.grant == nil ? "" : "Authorization: Bearer \(stage.canary)\r\n"
+          let sent = String(decoding: explained.upstreamHead, as: UTF8.self) + credential + "\r\n"
+          #expect(answer.text == sent, "\(context)")
+        } else {
+          #expect(answer.status == 403 && explained.refusal?.row.status == 403 && numbers.isEmpty, "\(context)")
+        }
+      }
+    }
+    #expect(forwarded > 20)
+  }
 }
 
 /// Reproducible requests, most of them nearly right.
@@ -79,6 +125,25 @@ private struct Random: RandomNumberGenerator {
   }
 
   private mutating func pick(_ choices: [String]) -> String { choices.randomElement(using: &self) ?? "" }
+
+  /// A few rules that have much in common.
+  mutating func rules() -> String {
+    let rows = (0..<Int.random(in: 2...6, using: &self)).map { index in
+      let pattern = (0..<Int.random(in: 1...3, using: &self)).map { _ in "/" + pick(["a", "b", "*", "**", "a*", "?"]) }
+      let methods = pick(["", "", ", methods: [GET]", ", methods: [POST, GET]", ", methods: [OPTIONS, POST]"])
+      let number = ", set_headers: { X-Rule: \"\(index + 1)\" }"
+      let effect = pick([", deny: true", number, number + ", credential: none", number + ", credential: pass"])
+      return "  - { match: \"\(pattern.joined())\"\(methods)\(effect) }"
+    }
+    return "rules:\n" + rows.joined(separator: "\n")
+  }
+
+  mutating func plainRequest(port: UInt16) -> [UInt8] {
+    let path = (0..<Int.random(in: 1...3, using: &self)).map { _ in "/" + pick(["a", "b", "ab", "c"]) }.joined()
+    let own = pick(["", "Authorization: Bearer own\r\n"])
+    return Array(
+      "\(pick(["GET", "POST", "OPTIONS"])) /api\(path) HTTP/1.1\r\nHost: localhost:\(port)\r\n\(own)\r\n".utf8)
+  }
 
   mutating func request(port: UInt16) -> [UInt8] {
     let method = pick(["GET", "GET", "GET", "HEAD", "POST", "DELETE", "OPTIONS", "PROPFIND", "MOVE", "TRACE"])

@@ -171,6 +171,20 @@ import Testing
     stage.assertCanary(times: 2)
   }
 
+  @Test func `T34: the cookie that one caller got is no other's, though they share connections`() throws {
+    let stage = try Stage(handler: answering("200 OK\r\nSet-Cookie: session=OF-CI"))
+    try stage.start(
+      stage.configuration(
+        service: "cookies: pass", listener: "address: localhost:0\n    clients: \(ClientTokens.both)"))
+    let (ci, dev) = ("X-Api-Key: \(ClientTokens.ci.text)\r\n", "X-Api-Key: \(ClientTokens.dev.text)\r\n")
+    #expect(try stage.get(fields: ci).values("Set-Cookie").count == 1)
+    #expect(try stage.get("/api/ci", fields: ci + "Cookie: session=OF-CI\r\n").status == 200)
+    #expect(try stage.get("/api/dev", fields: dev).status == 200)
+    let requests = stage.recorded.components(separatedBy: "GET /base/")
+    #expect(requests.filter { $0.contains("Cookie: session=OF-CI") }.map { $0.prefix(2) } == ["ci"])
+    stage.assertCanary(times: 3)
+  }
+
   @Test(arguments: [401, 407])
   func `T36: nobody is asked for a password because ours was rejected`(_ status: Int) throws {
     let challenge = "WWW-Authenticate: Basic realm=\"type it here\"\r\nProxy-Authenticate: Basic realm=\"or here\""

@@ -26,6 +26,10 @@ struct NamesAreLookedUp {
     try check(.notFound, status: 502, code: "name-not-found", error: "dns_error")
   }
 
+  @Test func `a name server that fails says nothing about the name`() throws {
+    try check(.failure, status: 502, code: "name-lookup-failed", error: "dns_error")
+  }
+
   @Test func `a name server that does not answer`() throws {
     try check(.silence, status: 504, code: "name-timeout", error: "dns_timeout")
   }

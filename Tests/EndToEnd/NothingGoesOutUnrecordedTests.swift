@@ -21,6 +21,11 @@ import Testing
     #expect(daemon.waitForLog("refused=audit-unavailable ", count: 3))
     #expect(daemon.waitForLog("detail=\"write: File too large\"", count: 4))
     #expect(try stage.control("status").contains("\"problem\":\"write: File too large\""))
+    let explained = try run(
+      [RunningDaemon.binary("bearerctl"), "explain", "GET", "/api/x", "--config", daemon.file],
+      environment: ["RUNTIME_DIRECTORY": stage.scratch.path, "XDG_RUNTIME_DIR": stage.scratch.path])
+    #expect(explained.status == 1 && explained.output.contains("It would be refused now: 503 audit-unavailable."))
+    #expect(explained.output.contains("audit       required, and cannot be written now: write: File too large"))
     limitFiles(of: daemon.pid, to: nil)
     #expect(daemon.waitForLog("event=audit-works"))
     #expect(try stage.get("/api/after").status == 200)
@@ -165,10 +170,17 @@ import Testing
     let before = "what came before n=5 is not here: an earlier file has to end with n=4 chain=\(chain), "
     #expect(result.status == 0 && result.output.contains(before), "\(result)")
     #expect(try stage.verify(old).status == 0)
+    // Both of them, in one go.
+    let both = try stage.verify(old, file)
+    #expect(both.status == 0 && both.output.contains("\(old): whole: 4 records, n=1 to n=4\n"), "\(both)")
+    #expect(both.output.contains("one chain: 6 records\n") && !both.output.contains("what came before"))
+    #expect(both.output.contains("the running daemon's last record is in it"))
+    let wrong = try stage.verify(file, old)
+    #expect(wrong.status == 1 && wrong.errors.contains("\(old):1: wanted previous="), "\(wrong)")
 
     // What cannot be used changes nothing.
     try stage.reload(stage.configuration(more: "audit: { file: none/audit.log }"))
-    #expect(stage.daemon!.logText.contains("event=reload-failed detail=\"audit file "))
+    #expect(stage.daemon!.logText.contains("detail=\"audit file "))
     #expect(try stage.get("/api/four").status == 200)
     #expect(try eventually { try Stage.lines(file).count == 3 })
     try stage.reload(stage.configuration())

@@ -123,6 +123,31 @@ import Testing
     stage.assertCanary(times: 5)
   }
 
+  /// To such names browsers send neither Origin nor Sec-Fetch-Site with an image, a link or a typed address.
+  @Test func `T2: by a name that is not loopback, what looks like a browser's does not get in`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(listener: "address: localhost:0\n    hosts: [\"host.docker.internal:7070\"]"))
+    let browser = "User-Agent: Mozilla/5.0 (X11; Linux x86_64)\r\nAccept-Language: en\r\n"
+    let rows: [(String, String, Int)] = [
+      ("host.docker.internal:7070", browser, 403), ("Host.Docker.Internal:7070", browser, 403),
+      ("host.docker.internal:7070", browser + "Upgrade-Insecure-Requests: 1\r\nSec-Fetch-Mode: navigate\r\n", 403),
+      ("host.docker.internal:7070", "User-Agent: curl/8.5.0\r\n", 200), ("host.docker.internal:7070", "", 200),
+      ("host.docker.internal:7070", "User-Agent: node\r\nAccept-Language: *\r\nSec-Fetch-Mode: cors\r\n", 200),
+      ("host.docker.internal:7070", "User-Agent: Mozilla/5.0 (Windows NT 10.0) PowerShell/7.4.6\r\n", 200),
+      ("localhost:PORT", browser, 200),
+    ]
+    for (host, fields, wanted) in rows {
+      let authority = host.replacing("PORT", with: String(try stage.daemon!.port()))
+      let answer = try stage.request("GET /api/x HTTP/1.1\r\nHost: \(authority)\r\n\(fields)\r\n")
+      #expect(answer.status == wanted, "\(host) \(fields)")
+      if wanted == 403 { #expect(answer.text.contains("urn:bearerd:error:site-unknown"), "\(fields)") }
+      // Whoever it is, it can make no page of the answer.
+      let sandboxed = host.hasPrefix("host.") ? ["sandbox"] : []
+      if wanted == 200 { #expect(answer.values("Content-Security-Policy") == sandboxed, "\(host) \(fields)") }
+    }
+    stage.assertCanary(times: 5)
+  }
+
   @Test func `T2 T35: what an upstream says about who may read never comes back`() throws {
     let stage = try Stage(
       handler: UpstreamServer.recordingHTTP(
@@ -179,6 +204,23 @@ import Testing
     #expect(try stage.request("OPTIONS /api/x HTTP/1.1\r\nHost: HOST\r\n\r\n").status == 200)
     stage.assertCanary(times: 1)
   }
+
+  @Test func `T18: an OPTIONS goes as far as Max-Forwards lets it, and no byte of one that ends here goes out`() throws
+  {
+    let stage = try Stage()
+    try stage.start(stage.configuration(service: "rules: [{ match: /x, methods: [OPTIONS] }]"))
+    func ask(_ value: String) throws -> LocalClient.Response {
+      try stage.request("OPTIONS /api/x HTTP/1.1\r\nHost: HOST\r\nMax-Forwards: \(value)\r\n\r\n")
+    }
+    let own = try ask("0")
+    #expect(own.status == 204 && own.values("Allow").first?.contains("OPTIONS") == true)
+    #expect(try ask("none").status == 400)
+    #expect(stage.upstream.records.isEmpty)
+    #expect(stage.daemon!.waitForLog("method=OPTIONS path=/api/x status=204 up=0 down=0 "))
+    #expect(try ask("3").status == 200)
+    #expect(stage.recorded.contains("\r\nMax-Forwards: 2\r\n"))
+    stage.assertCanary(times: 1)
+  }
 }
 
 /// What is bound is this machine's own, all of it.
@@ -203,6 +245,28 @@ import Testing
     #expect(result.status == 71)
     #expect(result.errors.contains("::1") && result.errors.contains("Somebody else"))
     stage.assertCanary(times: 0)
+  }
+
+  @Test(.enabled(if: isRoot, "makes a network without IPv6"))
+  func `T5: only a machine without IPv6 has no half at ::1, and then it says so`() throws {
+    func wrapper(_ switchedOff: String) -> [String] {
+      let script = "ip link set lo up && echo \(switchedOff) > /proc/sys/net/ipv6/conf/all/disable_ipv6 && exec \"$@\""
+      return ["/usr/bin/env", "unshare", "--net", "sh", "-c", script, "sh"]
+    }
+    for (switchedOff, place) in [("0", "localhost"), ("1", "127.0.0.1")] {
+      guard (try? run(wrapper(switchedOff) + ["true"]))?.status == 0 else { return }
+      let stage = try Stage()
+      let daemon = try stage.start(wrapper: wrapper(switchedOff))
+      let port = try daemon.port()
+      #expect(daemon.logText.contains("event=listening listener=main address=\(place):\(port)\n"))
+      // State 0A: it listens.
+      let wanted = String(repeating: "0", count: 24) + "01000000:" + String(port, radix: 16, uppercase: true)
+      let sockets = try run(["cat", "/proc/\(daemon.pid)/net/tcp6"]).output.split(separator: "\n")
+      #expect(sockets.contains { $0.contains(wanted) && $0.contains(" 0A ") } == (switchedOff == "0"))
+      let answer = try stage.ask(as: ["nsenter", "--net=/proc/\(daemon.pid)/ns/net"], target: "/nowhere")
+      #expect(answer.output.hasPrefix("HTTP/1.1 404 "), "\(answer)")
+      stage.assertCanary(times: 0)
+    }
   }
 
   @Test func `T4: an address that others can reach is refused, with the reason`() throws {

@@ -88,6 +88,11 @@ import Testing
         status: 403, code: "origin-not-allowed", error: denied, request: Self.get("/api/x", "Origin: https://MARK\r\n")),
       Row(status: 403, code: "cross-site", error: denied, request: Self.get("/api/x", "Sec-Fetch-Site: MARK\r\n")),
       Row(
+        status: 403, code: "site-unknown", error: denied,
+        request:
+          "GET /api/x HTTP/1.1\r\nHost: named.test:7\r\nUser-Agent: Mozilla/MARK\r\nAccept-Language: MARK\r\n\r\n",
+        change: { $1.replacing("allow_users:", with: "hosts: [\"named.test:7\"]\n    allow_users:") }),
+      Row(
         status: 405, code: "method-not-supported", error: denied, request: "TRACE /api/x HTTP/1.1\r\nHost: HOST\r\n\r\n"
       ),
       Row(status: 404, code: "no-service", error: denied, request: Self.get("/MARK/x")),

@@ -130,7 +130,11 @@ import Testing
     let refused = occurrences(of: "refused=credential-suspended", in: stage.daemon!.logText)
     // Known before: while it was being looked up for one, another's handshake could end.
     let (clients, head) = (try (0..<10).map { _ in try stage.client() }, try stage.head("GET"))
+    // All in one turn: while each was being served, another's handshake could end as well.
+    let pid = stage.daemon!.pid
+    kill(pid, SIGSTOP)
     for client in clients { try client.send(head) }
+    kill(pid, SIGCONT)
     #expect(stage.daemon!.waitForLog("refused=credential-suspended", count: refused + 9))
     answer.open(times: 10)
     #expect(try clients.map { try $0.response().status }.sorted() == [200] + Array(repeating: 503, count: 9))

@@ -225,6 +225,123 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
+  @Test func `T44: a request that follows a rename at once never gets the value before`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let caller = try Caller(stage)
+    let rounds = 1_500
+    // All of them first: what counts is that nothing lies between an answer, a change and the next request.
+    for round in 0..<rounds { try stage.scratch.write("next/\(round)", "ROUND-\(round)-secret") }
+    let (next, place) = (stage.scratch.path + "/next/", stage.scratch.path + "/canary.token")
+    for round in 0..<rounds {
+      #expect(rename(next + "\(round)", place) == 0)
+      #expect(try caller.get("/api/\(round)").status == 200)
+    }
+    let seen = stage.recorded.components(separatedBy: "GET /base/").dropFirst()
+    #expect(seen.count == rounds)
+    let old = seen.filter { request in
+      !request.contains("Authorization: Bearer ROUND-\(request.prefix { $0.isNumber })-secret\r\n")
+    }
+    #expect(old.isEmpty, "\(old.count) of \(rounds): \(old.first ?? "")")
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T44: a request whose event comes before that of the change gets the new value, too`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let caller = try Caller(stage)
+    #expect(try caller.get().status == 200)
+    let pid = stage.daemon!.pid
+    caller.client.sendsAtOnce()
+    for round in 0..<20 {
+      kill(pid, SIGSTOP)
+      let isStopped = { try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8).contains(") T ") }
+      #expect(try eventually(isStopped))
+      // The connection is readable first, and the daemon wakes up to both.
+      try caller.client.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(caller.port)\r\n")
+      try stage.scratch.write("canary.token", "ROUND-\(round)-secret")
+      try caller.client.send("\r\n")
+      kill(pid, SIGCONT)
+      #expect(try caller.client.response().status == 200)
+      #expect(lastToken(stage) == "ROUND-\(round)-secret")
+    }
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T44: a directory further up that is exchanged is noticed by a request later on`() throws {
+    let stage = try Stage()
+    try stage.scratch.write("above/here/token", stage.canary)
+    try stage.start(stage.configuration(credential: "bearer: { file: above/here/token }"))
+    let caller = try Caller(stage)
+    #expect(try caller.get().status == 200)
+    try stage.scratch.write("other/here/token", "NEW-secret")
+    for (from, to) in [("above", "before"), ("other", "above")] {
+      #expect(rename(stage.scratch.path + "/" + from, stage.scratch.path + "/" + to) == 0)
+    }
+    #expect(try stage.control("look again") == "ok\n")
+    #expect(try caller.get().status == 200)
+    #expect(lastToken(stage) == "NEW-secret")
+    // And it is watched where it is now.
+    try stage.scratch.write("above/here/token", "NEXT-secret")
+    #expect(changed(stage, to: 3))
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T44: a change that cannot be read for want of descriptors is read when there are some`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let caller = try Caller(stage)
+    #expect(try caller.get().status == 200)
+    func limit(_ descriptors: Int) throws {
+      #expect(try run(["prlimit", "--pid", "\(stage.daemon!.pid)", "--nofile=\(descriptors):"]).status == 0)
+    }
+    try limit(3)
+    try stage.scratch.write("canary.token", "NEW-secret")
+    #expect(stage.daemon!.waitForLog("Too many open files (the value read before is still in use)"))
+    #expect(try caller.get().status == 200)
+    #expect(lastToken(stage) == stage.canary)
+    try limit(512)
+    #expect(changed(stage, to: 2))
+    #expect(try caller.get().status == 200)
+    #expect(lastToken(stage) == "NEW-secret")
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T44: a credential of two files is never half of two values, however often it is exchanged and reloaded`()
+    throws
+  {
+    let stage = try Stage()
+    for value in 0...1 {
+      try stage.scratch.write("value\(value)/user", "user\(value)")
+      try stage.scratch.write("value\(value)/password", "password\(value)")
+    }
+    let link = stage.scratch.path + "/value"
+    #expect(symlink("value0", link) == 0)
+    let credential = "basic: { user: { file: value/user }, password: { file: value/password } }"
+    try stage.start(stage.configuration(credential: credential))
+    let caller = try Caller(stage)
+    let (gate, over) = (Gate(), Gate())
+    Thread.detachNewThread {
+      for turn in 1... where gate.pass(seconds: 60) {
+        if over.pass(seconds: 0) { return }
+        symlink("value\(turn % 2)", link + ".new")
+        rename(link + ".new", link)
+      }
+    }
+    for round in 0..<400 {
+      gate.open(times: 3)
+      if round % 4 == 0 { kill(stage.daemon!.pid, SIGHUP) }
+      #expect(try caller.get().status == 200)
+    }
+    over.open()
+    gate.open()
+    let sent = stage.recorded.components(separatedBy: "Authorization: Basic ").dropFirst().map { text in
+      String(decoding: Data(base64Encoded: String(text.prefix { $0 != "\r\n" })) ?? Data(), as: UTF8.self)
+    }
+    #expect(sent.count == 400 && sent.allSatisfy(["user0:password0", "user1:password1"].contains), "\(Set(sent))")
+    stage.assertCanary(times: 0)
+  }
+
   @Test func `T20: a secret that looks like a template goes out as it stands`() throws {
     let stage = try Stage()
     let secret = "A{{second}}B${HOME}$(id)%s%2F\\n{file:x}"

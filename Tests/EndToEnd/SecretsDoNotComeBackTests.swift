@@ -48,6 +48,7 @@ import Testing
     // What the client accepts goes up, and a coded answer comes down.
     #expect(try stage.get("/api/coded/0/0", fields: "Accept-Encoding: gzip\r\n").status == 200)
     #expect(stage.recorded.contains("Accept-Encoding: gzip\r\n"))
+    stage.assertCanary(times: Echo.Place.allCases.count + 1, secret: Self.secret)
   }
 
   @Test func `T33: with redact: off nothing is searched`() throws {
@@ -56,6 +57,7 @@ import Testing
       #expect(try ask(stage, place, form: 0, split: 3).contains("<\(Self.secret)>"), "\(place)")
     }
     #expect(!stage.daemon!.logText.contains("redacted="))
+    stage.assertCanary(times: Echo.Place.allCases.count, secret: Self.secret)
   }
 
   @Test func `T33: an answer that is coded although it was not to be is refused`() throws {
@@ -76,6 +78,7 @@ import Testing
     let text = "<" + Self.stars + ">"
     #expect(try client.exactly(2 + text.utf8.count) == [0x81, UInt8(text.utf8.count)] + Array(text.utf8))
     #expect(!stage.recorded.contains("Sec-WebSocket-Extensions"))
+    stage.assertCanary(times: 1, secret: Self.secret)
   }
 
   /// Who waits for a word that ends like the beginning of the secret gets it, although more could follow.
@@ -120,15 +123,20 @@ import Testing
       #expect(try client.line(endingWith: "\n\n") == "data: CANARY-\n\n")
       _ = try client.line()
     }
+    stage.assertCanary(times: 1)
   }
 
+  /// 10 MiB, or as many as BEARERD_LOAD_MIB says.
+  private static let load = (ProcessInfo.processInfo.environment["BEARERD_LOAD_MIB"].flatMap { Int($0) } ?? 10) << 20
+
   /// Bytes in which nothing is found go on as they are, through framings of every kind.
-  @Test(arguments: ["Transfer-Encoding: chunked\r\n", "Content-Length: \(10 << 20)\r\n", ""])
+  @Test(arguments: ["Transfer-Encoding: chunked\r\n", "Content-Length: \(load)\r\n", ""])
   func `T33: a body without the secret passes unchanged, in constant memory`(framing: String) throws {
+    let load = Self.load
     let stage = try Stage { connection in
       guard connection.head() != nil else { return }
       connection.say("HTTP/1.1 200 OK\r\n\(framing)\r\n")
-      try? Pattern.write(10 << 20, piece: 65_536) { piece in
+      try? Pattern.write(load, piece: 65_536) { piece in
         if framing.hasPrefix("T") { connection.say(String(piece.count, radix: 16) + "\r\n") }
         try connection.write(piece)
         if framing.hasPrefix("T") { connection.say("\r\n") }
@@ -144,11 +152,41 @@ import Testing
     if head.contains("chunked") {
       try client.chunks { check.take($0) }
     } else {
-      while check.count < 10 << 20 { check.take(try client.read()) }
+      while check.count < load { check.take(try client.read()) }
     }
-    #expect(check.count == 10 << 20 && check.isRight)
+    #expect(check.count == load && check.isRight)
     #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000))
     stage.assertCanary(times: 1)
+  }
+
+  @Test func `T33: a body full of the secret is masked from end to end, in constant memory`() throws {
+    // A line of it, over and over; what is read is compared in pieces of many lines.
+    let count = Self.stars.utf8.count + 1
+    let block = String(repeating: Self.secret + "\n", count: 1_000)
+    let blocks = Self.load / block.utf8.count
+    let stage = try Stage { connection in
+      guard connection.head() != nil else { return }
+      connection.say("HTTP/1.1 200 OK\r\nContent-Length: \(blocks * block.utf8.count)\r\n\r\n")
+      for _ in 0..<blocks where (try? connection.write(Array(block.utf8))) == nil { return }
+    }
+    try stage.scratch.write("canary.token", Self.secret)
+    try stage.start(stage.configuration(service: "redact: all"))
+    let client = try stage.raw()
+    try client.send(stage.head("GET"))
+    _ = try client.head()
+    let before = stage.observed.residentPeak
+    let masked = Array(String(repeating: Self.stars + "\n", count: 1_000 + 65_536 / count + 1).utf8)
+    var read = 0
+    var isMasked = true
+    while isMasked, read < blocks * block.utf8.count {
+      let piece = try client.read()
+      isMasked = !piece.isEmpty && masked[(read % count)...].starts(with: piece)
+      read += piece.count
+    }
+    #expect(isMasked && read == blocks * block.utf8.count)
+    #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000))
+    client.close()
+    stage.assertCanary(times: 1, secret: Self.secret)
   }
 
   // MARK: -

@@ -29,6 +29,7 @@ import Testing
     while check.count < Self.count { check.take(try client.read(maximum: 65_536)) }
     #expect(check.isRight)
     #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000))
+    stage.assertCanary(times: 1)
   }
 
   @Test func `T54: an upstream that reads late costs no memory and gets every byte`() throws {
@@ -67,6 +68,7 @@ import Testing
     }
     #expect(try client.answer().body == "\(Self.count) true")
     #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000))
+    stage.assertCanary(times: 1)
   }
 
   @Test func `T54: a client that asks and never reads costs no memory`() throws {
@@ -94,6 +96,7 @@ import Testing
     // And when it reads at last, it is answered.
     client.setPatience(seconds: 20)
     for _ in 0..<300 { #expect(try client.answer().head.hasPrefix("HTTP/1.1 404 ")) }
+    stage.assertCanary(times: 0)
   }
 
   /// Whether it stays the same for a while.

@@ -10,6 +10,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "pin": fuzzPin,
   "places": fuzzPlaces,
   "redaction": fuzzRedaction,
+  "log": fuzzLog,
 ]
 
 /// Written once, before the fuzzer's first input; there is one thread.

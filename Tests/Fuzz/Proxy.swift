@@ -15,11 +15,26 @@ enum World {
     at: .path(bytesOf("/api/")), upstream: "https://up.test/base/",
     more: [service("in", "/api/in/", "https://in.test/")]
   ) { $0.headers.cookies = .pass }
+  /// The usual one, and who asks has to bring the client token beside the uid.
+  static let proving = snapshot(
+    at: .path(bytesOf("/api/")), upstream: "https://up.test/base/", clients: [Client(name: "fuzzer", digests: digests)]
+  ) { _ in }
+  static let token = "bearerd_fuzzfuzzfuzzfuzzfuzzfuzzfuzzfuzzfuzzfuzzfuz"
+  private static let digests = [hash(bytesOf(token).span)].compactMap { $0 }
+
+  /// As good as a hash for tokens that are not made to have the same one.
+  private static func hash(_ token: Span<UInt8>) -> TokenDigest? {
+    var digest = [UInt8](repeating: 0, count: 32)
+    for index in token.indices { digest[index % 32] = digest[index % 32] &* 31 &+ token[index] }
+    return TokenDigest(digest.span)
+  }
+
   /// The whole listener, for the whole upstream, and the client's own credentials are left alone.
   static let whole = snapshot(at: .whole, upstream: "https://up.test/") { $0.credential = .pass }
 
   private static func snapshot(
-    at mount: Mount, upstream: String, page: String? = nil, more: [Service] = [], _ edit: (inout Service) -> Void
+    at mount: Mount, upstream: String, page: String? = nil, more: [Service] = [], clients: [Client] = [],
+    _ edit: (inout Service) -> Void
   ) -> Snapshot {
     var main = service("api", "/", upstream)
     main.mount = mount
@@ -33,9 +48,10 @@ enum World {
       generation: 1, rules: RuleSet(services: [main] + more, grants: [grant]),
       admissions: [
         Admission(
-          callers: Callers(uids: [1000]), authorities: names, pages: PageOrigins(page.map { [origin($0)] } ?? []))
+          callers: Callers(uids: [1000]), authorities: names, clients: clients,
+          pages: PageOrigins(page.map { [origin($0)] } ?? []))
       ], headLimits: limits,
-      ownAuthorities: Set(names))
+      ownAuthorities: Set(names), tokenHash: { hash($0) })
   }
 
   private static func origin(_ text: String) -> Origin {

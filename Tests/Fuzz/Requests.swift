@@ -8,6 +8,26 @@ func fuzzRequest(_ bytes: [UInt8]) {
   for ends in waysToCut(bytes) {
     promise(forward(bytes, ends) == whole, "what goes out depends on the cuts at \(ends)")
   }
+  checkProven(bytes)
+}
+
+/// Where a client token is wanted: what goes out had one, and has it no more in any field that is known to carry keys.
+private func checkProven(_ bytes: [UInt8]) {
+  let whole = forward(bytes, [bytes.count], in: World.proving)
+  let text = bytes.map(lowercased)
+  promise(whole.isEmpty || text.holds(World.token) || text.holds("basic"), "went out without a token: \(shown(bytes))")
+  for sent in whole {
+    let wire = Wire(sent.head, "a proven request")
+    for name in ["authorization", "x-api-key", "private-token"] {
+      let carries = wire.values(name).contains { $0 == bytesOf(World.token) || $0.ends(in: " \(World.token)") }
+      promise(!carries, "the client token went out: \(shown(sent.head))")
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate func ends(in text: String) -> Bool { suffix(text.utf8.count).elementsEqual(text.utf8) }
+  fileprivate func holds(_ text: String) -> Bool { firstRange(of: bytesOf(text)) != nil }
 }
 
 // MARK: the head
@@ -108,8 +128,8 @@ private struct Sent: Equatable {
 
 /// Each session carries one request and not a byte more; those that were whole. Of one that is refused in its body, the
 /// head may have gone out, or nothing.
-private func forward(_ bytes: [UInt8], _ ends: [Int]) -> [Sent] {
-  var proxy = Proxy(World.open)
+private func forward(_ bytes: [UInt8], _ ends: [Int], in world: Snapshot = World.open) -> [Sent] {
+  var proxy = Proxy(world)
   for piece in pieces(bytes, ends) {
     proxy.client(piece)
     while proxy.awaitsAnswer { proxy.upstream(bytesOf("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) }

@@ -125,6 +125,28 @@ import Testing
     let played = exchange(get(target: "/api/x\(query)"), nil, try snapshot())
     #expect(head(played.request).first == "GET /base/x\(sent) HTTP/1.1")
   }
+
+  @Test(arguments: [
+    ("?key=evil", ""), ("?a=1&KEY=evil&b", "?a=1&b"), ("?k%65y=evil", ""), ("?key[]=evil&keys=1", "?keys=1"),
+    ("?%6Bey=evil;key=evil;x=1", "?x=1"), ("?+key=evil", ""), ("?x-auth=evil&x_auth=evil&x.auth=evil&X%2DAuth", ""),
+    ("?xkey=1&key2=2&q=key", "?xkey=1&key2=2&q=key"), ("?%24filter=1&$filter=2&filter=3", "?filter=3"), ("?", "?"),
+    ("?key%00=evil", ""), ("?=key", "?=key"),
+  ])
+  func `T13: parameters that the configuration names do not go up, whatever goes with the request`(
+    query: String, sent: String
+  ) throws {
+    for credential in [CredentialChoice.inject(0), .none, .pass] {
+      let named = try snapshot(credential: credential) { $0.headers.removeParameters = ["key", "x-auth", "$filter"] }
+      let played = exchange(get(target: "/api/x\(query)"), nil, named)
+      #expect(head(played.request).first == "GET /base/x\(sent) HTTP/1.1", "\(credential)")
+    }
+  }
+
+  @Test func `T13: and what a program passes on of its own, only those`() throws {
+    let named = try snapshot(credential: .pass) { $0.headers.removeParameters = ["key"] }
+    let played = exchange(get(target: "/api/x?key=1&access_token=mine"), nil, named)
+    #expect(head(played.request).first == "GET /base/x?access_token=mine HTTP/1.1")
+  }
 }
 
 /// Client tokens are for us alone, whatever the rules say of the program's own fields.

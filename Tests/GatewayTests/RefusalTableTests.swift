@@ -120,9 +120,11 @@ let registered: Set<String> = [
 let refusals: [Refusal] =
   MessageError.Reason.allCases.map { .malformed($0) }
   + [
-    PolicyRefusal.callerUnknown, .callerNotAllowed(uid: 77), .clientTokenMissing, .clientTokenUnknown, .hostNotAllowed,
+    PolicyRefusal.callerUnknown, .callerNotAllowed(uid: 77), .clientTokenMissing, .clientTokenMalformed,
+    .clientTokenUnknown, .hostNotAllowed,
     .authorityMismatch, .originNotAllowed,
-    .crossSite, .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
+    .crossSite, .siteUnknown, .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment,
+    .ambiguousPath,
     .noService, .noRule(service: 77), .denied(service: 77, rule: 77), .callerNotAllowedHere(service: 77, uid: 77),
     .callerNotGranted(service: 77, grant: 77, uid: 77), .clientNotAllowedHere(service: 77),
     .clientNotGranted(service: 77, grant: 77),
@@ -132,7 +134,8 @@ let refusals: [Refusal] =
     .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests, .credentialUnavailable,
     .credentialSuspended(1_500), .grantDenied,
     .rateLimited(RateExcess(Rate(requests: 60, per: .minute), rule: nil, wait: 1_001)),
-    .nameNotFound, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout,
+    .nameNotFound, .nameLookupFailed, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed,
+    .connectionTimeout,
     .handshakeTimeout, .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch,
     .pinsExpired, .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected,
     .encodedAnswer, .redirectToSelf, .unrequestedUpgrade, .tooManyInformational,
@@ -143,7 +146,7 @@ private func isListed(_ refusal: Refusal) -> Bool {
   switch refusal {
   case .malformed, .policy, .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied,
     .requestTimeout, .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests, .credentialUnavailable,
-    .credentialSuspended, .grantDenied, .rateLimited, .nameNotFound, .nameTimeout, .addressForbidden,
+    .credentialSuspended, .grantDenied, .rateLimited, .nameNotFound, .nameLookupFailed, .nameTimeout, .addressForbidden,
     .connectionRefused,
     .connectionFailed, .connectionTimeout, .handshakeTimeout, .handshakeFailed, .certificateInvalid,
     .certificateExpired,

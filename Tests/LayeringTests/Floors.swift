@@ -35,7 +35,7 @@ let testFloors: [String: Set<String>] = [
   "GatewayTests": ["Gateway", "Policy", "HTTP1"],
   "ConfigurationTests": ["Configuration", "Policy", "HTTP1"],
   "EventLoopTests": ["EventLoop"],
-  "SystemTests": ["System", "CLinux"],
+  "SystemTests": ["System", "CLinux", "TestSupport"],
   "TLSTests": ["TLS", "Policy", "DemoUpstream", "TestSupport"],
   "CredentialsTests": ["Credentials", "TLS", "Policy", "DemoUpstream", "System", "TestSupport"],
   "AuditTests": ["Audit", "TestSupport"],
@@ -43,7 +43,7 @@ let testFloors: [String: Set<String>] = [
   "LayeringTests": ["TestSupport"],
   "BearerctlTests": ["DemoUpstream", "TestSupport"],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
-  "Fuzz": ["Gateway", "Credentials", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
+  "Fuzz": ["Daemon", "Gateway", "Credentials", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
   "EndToEnd": ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "TestSupport"],
 ]
 

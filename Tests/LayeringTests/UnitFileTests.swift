@@ -58,6 +58,14 @@ import Testing
     }
   }
 
+  /// 2 is what bearerd ends with when somebody has to act first (T58: an audit file that cannot be one, too).
+  @Test(arguments: ["", "user/"]) func `what no further try puts right is not tried again`(_ folder: String) throws {
+    let text = try String(contentsOfFile: "\(Self.root)/systemd/\(folder)bearerd.service", encoding: .utf8)
+    #expect(text.split(separator: "\n").contains("RestartPreventExitStatus=2"))
+    let manual = try String(contentsOfFile: "\(Self.root)/docs/man/bearerd.8", encoding: .utf8)
+    #expect(manual.contains(".It 2\nWrong usage, or a configuration that cannot be used"))
+  }
+
   /// Without them no caller would be known: every one of them is asked of the kernel.
   @Test func `the sandbox lets callers be known`() throws {
     let text = try String(contentsOfFile: "\(Self.root)/systemd/bearerd.service", encoding: .utf8)

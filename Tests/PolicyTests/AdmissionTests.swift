@@ -23,7 +23,7 @@ import Testing
     #expect(request?.caller == caller)
     #expect(request?.listener == 3)
     #expect(request?.host == nil)
-    #expect(request?.isNavigation == false)
+    #expect(request?.isSandboxed == false)
   }
 
   /// DNS rebinding (T1): exact names with exact ports.
@@ -106,9 +106,9 @@ import Testing
   ]
 
   @Test(arguments: browsers)
-  func `T2: web pages are refused`(_ fields: [(KnownField, String)], _ refusal: PolicyRefusal?, _ isNavigation: Bool) {
+  func `T2: web pages are refused`(_ fields: [(KnownField, String)], _ refusal: PolicyRefusal?, _ isSandboxed: Bool) {
     switch admit(requestHead(fields: fields)) {
-    case .success(let request): #expect(refusal == nil && request.isNavigation == isNavigation)
+    case .success(let request): #expect(refusal == nil && request.isSandboxed == isSandboxed)
     case .failure(let error): #expect(error == refusal)
     }
   }
@@ -129,6 +129,8 @@ import Testing
     ("Python's urllib", "Accept-Encoding: identity\r\nUser-Agent: Python-urllib/3.11\r\nConnection: close\r\n"),
     ("Go", "User-Agent: Go-http-client/1.1\r\nAccept-Encoding: gzip\r\n"),
     ("git", "User-Agent: git/2.39.5\r\nAccept: */*\r\nAccept-Encoding: deflate, gzip\r\nPragma: no-cache\r\n"),
+    ("PowerShell", "User-Agent: Mozilla/5.0 (Windows NT 10.0; Microsoft Windows 10.0; en-US) PowerShell/7.4.6\r\n"),
+    ("a crawler", "User-Agent: Mozilla/5.0 (compatible; Checker/1.0)\r\nAccept: */*\r\n"),
     (
       "a person's browser",
       "sec-ch-ua-mobile: ?0\r\nUpgrade-Insecure-Requests: 1\r\nUser-Agent: Mozilla/5.0\r\nSec-Fetch-Site: none\r\n"
@@ -138,17 +140,21 @@ import Testing
 
   @Test(arguments: programs, [[], ["https://app.test"]])
   func `T2: programs that are no pages get in, wherever pages may`(program: (String, String), listed: [String]) throws {
-    var head = RequestHead()
-    var reader = HeadReader(limits: HeadLimits())
-    let bytes = Array("GET / HTTP/1.1\r\nHost: localhost:7070\r\n\(program.1)\r\n".utf8)
-    try #require(try reader.readRequest(bytes.span, into: &head) == bytes.count)
-    let request = try pages(listed).admit(head, caller: caller, listener: 0)
-    #expect(request.page == nil && request.isNavigation == (program.0 == "a person's browser"))
+    let request = try pages(listed).admit(read(program.1), caller: caller, listener: 0)
+    #expect(request.page == nil && request.isSandboxed == (program.0 == "a person's browser"))
   }
 
-  func pages(_ origins: [String]) throws -> Admission {
+  func read(_ fields: String, host: String = "localhost:7070") throws -> RequestHead {
+    var head = RequestHead()
+    var reader = HeadReader(limits: HeadLimits())
+    let bytes = Array("GET / HTTP/1.1\r\nHost: \(host)\r\n\(fields)\r\n".utf8)
+    try #require(try reader.readRequest(bytes.span, into: &head) == bytes.count)
+    return head
+  }
+
+  func pages(_ origins: [String], names: [String] = names, clients: [Client] = []) throws -> Admission {
     Admission(
-      callers: Callers(uids: [1000]), authorities: Self.names,
+      callers: Callers(uids: [1000]), authorities: names, clients: clients,
       pages: PageOrigins(try origins.map { try Origin(parsing: $0) }))
   }
 
@@ -190,7 +196,7 @@ import Testing
     }
     switch result {
     case .success(let request):
-      #expect(refusal == nil && request.page.map(text) == page && request.dependsOnOrigin && !request.isNavigation)
+      #expect(refusal == nil && request.page.map(text) == page && request.dependsOnOrigin && !request.isSandboxed)
     case .failure(let error): #expect(error == refusal)
     }
     // It is one more question, in place of no other.
@@ -207,7 +213,7 @@ import Testing
       (.origin, "https://app.test"), (.secFetchSite, "cross-site"), (.secFetchMode, "navigate"),
     ]
     let request = try pages(Self.listed).admit(requestHead("POST", fields: fields), caller: caller, listener: 0)
-    #expect(request.isNavigation)
+    #expect(request.isSandboxed)
   }
 
   @Test func theLineToAddNamesAllThatMayAsk() throws {

@@ -37,7 +37,7 @@ private func client(_ name: String, _ letters: Character...) -> Client {
       #expect(try admit(.network, "Bearer " + token(letter)).get().caller.client == name)
     }
     #expect(admit(caller, "Bearer " + token("C")) == .failure(.clientTokenUnknown))
-    #expect(admit(caller, "Bearer x") == .failure(.clientTokenMissing))
+    #expect(admit(caller, "Bearer x") == .failure(.clientTokenMalformed))
     #expect(admit(caller) == .failure(.clientTokenMissing))
     #expect(admit(caller, "Bearer " + token("A"), hash: { _ in nil }) == .failure(.clientTokenMissing))
     #expect(admit(Caller(uid: 1), "Bearer " + token("A")) == .failure(.callerNotAllowed(uid: 1)))

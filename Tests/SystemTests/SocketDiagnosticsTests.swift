@@ -41,14 +41,15 @@ private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
       let pair = try LoopbackPair()
       seteuid(0)
       func ask() -> UInt32? {
-        diagnostics.owner(clientIP: four, clientPort: pair.clientPort, serverIP: four, serverPort: pair.serverPort)
+        diagnostics.owner(clientIP: four, clientPort: pair.clientPort, serverIP: four, serverPort: pair.serverPort)?
+          .uid
       }
       try expect(ask() == 65534)
       seteuid(1)  // asked by a third one
       let unprivileged = try SocketDiagnostics()
       try expect(
-        unprivileged.owner(clientIP: four, clientPort: pair.clientPort, serverIP: four, serverPort: pair.serverPort)
-          == 65534)
+        unprivileged.owner(clientIP: four, clientPort: pair.clientPort, serverIP: four, serverPort: pair.serverPort)?
+          .uid == 65534)
       seteuid(0)
     }
   }
@@ -105,7 +106,7 @@ private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
     #expect(diagnostics.owner(clientIP: other, clientPort: near, serverIP: four, serverPort: far) == nil)
     #expect(diagnostics.owner(clientIP: four, clientPort: near, serverIP: four, serverPort: far &+ 1) == nil)
     #expect(diagnostics.owner(clientIP: four, clientPort: near &+ 1, serverIP: four, serverPort: far) == nil)
-    #expect(diagnostics.owner(clientIP: four, clientPort: near, serverIP: four, serverPort: far) == geteuid())
+    #expect(diagnostics.owner(clientIP: four, clientPort: near, serverIP: four, serverPort: far)?.uid == geteuid())
     pair.close()
   }
 
@@ -124,7 +125,7 @@ private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
 
   private func owner(_ pair: LoopbackPair, _ client: [UInt8] = four, _ server: [UInt8] = four) -> UInt32? {
     diagnostics.owner(
-      clientIP: client, clientPort: pair.clientPort, serverIP: server, serverPort: pair.serverPort)
+      clientIP: client, clientPort: pair.clientPort, serverIP: server, serverPort: pair.serverPort)?.uid
   }
 }
 

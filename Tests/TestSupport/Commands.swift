@@ -13,7 +13,7 @@ package struct CommandResult {
 ///   - environment: variables that are added to `base`.
 package func run(
   _ arguments: [String], environment: [String: String] = [:],
-  over base: [String: String] = ProcessInfo.processInfo.environment
+  over base: [String: String] = ProcessInfo.processInfo.environment, seconds: Double = 30
 ) throws -> CommandResult {
   let output = OutputCollector()
   let errors = OutputCollector()
@@ -22,7 +22,7 @@ package func run(
     output: output.writing.fileDescriptor, errors: errors.writing.fileDescriptor)
   try output.writing.close()
   try errors.writing.close()
-  let status = process.wait()
+  let status = process.wait(seconds: seconds)
   output.finish()
   errors.finish()
   return CommandResult(status: status, output: output.text, errors: errors.text)

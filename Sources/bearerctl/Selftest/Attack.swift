@@ -18,6 +18,8 @@ enum Outcome {
   case failed([Finding])
   /// Why it does not concern this configuration, or cannot be played here.
   case notApplicable(String)
+  /// Why it cannot be played from outside at all, and what shows instead that it does no harm.
+  case skipped(String)
 }
 
 /// Something that was not as it has to be.

@@ -60,6 +60,14 @@ struct Canary {
     }
   }
 
+  /// Of the field, if its secret were this one.
+  func value(with other: String) -> String {
+    guard value.hasPrefix("Basic "), !value.contains(secret) else { return value.replacing(secret, with: other) }
+    let pair = Data(base64Encoded: String(value.dropFirst("Basic ".count))) ?? Data()
+    let text = String(decoding: pair, as: UTF8.self).replacing(secret, with: other)
+    return "Basic \(Data(text.utf8).base64EncodedString())"
+  }
+
   /// The secret as programs write a value.
   struct Encoding {
     let name: String

@@ -51,10 +51,9 @@ struct Selftest: ParsableCommand {
       let report = SelftestReport(isJSON: json, terminal: .output)
       report.begin(stage, file: loaded.file)
       var results: [(attack: Attack, outcome: Outcome)] = []
-      for attack in AttackSet.all {
-        let outcome = try attack.play(stage)
-        report.show(attack, outcome)
-        results.append((attack, outcome))
+      for (index, section) in AttackSet.sections.enumerated() {
+        report.begin(section, isFirst: index == 0)
+        for attack in section.attacks { results.append((attack, try report.play(attack, on: stage))) }
       }
       report.conclude(results)
       if results.contains(where: \.outcome.isFailure) { throw Failure(Failure.no) }
@@ -84,7 +83,7 @@ extension Outcome {
   var isFailure: Bool {
     switch self {
     case .failed: true
-    case .passed, .notApplicable: false
+    case .passed, .notApplicable, .skipped: false
     }
   }
 }

@@ -13,7 +13,7 @@ struct SelftestReport {
     let missing =
       rest.isEmpty ? "" : " Not attacked, since nothing gets through there: \(rest.joined(separator: ", "))."
     let replaced =
-      "Upstreams, keys, secrets, addresses and who may ask are made for this test, and suspend and rates are off; "
+      "Upstreams, keys, secrets, addresses and who may ask are made for this test, and suspend and rates are off until they are what is attacked; "
       + "the rest is as you wrote it."
     say(
       """
@@ -25,14 +25,32 @@ struct SelftestReport {
       """)
   }
 
-  func show(_ attack: Attack, _ outcome: Outcome) {
+  func begin(_ section: AttackSet.Section, isFirst: Bool) {
     guard !isJSON else { return }
-    let start = "  \("T\(attack.id)".padded(to: 4)) \(attack.title.padded(to: 39)) "
+    say("\(isFirst ? "" : "\n")\(terminal.bold(section.title))\n")
+  }
+
+  /// Runs the attack between the two halves of its line: some take a second, and who waits sees which.
+  func play(_ attack: Attack, on stage: SelftestStage) throws -> Outcome {
+    guard !isJSON else { return try attack.play(stage) }
+    say("  \("T\(attack.id)".padded(to: 4)) \(attack.title.padded(to: 39)) ")
+    do {
+      let outcome = try attack.play(stage)
+      show(outcome)
+      return outcome
+    } catch {
+      say("\n")
+      throw error
+    }
+  }
+
+  private func show(_ outcome: Outcome) {
     switch outcome {
-    case .passed(let summary): say("\(start)\(terminal.good("pass"))  \(terminal.dim(summary))\n")
-    case .notApplicable(let reason): say("\(start)\(terminal.dim("-     not applicable: \(reason)"))\n")
+    case .passed(let summary): say("\(terminal.good("pass"))  \(terminal.dim(summary))\n")
+    case .notApplicable(let reason): say("\(terminal.dim("-     not applicable: \(reason)"))\n")
+    case .skipped(let reason): say("\(terminal.dim("skip  \(reason)"))\n")
     case .failed(let findings):
-      say("\(start)\(terminal.bad("FAIL"))  \(counted(findings.count, "finding"))\n")
+      say("\(terminal.bad("FAIL"))  \(counted(findings.count, "finding"))\n")
       for finding in findings.prefix(Self.mostFindings) {
         let text = "\(finding.tried): \(finding.seen); expected: \(finding.expected)"
         say("       \(text.harmless)\n")
@@ -45,8 +63,11 @@ struct SelftestReport {
     guard !isJSON else { return say(document(results) + "\n") }
     let failed = results.filter(\.outcome.isFailure).map { "T\($0.attack.id)" }
     let passed = results.count { if case .passed = $0.outcome { true } else { false } }
-    let rest = results.count - failed.count - passed
-    let notes = rest == 0 ? "" : "; \(rest) do not concern this configuration, or cannot be played here"
+    let skipped = results.count { if case .skipped = $0.outcome { true } else { false } }
+    let rest = results.count - failed.count - passed - skipped
+    let notes =
+      (rest == 0 ? "" : "; \(rest) do not concern this configuration, or cannot be played here")
+      + (skipped == 0 ? "" : "; \(skipped) cannot be played from outside, or wait for what is planned")
     let verdict =
       failed.isEmpty
       ? "\(terminal.good("Nothing got through"))"
@@ -70,6 +91,9 @@ struct SelftestReport {
             writer.member("detail", summary)
           case .notApplicable(let reason):
             writer.member("outcome", "not applicable")
+            writer.member("detail", reason)
+          case .skipped(let reason):
+            writer.member("outcome", "skip")
             writer.member("detail", reason)
           case .failed(let findings):
             writer.member("outcome", "fail")

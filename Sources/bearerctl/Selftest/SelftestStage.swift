@@ -2,6 +2,7 @@ internal import Configuration
 internal import Daemon
 internal import DemoUpstream
 internal import Gateway
+internal import Glibc
 internal import Policy
 internal import System
 
@@ -22,7 +23,10 @@ final class SelftestStage {
   let targets: [Target]
   /// Services under test that no request gets through to.
   let unreachable: [String]
-  private let standIn: StandIn
+  let standIn: StandIn
+  /// How many daemons there have been.
+  var daemons = 1
+  static let variable = "BEARERCTL_SELFTEST"
   /// Every byte that clients got back, but where an attack says that it is a reflection.
   private(set) var received: [UInt8] = []
 
@@ -53,7 +57,12 @@ final class SelftestStage {
     try directory.write("bearerd.yaml", standIn.text)
     settings = try SelftestStage.load(file)
     canaries = Canary.all(of: settings, secrets)
+    // Nothing of the environment may reach what the daemon starts.
+    setenv(Self.variable, "of-the-environment", 1)
     let daemon = try SelftestDaemon(configuration: file, signals: signals)
+    guard daemon.isReady else {
+      throw Failure(Failure.system, "bearerd did not start under the derived configuration; it said:\n\(daemon.text)")
+    }
     self.daemon = daemon
     let ports = settings.listeners.map { listener -> [UInt16] in
       if case .port(let port, _) = daemon.places[listener.name] { [port] } else { [] }
@@ -79,6 +88,30 @@ final class SelftestStage {
   func written(_ key: String, of target: Target) -> String? {
     guard case .scalar(let text, _) = standIn.tree["services"]?[target.name]?[key] else { return nil }
     return text
+  }
+
+  /// Whether its rate in the user's file is that of its every rule.
+  func limitsRate(of target: Target) -> Bool {
+    guard let rate = written("rate", of: target), rate != "none" else { return false }
+    guard case .sequence(let rules) = standIn.tree["services"]?[target.name]?["rules"] else { return true }
+    return rules.allSatisfy { $0["rate"] == nil }
+  }
+
+  /// The same services, where this daemon answers.
+  func targets(at daemon: SelftestDaemon) -> [Target] {
+    targets.compactMap { target in
+      let name = settings.listeners[target.service.listener].name
+      return daemon.places[name].map { target.at($0) }
+    }
+  }
+
+  /// Those of the credential that goes out through it.
+  func canaries(of target: Target) -> [Canary] { canaries.filter { $0.credential == target.grant } }
+
+  /// One target for each credential.
+  var byCredential: [Target] {
+    var seen: Set<Int> = []
+    return injecting.filter { target in target.grant.map { seen.insert($0).inserted } ?? false }
   }
 
   func upstream(of target: Target) -> EmbeddedUpstream? { upstreams.first { $0.origin == target.upstream } }
@@ -144,6 +177,18 @@ final class SelftestStage {
         + "it said last:\n\(last)")
   }
 
+  /// Asks until what the upstream receives is so, and is answered with 200; false: it did not come to that in ten seconds.
+  func settle(_ target: Target, until condition: (ReceivedRequest) -> Bool) throws -> Bool {
+    let deadline = Clock.monotonicMicroseconds + 10_000_000
+    while Clock.monotonicMicroseconds < deadline {
+      let before = script.count
+      let isAnswered = try send(target.request(), to: target).status == 200
+      if isAnswered, let last = script.received.dropFirst(before).last, condition(last) { return true }
+      usleep(10_000)
+    }
+    return false
+  }
+
   /// What the upstreams received while `body` ran.
   func receivedDuring(_ body: () throws -> Void) rethrows -> [ReceivedRequest] {
     let before = script.count
@@ -182,23 +227,6 @@ final class SelftestStage {
       isRight, "\(target.name): \(tried)", seen: "\(reply.short), \(requests.count) at the upstream",
       expected: "200, and one at the upstream")
     return isRight ? requests.first.map { ($0, reply) } : nil
-  }
-
-  // MARK: changing the configuration
-
-  /// Puts a changed one to use for as long as `body` runs.
-  func reloaded(_ change: (inout StandIn) -> Void, during body: () throws -> Void) throws {
-    var changed = standIn
-    change(&changed)
-    try reload(changed)
-    defer { try? reload(standIn) }
-    try body()
-  }
-
-  private func reload(_ standIn: StandIn) throws {
-    try directory.write("bearerd.yaml", standIn.text)
-    let client = ControlClient(path: "\(directory.path)/control.sock", broken: nil)
-    _ = try client.demand("reload", seconds: 10)
   }
 
   private static func load(_ file: String) throws -> Settings {

@@ -8,13 +8,20 @@ struct StandIn {
   /// Who runs the test: the one user who may ask.
   let uid: UInt32
   /// From an origin of the user's file to the one that stands in for it.
-  let origins: [Origin: Origin]
+  var origins: [Origin: Origin]
   /// Where a credential's origins lead that no service goes to.
   let nowhere: Origin
   /// Where its unix sockets are made.
   let directory: String
   var pins: [String]
-  var authority = "ca.pem"
+  /// nil: the system's.
+  var authority: String? = "ca.pem"
+  var rate = "1000000/s"
+  var control = "control.sock"
+  /// Of several daemons each has its own.
+  var number = 0
+  /// The last change of all.
+  var edit: @Sendable (inout ConfigurationTree) -> Void = { _ in }
 
   var text: String {
     var derived = tree
@@ -23,13 +30,14 @@ struct StandIn {
     derived["metrics"] = tree["metrics"].map { listener($0, isMain: false) }
     derived["credentials"] = tree["credentials"]?.mapValues { name, credential in self.credential(credential, name) }
     derived["services"] = tree["services"]?.mapValues { _, service in self.service(service) }
-    derived["control"] = .text("control.sock")
+    derived["control"] = .text(control)
     // What is played here is no request of the user's.
     derived["audit"] = tree["audit"].map { audit in
       var audit = audit
-      audit["file"] = .text("audit.log")
+      audit["file"] = .text("audit-\(number).log")
       return audit
     }
+    edit(&derived)
     return derived.yaml
   }
 
@@ -56,7 +64,7 @@ struct StandIn {
   /// A free port of the same address; a socket of systemd becomes a port of our own.
   private func address(_ address: ConfigurationTree) -> ConfigurationTree {
     guard case .scalar(let text, _) = address else { return address }
-    if text.hasPrefix("unix:") { return .text("unix:\(directory)/\(StandIn.name(of: text)).sock") }
+    if text.hasPrefix("unix:") { return .text("unix:\(directory)/\(StandIn.name(of: "\(text) \(number)")).sock") }
     let host = text.lastIndex(of: ":").map { String(text[..<$0]) } ?? ""
     let isLoopback = host.hasPrefix("127.") || host == "[::1]"
     return .text((isLoopback ? host : "localhost") + ":0")
@@ -136,7 +144,7 @@ struct StandIn {
     if case .sequence(let old) = service["pins"] {
       derived["pins"] = .sequence(pins.prefix(max(1, min(old.count, pins.count))).map { .text($0) })
     }
-    derived["ca_file"] = isPlain ? nil : .text(authority)
+    derived["ca_file"] = isPlain ? nil : authority.map { .text($0) }
     derived["rules"] = service["rules"]?.mapElements(unhurried)
     return unhurried(derived)
   }
@@ -145,7 +153,7 @@ struct StandIn {
   private func unhurried(_ entry: ConfigurationTree) -> ConfigurationTree {
     guard case .scalar(let text, _) = entry["rate"], text != "none" else { return entry }
     var derived = entry
-    derived["rate"] = .text("1000000/s")
+    derived["rate"] = .text(rate)
     return derived
   }
 
@@ -155,4 +163,22 @@ struct StandIn {
     let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return String(hash, radix: 36)
   }
+}
+
+extension ConfigurationTree {
+  /// Sets what stands below these keys, and makes the mappings that lead there.
+  mutating func set(_ keys: String..., to value: ConfigurationTree?) { set(keys[...], value) }
+
+  private mutating func set(_ keys: ArraySlice<String>, _ value: ConfigurationTree?) {
+    guard let key = keys.first else { return }
+    if keys.count == 1 {
+      self[key] = value
+      return
+    }
+    var inner = self[key].flatMap { $0.isMapping ? $0 : nil } ?? .mapping([])
+    inner.set(keys.dropFirst(), value)
+    self[key] = inner
+  }
+
+  static func words(_ words: String...) -> Self { .sequence(words.map { .text($0) }) }
 }

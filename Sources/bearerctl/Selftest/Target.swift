@@ -29,6 +29,17 @@ struct Target {
     }
   }
 
+  /// The same at another daemon.
+  func at(_ place: SelftestDaemon.Place) -> Target {
+    var authority = authority
+    if case .port(let port, _) = place, let old = self.port {
+      authority = authority.replacing(":\(old)", with: ":\(port)")
+    }
+    return Target(
+      name: name, service: service, index: index, place: place, authority: authority, method: method, path: path,
+      mount: mount, grant: grant, headers: headers, upstream: upstream)
+  }
+
   /// What `UpstreamScript.ok` answers to its request.
   var usualBody: String { method == "HEAD" ? "" : "hello\n" }
 

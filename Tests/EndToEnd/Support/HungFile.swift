@@ -8,7 +8,8 @@ final class HungFile {
   private var asked: [Int32] = []
   private var isReleased = false
 
-  init(_ path: String) throws {
+  /// - Parameter hasFiles: it is a directory, and it is each of its files that hangs.
+  init(_ path: String, hasFiles: Bool = false) throws {
     typealias Begin = @convention(c) (UInt32, UInt32) -> Int32
     typealias Mark = @convention(c) (Int32, UInt32, UInt64, Int32, UnsafePointer<CChar>) -> Int32
     guard let begin = dlsym(nil, "fanotify_init"), let mark = dlsym(nil, "fanotify_mark") else {
@@ -16,8 +17,9 @@ final class HungFile {
     }
     let (classContent, closeOnExec): (UInt32, UInt32) = (0x04, 0x01)
     descriptor = unsafeBitCast(begin, to: Begin.self)(classContent | closeOnExec, UInt32(O_RDONLY | O_CLOEXEC))
-    let (add, openPermission): (UInt32, UInt64) = (0x01, 0x10000)
-    guard descriptor >= 0, unsafeBitCast(mark, to: Mark.self)(descriptor, add, openPermission, AT_FDCWD, path) == 0
+    let (add, openPermission, onChild): (UInt32, UInt64, UInt64) = (0x01, 0x10000, 0x0800_0000)
+    let mask = openPermission | (hasFiles ? onChild : 0)
+    guard descriptor >= 0, unsafeBitCast(mark, to: Mark.self)(descriptor, add, mask, AT_FDCWD, path) == 0
     else { throw TestFailure("fanotify: \(String(cString: strerror(errno)))") }
   }
 

@@ -6,6 +6,8 @@ import TestSupport
 final class NameServer: @unchecked Sendable {
   enum Answer {
     case notFound
+    /// It is broken itself (SERVFAIL).
+    case failure
     case silence
     /// Nothing about names that begin so; others are not found.
     case silenceAbout(String)
@@ -89,6 +91,7 @@ final class NameServer: @unchecked Sendable {
       // The first label stands behind its length.
       return query[13...].starts(with: beginning.utf8) ? nil : head(3, 0)
     case .notFound: return head(3, 0)
+    case .failure: return head(2, 0)
     case .address(let a, let b, let c, let d):
       return isIPv4 ? head(0, 1) + [0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, a, b, c, d] : head(0, 0)
     }

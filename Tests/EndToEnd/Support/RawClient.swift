@@ -7,9 +7,13 @@ final class RawClient: @unchecked Sendable {
   private var buffer: [UInt8] = []
   private var start = 0
   private var isOpen = true
+  private let guardian: SecretGuard?
 
-  /// `receiveBuffer`: bytes of SO_RCVBUF, so that a reader that pauses is felt soon.
-  init(port: UInt16, family: Int32 = AF_INET, receiveBuffer: Int32? = nil) throws {
+  /// - Parameters:
+  ///   - receiveBuffer: bytes of SO_RCVBUF, so that a reader that pauses is felt soon.
+  ///   - guardian: sees all that comes.
+  init(port: UInt16, family: Int32 = AF_INET, receiveBuffer: Int32? = nil, guardian: SecretGuard? = nil) throws {
+    self.guardian = guardian
     descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     if var size = receiveBuffer {
       setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
@@ -18,6 +22,7 @@ final class RawClient: @unchecked Sendable {
   }
 
   init(unix path: String) throws {
+    guardian = nil
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -94,6 +99,7 @@ final class RawClient: @unchecked Sendable {
     let count = recv(descriptor, &bytes, maximum, 0)
     guard count >= 0 else { throw ReadFailure(number: errno) }
     bytes.removeLast(maximum - count)
+    guardian?.take(bytes)
     return bytes
   }
 
@@ -101,6 +107,7 @@ final class RawClient: @unchecked Sendable {
   func readWithoutWaiting() -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+    guardian?.take(Array(bytes.prefix(max(0, count))))
     return Array(bytes.prefix(max(0, count)))
   }
 

@@ -53,7 +53,9 @@ final class Counter: Sendable {
 
 extension Stage {
   func raw(_ listener: String = "main", receiveBuffer: Int32? = nil) throws -> RawClient {
-    try RawClient(port: daemon!.port(listener), receiveBuffer: receiveBuffer)
+    let guardian = SecretGuard(Stage.encodings(of: canary))
+    guardians.append(guardian)
+    return try RawClient(port: daemon!.port(listener), receiveBuffer: receiveBuffer, guardian: guardian)
   }
 
   /// A request's head with the right Host.

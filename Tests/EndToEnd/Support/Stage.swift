@@ -13,6 +13,8 @@ final class Stage {
   /// The secret of the credential `canary`.
   let canary: String
   private var clients: [LocalClient] = []
+  /// Of clients whose bytes nobody keeps.
+  var guardians: [SecretGuard] = []
   private(set) var daemon: RunningDaemon?
 
   init(
@@ -34,8 +36,12 @@ final class Stage {
     try scratch.write("canary.token", canary + "\n")
   }
 
-  /// The daemon first: the upstream's threads end with its sessions.
+  /// Whatever a test asserts, it ends with the secret in nobody's hands. Then the daemon goes first: the upstream's threads end
+  /// with its sessions.
   deinit {
+    let elsewhere = SecretGuard.find(Self.encodings(of: canary), in: whatClientsAndLogGot)
+    let came = guardians.contains { !$0.found.isEmpty }
+    #expect(elsewhere.isEmpty && !came, "the secret came out")
     daemon = nil
     upstream.stop()
   }
@@ -115,7 +121,8 @@ final class Stage {
   }
 
   /// The two assertions that end every test: the canary stands only in the upstream's recording, in the one expected field;
-  /// and in no encoding anywhere else.
+  /// and in no encoding anywhere else: what clients got, the log, what a daemon that still runs says of itself, its metrics
+  /// and its audit file.
   /// - Parameter times: how often the upstream must have got it.
   func assertCanary(
     times: Int, as line: String? = nil, secret: String? = nil, sourceLocation: SourceLocation = #_sourceLocation
@@ -127,12 +134,20 @@ final class Stage {
     if expected.contains(secret) {
       #expect(occurrences(of: secret, in: seen) == times, "anywhere at the upstream", sourceLocation: sourceLocation)
     }
-    let elsewhere = clients.map { String(decoding: $0.received, as: UTF8.self) } + [daemon?.logText ?? ""]
-    for form in Self.encodings(of: secret) {
-      for text in elsewhere {
-        #expect(!text.contains(form), "the secret came out as \(form)", sourceLocation: sourceLocation)
-      }
+    let elsewhere = SecretGuard.find(Self.encodings(of: secret), in: whatClientsAndLogGot + whatTheDaemonSays)
+    let came = guardians.contains { !$0.found.isEmpty }
+    #expect(elsewhere.isEmpty && !came, "the secret came out", sourceLocation: sourceLocation)
+  }
+
+  private var whatClientsAndLogGot: [[UInt8]] { clients.map(\.received) + [Array((daemon?.logText ?? "").utf8)] }
+
+  private var whatTheDaemonSays: [[UInt8]] {
+    let file = FileManager.default.contents(atPath: scratch.path + "/audit.log").map(Array.init) ?? []
+    guard let daemon, daemon.isRunning else { return [file] }
+    let metrics = (try? daemon.port("metrics")).flatMap { port in
+      try? run(["curl", "--silent", "--max-time", "5", "http://localhost:\(port)/metrics"]).output
     }
+    return [file, Array(((try? control("status")) ?? "").utf8), Array((metrics ?? "").utf8)]
   }
 
   /// Raw, base64 at its three alignments, percent-escaped.

@@ -69,6 +69,14 @@ def start(handler):
     return server
 
 
+def tls(server, certificates):
+    """The same server, with the certificate for localhost."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates / "leaf.pem", certificates / "leaf.key")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    return server
+
+
 class Upstream:
     """TLS for localhost. Keeps every request: (method, path, fields)."""
 
@@ -108,11 +116,7 @@ class Upstream:
                 self.connection = self.connection.unwrap()
                 self.close_connection = True
 
-        server = start(UpstreamHandler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificates / "leaf.pem", certificates / "leaf.key")
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        self.port = server.server_port
+        self.port = tls(start(UpstreamHandler), certificates).server_port
 
     def take(self):
         """What came since the last call."""

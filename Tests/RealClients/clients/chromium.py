@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -47,7 +48,10 @@ def check(what, condition, found=None):
 
 class Daemon:
     def __init__(self, upstream, pages):
-        """`closed` knows of no pages, `open` of one, and `rebound` stands where a page was served."""
+        """`closed` knows of no pages, `open` of one, `rebound` stands where a page was served, `named` has a name more."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            named = free.getsockname()[1]
         (WORK / "bearerd.yaml").write_text(f"""
 listeners:
   closed: {{ address: localhost:0, allow_users: [{os.getuid()}] }}
@@ -56,6 +60,7 @@ listeners:
     allow_users: [{os.getuid()}]
     browsers: {{ origins: ["http://page.test:{pages.port}"] }}
   rebound: {{ address: "localhost:{pages.other.server_port}", allow_users: [{os.getuid()}] }}
+  named: {{ address: "localhost:{named}", allow_users: [{os.getuid()}], hosts: ["named.test:{named}"] }}
 credentials:
   token: {{ origins: ["https://localhost:{upstream.port}"], bearer: {{ file: {STAGE}/secrets/token }} }}
 services:
@@ -67,7 +72,7 @@ services:
     ca_file: {STAGE}/ca.pem
     credential: token
     rules: [{{ match: /no-rule, deny: true }}, {{ match: "/**" }}]
-""" for listener in ["closed", "open", "rebound"] for name in ["api", "other"]))
+""" for listener in ["closed", "open", "rebound", "named"] for name in ["api", "other"]))
         self.log = WORK / "bearerd.log"
         self.process = subprocess.Popen(
             [BEARERD, "--config", WORK / "bearerd.yaml"], stderr=self.log.open("w"),
@@ -211,6 +216,29 @@ def shown(upstream, daemon):
     check("T35: ... so that nothing of it is sent", sent == ["GET /api/sandboxed.html"], sent)
 
 
+def named(pages, upstream, daemon):
+    """By a name that a browser does not trust: it does not say there what sent it, nor, mostly, which page."""
+    base = f"http://named.test:{daemon.ports['named']}"
+    results = visit(
+        pages, f"http://page.test:{pages.port}/named.html?base={base}&redirector=http://third.test:{pages.port}/redirect")
+    refused = daemon.refusals(8)
+    check("T2: by a name that is not loopback, what a page can send is refused as a browser's",
+          refused == {"GET site-unknown": 7, "HEAD site-unknown": 1}, dict(refused))
+    with Browser(f"{base}/api/sandboxed.html", "--dump-dom") as browser:
+        text = browser.process.communicate(timeout=PATIENCE)[0].decode()
+    check("T2 T35: ... and so is what a person types", "urn:bearerd:error:site-unknown" in text, text)
+    # An icon, too, if there is time.
+    reasons = {"GET site-unknown", "GET caller-unknown"}
+    refused = daemon.refusals(1)
+    check("T2 T35: ... as nobody can tell the two apart", refused.keys() <= reasons, dict(refused))
+    sent = upstream.take()
+    check("T2: ... and the upstream sees nothing", sent == [], sent)
+    wanted = {
+        "image": "nothing", "script": "nothing", "frame": "loaded", "link": "loaded", "get": "opaque",
+        "nameless": "opaque", "head": "opaque", "redirected": "nothing"}
+    check("T2: ... and the page learns nothing", results == wanted, results)
+
+
 def main():
     # Whoever ends us ends the browser, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -227,6 +255,7 @@ def main():
         strange(pages, upstream, daemons[0], url)
         listed(pages, upstream, daemons[0], url)
         shown(upstream, daemons[0])
+        named(pages, upstream, daemons[0])
     finally:
         for daemon in daemons:
             daemon.process.terminate()

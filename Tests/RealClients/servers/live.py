@@ -1,4 +1,4 @@
-"""What moves, behind nginx: the request's fields as they came, events, and a WebSocket that says everything back.
+"""What moves, behind nginx: the request's fields as they came, redirects, events, and a WebSocket that says everything back.
 
 The next event is sent when the client has confirmed the last one on another connection. If anything on the way held
 events back, both sides would wait for ever.
@@ -19,6 +19,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path == "/events":
             return self.send_events()
+        if self.path.startswith("/redirect?to="):
+            return self.answer(b"", status=302, Location=self.path.partition("=")[2])
         self.answer(json.dumps({name.lower(): value for name, value in self.headers.items()}).encode())
 
     def do_POST(self):
@@ -39,8 +41,10 @@ class Handler(BaseHTTPRequestHandler):
                 return
         self.close_connection = True
 
-    def answer(self, body):
-        self.send_response(200)
+    def answer(self, body, status=200, **fields):
+        self.send_response(status)
+        for name, value in fields.items():
+            self.send_header(name, value)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -32,14 +32,14 @@ enum AnswerAttacks {
           let isRight = asked == 1 && isSame && !isLocal
           tally.check(
             isRight, "\(target.name): \(status.prefix(3)) to \(place)",
-            seen: "\(reply.short), \(asked) requests, Location: \(reply.values("Location").joined())",
+            seen: "\(reply.short), \(counted(asked, "request")), Location: \(reply.values("Location").joined())",
             expected: "the answer itself, one request, and no local address")
         }
       }
     }
     let visits = stage.evil.server.records.count
     tally.check(visits == 0, "the other server", seen: counted(visits, "connection"), expected: "none")
-    return tally.outcome("\(tally.tried - 1) answers passed on; the other server was not visited")
+    return tally.outcome("\(counted(tally.tried - 1, "answer")) passed on; the other server was not visited")
   }
 
   private static func cookies(_ stage: SelftestStage) throws -> Outcome {
@@ -85,7 +85,7 @@ enum AnswerAttacks {
           expected: "passed on")
       }
     }
-    return tally.outcome("\(names.count) fields removed, others not")
+    return tally.outcome("\(counted(names.count, "field")) removed, others not")
   }
 
   private static func challenges(_ stage: SelftestStage) throws -> Outcome {

@@ -1,3 +1,6 @@
+internal import Configuration
+internal import Policy
+
 /// What web pages can do with a port on localhost.
 enum BrowserAttacks {
   static let all = [
@@ -25,7 +28,7 @@ enum BrowserAttacks {
       try stage.pass(target.request(host: target.authority.uppercased()), to: target, "Host in capitals", &tally)
     }
     guard tally.tried > 0 else { return .notApplicable("no TCP listener: no page can open a unix socket") }
-    return tally.outcome("\(tally.refused) names refused; its own, in capitals, not")
+    return tally.outcome("\(counted(tally.refused, "name")) refused; its own, in capitals, not")
   }
 
   private static func pages(_ stage: SelftestStage) throws -> Outcome {
@@ -43,6 +46,11 @@ enum BrowserAttacks {
         }
         let preflight = target.request(evilOrigin, "Access-Control-Request-Method: PUT", method: "OPTIONS")
         try stage.refuse(preflight, to: target, "a preflight", [403], &tally)
+        // Browsers do not say to such names what sent them there.
+        for name in stage.strangeNames(of: target) {
+          let image = target.request("User-Agent: Mozilla/5.0 (selftest)", "Accept-Language: en", host: name)
+          try stage.refuse(image, to: target, "a browser's, by the name \(name)", [403], &tally)
+        }
         // Node's fetch says so, too.
         let node = target.request("Sec-Fetch-Mode: cors", "Accept-Language: *")
         guard let answer = try stage.pass(node, to: target, "Node's fetch", &tally)?.reply else { continue }
@@ -50,7 +58,7 @@ enum BrowserAttacks {
         tally.check(!allowed, "\(target.name): Access-Control-* of the upstream", seen: "passed", expected: "removed")
       }
     }
-    return tally.outcome("\(tally.refused) requests of pages refused; Node's fetch not")
+    return tally.outcome("\(counted(tally.refused, "request")) of pages refused; Node's fetch not")
   }
 
   private static func sockets(_ stage: SelftestStage) throws -> Outcome {
@@ -64,5 +72,15 @@ enum BrowserAttacks {
       }
     }
     return tally.outcome("\(tally.refused) upgrades refused")
+  }
+}
+
+extension SelftestStage {
+  /// What `hosts` adds that is not loopback.
+  fileprivate func strangeNames(of target: Target) -> [String] {
+    settings.listeners[target.service.listener].extraAuthorities.filter { authority in
+      guard target.port != nil, let colon = authority.lastIndex(of: ":") else { return false }
+      return (try? HostName(parsing: String(authority[..<colon])))?.isLocal == false
+    }
   }
 }

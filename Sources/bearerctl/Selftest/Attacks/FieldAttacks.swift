@@ -53,7 +53,7 @@ enum FieldAttacks {
       }
     }
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
-    return tally.outcome("\(tally.tried) tries: never two lines, never the client's beside ours")
+    return tally.outcome("\(counted(tally.tried, "try", "tries")): never two lines, never the client's beside ours")
   }
 
   private static func variants(of name: String) -> [String] {
@@ -109,7 +109,7 @@ enum FieldAttacks {
       }
     }
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
-    return tally.outcome("\(tally.tried) names; nothing went out without its credential")
+    return tally.outcome("\(counted(tally.tried, "name")); nothing went out without its credential")
   }
 
   private static func methods(_ stage: SelftestStage) throws -> Outcome {
@@ -155,6 +155,6 @@ enum FieldAttacks {
       }
     }
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
-    return tally.outcome("\(tally.passed) fields removed")
+    return tally.outcome("\(counted(tally.passed, "field")) removed")
   }
 }

@@ -97,7 +97,7 @@ enum LocalAttacks {
     let mode = FileStatus(path: "\(stage.directory.path)/control.sock")?.mode ?? 0o777
     tally.check(
       mode & 0o077 == 0, "the control socket", seen: "mode \(String(mode, radix: 8))", expected: "closed to others")
-    return tally.outcome("\(tally.tried - 2) tries; the control socket is closed to others")
+    return tally.outcome("\(counted(tally.tried - 2, "try", "tries")); the control socket is closed to others")
   }
 }
 

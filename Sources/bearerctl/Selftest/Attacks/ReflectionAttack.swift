@@ -18,7 +18,7 @@ enum ReflectionAttack {
       return .notApplicable(stage.injecting.isEmpty ? "no credential is added" : "redact: off")
     }
     return tally.outcome(
-      "\(tally.tried) answers masked: \(hasBodies ? "heads, bodies and trailers" : "heads and trailers")")
+      "\(counted(tally.tried, "answer")) masked: \(hasBodies ? "heads, bodies and trailers" : "heads and trailers")")
   }
 
   private static func reflect(

@@ -33,7 +33,7 @@ enum SessionAttacks {
     }
     try stage.pass(first.request(), to: first, "afterwards", &tally)
     let changes = pinned(stage).isEmpty ? "another authority" : "other pins and another authority"
-    return tally.outcome("\(changes) after a reload: \(tally.refused) requests refused, 0 bytes sent")
+    return tally.outcome("\(changes) after a reload: \(counted(tally.refused, "request")) refused, 0 bytes sent")
   }
 
   private static func keys(_ stage: SelftestStage) throws -> Outcome {
@@ -142,6 +142,6 @@ enum SessionAttacks {
           seen: "\(credentials.count) credentials on one connection", expected: "one")
       }
     }
-    return tally.outcome("\(tally.passed) requests in turn: one credential per connection")
+    return tally.outcome("\(counted(tally.passed, "request")) in turn: one credential per connection")
   }
 }

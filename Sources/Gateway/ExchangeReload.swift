@@ -1,0 +1,20 @@
+internal import Policy
+
+/// What a new configuration means for an exchange that the one before let through.
+extension Exchange {
+  func isStillAllowed(by new: Snapshot, listener: Int) -> Bool {
+    guard let snapshot, let route else { return false }
+    var again = Exchange(limits: limits)
+    again.isLocalSocket = isLocalSocket
+    again.head = head
+    again.reset()
+    guard again.decide(by: new, listener: listener, caller: caller) == nil, let newRoute = again.route else {
+      return false
+    }
+    let old = snapshot.rules.services[route.service]
+    let service = new.rules.services[newRoute.service]
+    return old.name == service.name && old.upstream.origin == service.upstream.origin && old.trust == service.trust
+      && snapshot.rules.grant(of: route) == new.rules.grant(of: newRoute)
+      && forwarding.upgrade.map { service.upgrades.contains($0) } ?? true
+  }
+}

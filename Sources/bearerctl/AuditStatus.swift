@@ -1,0 +1,26 @@
+internal import Audit
+internal import System
+
+/// What is known of the audit file, and what is not, to whoever runs `check`. What a start would refuse is an error by then.
+struct AuditStatus: CustomStringConvertible {
+  let description: String
+
+  init(path: String) {
+    let outlook = AuditOutlook(path: path)
+    var parts: [String] = []
+    if outlook.isThere {
+      parts.append("there" + (outlook.records.map { ", with \(counted(Int(clamping: $0), "record"))" } ?? ""))
+      if outlook.records == nil, outlook.unseen == nil {
+        parts.append("what it holds was not judged: you may not read it")
+      }
+    } else if outlook.unseen == nil {
+      parts.append("not there yet; bearerd makes it")
+    }
+    if let unseen = outlook.unseen { parts.append("not judged: \(unseen.harmless)") }
+    if let writer = outlook.writer, writer != Users.currentUID {
+      let name = Users.name(ofUID: writer).map { "\($0) (uid \(writer))" } ?? "uid \(writer)"
+      parts.append("only a bearerd that runs as \(name) can write it, and you are another user")
+    }
+    description = "file \(path.harmless): " + parts.joined(separator: "; ")
+  }
+}

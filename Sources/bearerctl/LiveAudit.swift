@@ -1,0 +1,36 @@
+internal import Audit
+internal import System
+
+/// What the daemon that runs says of its own file.
+struct LiveAudit {
+  private let audit: StatusDocument.Audit?
+
+  /// No daemon, or one without an audit file, is no error: most of what is verified is older.
+  init(asking client: ControlClient?) {
+    audit = client.flatMap { try? StatusDocument(asking: $0, seconds: 5) }?.audit
+  }
+
+  var last: (number: UInt64, head: ChainValue)? {
+    guard let audit, let head = ChainValue(parsing: audit.head), audit.records > 0 else { return nil }
+    return (audit.records, head)
+  }
+
+  /// Whether it is this very file. One that stands in its place, and is not it, is not what it should be.
+  func isWriting(_ path: String, _ status: FileStatus) throws -> Bool {
+    guard let audit else { return false }
+    if audit.device == status.device, audit.inode == status.inode { return true }
+    guard audit.file != path else {
+      throw Failure(
+        Failure.no,
+        "\(path.harmless): the running daemon writes another file, which had this name: it was moved away or replaced (after moving it, bearerctl reload begins a new one)"
+      )
+    }
+    return false
+  }
+
+  func remark(_ isLive: Bool) -> String {
+    isLive
+      ? "the running daemon's last record is in it\n"
+      : "no running daemon writes it, so whether its end was cut off only a value from the log shows (--head)\n"
+  }
+}

@@ -1,0 +1,76 @@
+import Credentials
+import Foundation
+import TestSupport
+import Testing
+
+/// What an upstream can make the search of its answers cost (T33): a byte as many steps as the patterns have bytes, and never
+/// more, whatever it knows of the secret. A search that tries one way after the other does not come to its end here.
+@Suite(.timeLimit(.minutes(2))) struct RedactionCostTests {
+  static let values = [
+    String(repeating: #"\"#, count: 200), String(repeating: "%", count: 200), String(repeating: "%25", count: 60),
+    String(repeating: "&amp;", count: 40), String(repeating: #"\u005c"#, count: 30), String(repeating: "+", count: 200),
+    String(repeating: #"%5c\u0025&#37;\\"#, count: 12), String(repeating: "a", count: 200),
+    String(repeating: #"\u002b+"#, count: 25),
+  ]
+  private static let newline = UInt8(ascii: "\n")
+
+  @Test(arguments: values)
+  func `T33: a value made of escapes is masked in every form, and in any mixture of them`(value: String) throws {
+    let patterns = try Masked.patterns(of: value)
+    for (name, form) in Forms(value).all {
+      let text = Array("<".utf8) + form + Array(">".utf8)
+      let expected = Array("<".utf8) + stars(form.count) + Array(">".utf8)
+      #expect(try Masked(patterns).whole(text) == expected, "\(name)")
+      let split = form.count / 3
+      #expect(try Masked(patterns).stream([Array(text[...split]), Array(text[(split + 1)...])]) == expected, "\(name)")
+    }
+    let oracle = SecretOracle(Array(value.utf8))
+    var random = Seeded(state: 11)
+    for _ in 0..<20 {
+      var form: [UInt8] = []
+      var index = 0
+      while index < value.utf8.count, let spelling = oracle.spellings(at: index).randomElement(using: &random) {
+        form += spelling.text
+        index += spelling.advance
+      }
+      let text = Array("<".utf8) + form + Array(">".utf8)
+      #expect(
+        try Masked(patterns).stream([text]) == Array("<".utf8) + stars(form.count) + Array(">".utf8),
+        "\(String(decoding: form, as: UTF8.self))")
+    }
+  }
+
+  @Test(arguments: values)
+  func `T33: an answer that always looks like the secret's next byte ends soon`(value: String) throws {
+    let patterns = try Masked.patterns(of: value)
+    // Never the whole of it: nothing is found early, and nothing may be given up early.
+    for form in Forms(value).all.map(\.1) {
+      let part = form.dropLast(form.count / 8 + 1)
+      var text: [UInt8] = []
+      while text.count < 1200 { text += part + [Self.newline] }
+      #expect(try Masked(patterns).stream([text]).count == text.count)
+      let bytes = text.prefix(500).map { [$0] }
+      #expect(try Masked(patterns).stream(bytes).count == bytes.count)
+    }
+  }
+
+  @Test(arguments: [#"\"#, "%", "&", "+"])
+  func `T33: in answers made of one character a secret made of it is masked at every split`(character: String) throws {
+    for (count, stride) in [(40, 1), (200, 41)] {
+      let patterns = try Masked.patterns(of: String(repeating: character, count: count))
+      let text = Array("-".utf8) + Array(String(repeating: character, count: 2 * count + 5).utf8) + [Self.newline]
+      let expected = Array("-".utf8) + stars(2 * count + 5) + [Self.newline]
+      for split in Swift.stride(from: 0, through: text.count, by: stride) {
+        let pieces = [Array(text[..<split]), Array(text[split...])]
+        #expect(try Masked(patterns).stream(pieces) == expected, "\(count) at \(split)")
+      }
+      #expect(try Masked(patterns).stream(text.map { [$0] }) == expected, "\(count), byte by byte")
+    }
+  }
+
+  @Test func `T33: where a secret may have begun in two places it is masked from the first`() throws {
+    let patterns = try Masked.patterns(of: #"\\\\abcdefgh"#)
+    let text = Array((String(repeating: #"\"#, count: 8) + "abcdefgh-").utf8)
+    #expect(try Masked(patterns).stream([text]) == stars(16) + [UInt8(ascii: "-")])
+  }
+}

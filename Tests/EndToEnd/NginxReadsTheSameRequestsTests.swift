@@ -1,0 +1,96 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// The corpus of `OneRequestIsOneRequest` in front of a parser that is nobody's of ours: nginx, if it is here, reads as many
+/// requests as were accepted, each with its body.
+@Suite struct NginxReadsTheSameRequests {
+  static let program = "/usr/sbin/nginx"
+  static let isHere = access(program, X_OK) == 0
+
+  /// In the place of the stage's upstream, with its port and certificate. Requests get through to the second server once they
+  /// are whole; those are in the log.
+  private final class Nginx {
+    private let child: Child
+    private let log: String
+
+    init(_ stage: Stage) throws {
+      let directory = stage.scratch.path + "/nginx"
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      try stage.scratch.write("nginx/leaf.pem", stage.leaf.pem)
+      try stage.scratch.write("nginx/leaf.key", stage.leaf.keyPEM)
+      let port = stage.upstream.port
+      stage.upstream.stop()
+      log = directory + "/requests"
+      let text = """
+        daemon off; master_process off; pid D/pid; error_log D/errors;
+        events {}
+        http {
+          client_body_temp_path D/t; proxy_temp_path D/t; fastcgi_temp_path D/t; uwsgi_temp_path D/t; scgi_temp_path D/t;
+          client_body_in_single_buffer on; client_body_buffer_size 64k; keepalive_requests 100000;
+          map $upstream_status $is_whole { "" 0; default 1; }
+          log_format request escape=json '["$request_method $request_uri $request_body"]';
+          server {
+            listen 127.0.0.1:\(port) ssl; ssl_certificate D/leaf.pem; ssl_certificate_key D/leaf.key;
+            access_log D/requests request if=$is_whole;
+            location / { proxy_pass http://unix:D/second; }
+          }
+          server { listen unix:D/second; access_log off; location / { return 200 $request_uri; } }
+        }
+        """
+      try stage.scratch.write("nginx/nginx.conf", text.replacing("D/", with: directory + "/"))
+      child = try Child(
+        NginxReadsTheSameRequests.program,
+        ["-p", directory, "-c", directory + "/nginx.conf", "-e", directory + "/errors"], environment: [:])
+      let isUp = eventually(seconds: 20) {
+        guard let descriptor = try? connectedSocket(port: port) else { return false }
+        close(descriptor)
+        return true
+      }
+      guard isUp, child.isRunning else {
+        let errors = try? String(contentsOfFile: directory + "/errors", encoding: .utf8)
+        throw TestFailure("nginx did not start: \(errors ?? "")")
+      }
+    }
+
+    /// Method, target and body of each so far, in the order in which they ended.
+    var requests: [String] {
+      let lines = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n") ?? []
+      return lines.compactMap { try? JSONDecoder().decode([String].self, from: Data($0.utf8)).first }
+    }
+  }
+
+  @Test(
+    .enabled(if: isHere, "there is no nginx here"),
+    arguments: [
+      OneRequestIsOneRequest.doubleLengths, OneRequestIsOneRequest.lengths, OneRequestIsOneRequest.codings,
+      OneRequestIsOneRequest.chunks, OneRequestIsOneRequest.lines, OneRequestIsOneRequest.accepted,
+    ])
+  func `T16: nginx reads what was accepted, and nothing else`(rows: [OneRequestIsOneRequest.Row]) throws {
+    let stage = try Stage()
+    let nginx = try Nginx(stage)
+    try stage.start()
+    let host = "localhost:\(try stage.daemon!.port())"
+    let getLength = (OneRequestIsOneRequest.get + "\r\n").replacing("HOST", with: host).utf8.count
+    var seen = 0
+    for (number, row) in rows.enumerated() {
+      let client = try stage.raw()
+      try client.send(row.text.replacing("HOST", with: host).replacing("LENGTH", with: "\(getLength)"))
+      client.shutdownSending()
+      let text = String(decoding: client.rest().bytes, as: UTF8.self)
+      // Besides the 100 that nginx says.
+      let statuses = text.matches(of: #/HTTP/1\.1 (\d\d\d) /#).compactMap { Int($0.1) }.filter { $0 >= 200 }
+      #expect(statuses == row.statuses, "\(row.testDescription)")
+      // Whatever the row left behind, this one gets its own answer, and ends after it.
+      let next = try stage.raw()
+      try next.send(stage.head("GET", "/api/next\(number)"))
+      #expect(try next.answer().body == "/base/next\(number)", "\(row.testDescription)")
+      let sent = row.sent.map { $0.replacing("HOST", with: host) } + ["GET /base/next\(number) "]
+      #expect(eventually { nginx.requests.count >= seen + sent.count }, "\(row.testDescription)")
+      #expect(Array(nginx.requests.dropFirst(seen)) == sent, "\(row.testDescription)")
+      seen = nginx.requests.count
+    }
+    stage.assertCanary(times: 0)
+  }
+}

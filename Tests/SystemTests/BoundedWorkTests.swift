@@ -1,0 +1,33 @@
+import Dispatch
+import System
+import Testing
+
+@Suite struct BoundedWorkTests {
+  @Test func `T55: pieces that hang keep no other from being done, and nobody waits for them`() {
+    let gate = DispatchSemaphore(value: 0)
+    defer { for _ in 0..<40 { gate.signal() } }
+    let ended = BoundedWork.run(Array(0..<200), milliseconds: 2_000) { number in
+      if number % 5 == 0 { gate.wait() }
+      return number * 2
+    }
+    #expect(ended.count == 160 && ended.allSatisfy { $0.value == $0.key * 2 && $0.key % 5 != 0 })
+  }
+
+  @Test func `T55: what hangs costs a bounded number of threads`() {
+    let (gate, begun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    defer { for _ in 0..<200 { gate.signal() } }
+    let ended = BoundedWork.run(Array(0..<200), milliseconds: 1_000) { _ in
+      begun.signal()
+      gate.wait()
+    }
+    #expect(ended.isEmpty)
+    var count = 0
+    while begun.wait(timeout: .now()) == .success { count += 1 }
+    #expect(count > 1 && count <= 64)
+  }
+
+  @Test func `all is done, and nothing is nothing`() {
+    #expect(BoundedWork.run([Int](), milliseconds: 1_000) { $0 }.isEmpty)
+    #expect(BoundedWork.run(Array(0..<1_000), milliseconds: 30_000) { -$0 }.count == 1_000)
+  }
+}

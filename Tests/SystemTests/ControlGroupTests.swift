@@ -1,0 +1,79 @@
+import Foundation
+import System
+import TestSupport
+import Testing
+
+/// T6: which unit of systemd a socket's control group stands for.
+@Suite(.serialized) struct ControlGroupTests {
+  @Test(arguments: [
+    ("/system.slice/ssh.service", "ssh.service"),
+    ("/system.slice/system-getty.slice/getty@tty1.service", "getty@tty1.service"),
+    ("/user.slice/user-1000.slice/session-3.scope", "session-3.scope"),
+    ("/init.scope", "init.scope"),
+    ("/system.slice/dev-disk-by\\x2dlabel.service", "dev-disk-by\\x2dlabel.service"),
+    // Whatever a service makes below itself, it is that service.
+    ("/system.slice/docker-5f3a.scope/system.slice/ssh.service", "docker-5f3a.scope"),
+    ("/system.slice/job.service/a b.service", "job.service"),
+    ("/system.slice/job.service/user@0.service/ssh.service", "job.service"),
+    // What one user's systemd says stands behind who says so.
+    ("/user.slice/user-1000.slice/user@1000.service/app.slice/mail.service", "user@1000.service/mail.service"),
+    (
+      "/user.slice/user-1000.slice/user@1000.service/app.slice/app-a.slice/b.scope/c.scope", "user@1000.service/b.scope"
+    ),
+    ("/user.slice/user-1000.slice/user@1000.service/init.scope", "user@1000.service/init.scope"),
+    ("/user.slice/user-1000.slice/user@1000.service", "user@1000.service"),
+    ("/user.slice/user-1000.slice/user@1000.service/app.slice", "user@1000.service"),
+    ("/user.slice/user-1000.slice/user@1000.service/a b.service", "user@1000.service"),
+    ("/user.slice/user-1000.slice/user@1000.service/a\n\u{1B}.service", "user@1000.service"),
+    (
+      "/user.slice/user-1000.slice/user@1000.service/\(String(repeating: "a", count: 256)).service", "user@1000.service"
+    ),
+  ])
+  func `T6: a group is its outermost unit`(_ group: String, _ unit: String) {
+    #expect(SystemdUnit.name(of: group) == unit)
+  }
+
+  @Test(arguments: [
+    "", "/", "/system.slice", "/docker/5f3a", "/docker/5f3a/ssh.service", "/kubepods/burstable", "service",
+    "/ssh.socket",
+    "/system.slice/a b.service", "/system.slice/\u{1B}.scope",
+  ])
+  func `T6: what is no unit has no name`(_ group: String) {
+    #expect(SystemdUnit.name(of: group) == nil)
+  }
+
+  @Test func `T6: our own group is found by the number that the kernel gives for our sockets`() throws {
+    guard let groups = ControlGroups(), let own = ControlGroups.own else { return }
+    let pair = try LoopbackPair()
+    let loopback: [UInt8] = [127, 0, 0, 1]
+    let owner = try SocketDiagnostics().owner(
+      clientIP: loopback, clientPort: pair.clientPort, serverIP: loopback, serverPort: pair.serverPort)
+    pair.close()
+    let number = try #require(owner?.controlGroup)
+    // The root has no name, and neither has what stands outside of our own part of the tree.
+    guard own != "/", !own.hasPrefix("/..") else { return }
+    #expect(groups.path(of: number) == own)
+  }
+
+  @Test func `a number that no group has is not found`() {
+    #expect(ControlGroups()?.path(of: .max) == nil)
+  }
+
+  @Test(.enabled(if: ControlGroupTree.canBeMade, "makes control groups"))
+  func `T6: a group is found wherever it stands`() throws {
+    let tree = try ControlGroupTree()
+    for path in ["a.slice", "a.slice/b.service", "a.slice/c.slice/d.scope/e/f", "a.slice/c.slice/\u{E4} b"] {
+      let number = try tree.make(path)
+      #expect(ControlGroups()?.path(of: number) == "/\(tree.name)/\(path)")
+    }
+  }
+
+  @Test(.enabled(if: ControlGroupTree.canBeMade, "makes control groups"))
+  func `T6: a search ends, and finds what stands high up`() throws {
+    let tree = try ControlGroupTree()
+    for index in 0..<2_100 { _ = try tree.make("a.slice/u.service/\(index)") }
+    let high = try tree.make("b.service")
+    #expect(ControlGroups()?.path(of: high) == "/\(tree.name)/b.service")
+    #expect(ControlGroups()?.path(of: .max) == nil)
+  }
+}
