@@ -34,6 +34,8 @@ package final class Redactor {
 
   /// Forgets the secrets.
   package func end() {
+    // Nothing is searched, or held, without them.
+    guard patterns != nil else { return }
     patterns = nil
     held = nil
     matcher.reset()
@@ -51,7 +53,7 @@ package final class Redactor {
   package func redact(_ text: inout [UInt8]) -> Bool {
     guard let patterns else { return false }
     var matcher = PatternMatcher()
-    let places = text.withUnsafeBytes { patterns.places(in: $0, &matcher) }
+    let places = text.withUnsafeBytes { patterns.places(in: $0, isWhole: true, &matcher) }
     for place in places { text.mask(place) }
     count &+= UInt64(places.count)
     return true

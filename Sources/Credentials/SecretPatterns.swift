@@ -13,8 +13,9 @@ package final class SecretPatterns {
   /// See `Filter`.
   private let filter: Secret
   private let stride: Int
-  /// Bytes that one takes at most; 0: there is nothing to look for.
+  /// Bytes that one takes at most, and at least; 0: there is nothing to look for.
   let longest: Int
+  private let shortest: Int
   /// Some value is too short to be looked for.
   package let isIncomplete: Bool
 
@@ -45,7 +46,8 @@ package final class SecretPatterns {
     try Self.add(hexadecimalForms, .inAnyCase, to: &texts, &patterns)
     let counts = patterns.map(\.range.count)
     self.longest = max(longest, counts.max() ?? 0)
-    let stride = min(max(1, (counts.min() ?? 0) - Sample.size + 1), Self.longestStride)
+    shortest = counts.min() ?? 0
+    let stride = min(max(1, shortest - Sample.size + 1), Self.longestStride)
     self.stride = stride
     filter = try texts.withBytes { (bytes) throws(SystemError) in
       try Filter.made(of: patterns, bytes, stride: stride, in: arena)
@@ -75,9 +77,10 @@ package final class SecretPatterns {
   /// Where the patterns stand in a text: sorted, and apart from each other.
   /// - Parameters:
   ///   - start: what stands before it has been searched.
+  ///   - isWhole: nothing follows the text, so that what begins in it has to end in it.
   ///   - matcher: knows of what began there, and afterwards of what may go on behind the text.
   func places(
-    in text: UnsafeRawBufferPointer, from start: Int = 0, _ matcher: inout PatternMatcher
+    in text: UnsafeRawBufferPointer, from start: Int = 0, isWhole: Bool = false, _ matcher: inout PatternMatcher
   ) -> [Range<Int>] {
     var places: [Range<Int>] = []
     guard longest > 0 else { return places }
@@ -94,6 +97,7 @@ package final class SecretPatterns {
           }
           if position == text.count { return }
           suspects = nextSuspects(text, from: position, filter)
+          if isWhole, matcher.isIdle, text.count &- suspects.lowerBound < shortest { return }
         }
       }
     }

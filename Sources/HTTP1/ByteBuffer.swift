@@ -74,25 +74,25 @@ package struct ByteBuffer: Sendable {
 extension ByteBuffer {
   /// The number in decimal digits.
   package mutating func append(decimal number: UInt64) {
-    if number < 10 { return append(Byte.zero &+ UInt8(truncatingIfNeeded: number)) }
-    if number < 1_000 { return append(upToThreeDigits: UInt32(truncatingIfNeeded: number)) }
-    var digits: InlineArray<20, UInt8> = .init(repeating: 0)
-    var start = digits.count
-    var rest = number
-    while rest > 0 {
-      start &-= 1
-      digits[start] = Byte.zero &+ UInt8(truncatingIfNeeded: rest % 10)
-      rest /= 10
+    var length = 1
+    var bound: UInt64 = 10
+    // 10^20 is no UInt64: it has at most 20 digits.
+    while length < 20, number >= bound {
+      length &+= 1
+      bound = bound &* 10
     }
-    append(digits.span.extracting(start...))
-  }
-
-  private mutating func append(upToThreeDigits number: UInt32) {
-    let (hundreds, tens) = (number / 100, number / 10)
-    if hundreds > 0 { append(Byte.zero &+ UInt8(truncatingIfNeeded: hundreds)) }
-    append(
-      Byte.zero &+ UInt8(truncatingIfNeeded: tens &- hundreds &* 10),
-      Byte.zero &+ UInt8(truncatingIfNeeded: number &- tens &* 10))
+    let (start, end) = (count, count &+ length)
+    if end > storage.count { grow(to: end) }
+    var all = storage.mutableSpan
+    var rest = number
+    var place = end
+    while place > start {
+      place &-= 1
+      let tenth = rest / 10
+      all[place] = Byte.zero &+ UInt8(truncatingIfNeeded: rest &- tenth &* 10)
+      rest = tenth
+    }
+    count = end
   }
 
   /// The number in lower-case hexadecimal digits.
