@@ -1,10 +1,14 @@
 """The rows of the comparison: what is done, and what is counted."""
+import collections
+import gc
 import json
 import os
 import resource
+import select
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 from stage import HERE, OTHER_CORE, PROXY_CORE, SHORT_TOKEN, TOKEN
@@ -67,6 +71,9 @@ REDACTED = [
     for token in (SHORT_TOKEN, TOKEN)
 ]
 
+# The last rule of the last service, of one and of a thousand with ten rules each.
+ROUTED = Load("small GET, last of all rules", 16, path="/s999/9/small")
+
 
 def core_busy():
     """Seconds that the proxy's core was busy so far."""
@@ -77,9 +84,13 @@ def core_busy():
             return (sum(values) - values[3] - values[4]) / ticks
 
 
+def small(port, path="/small"):
+    return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+
+
 def requests(port, sockets, count):
     """So many small requests over these connections, one after the other on each, all at once."""
-    request = f"GET /small HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+    request = small(port)
     done = 0
     while done < count:
         for connection in sockets:
@@ -178,3 +189,61 @@ def syscalls(stage, name, connections, few=400, many=2000):
             # % time, seconds, usecs/call, calls, errors if there were any, "total"
             totals.append(next(int(line.split()[3]) for line in open(out.name) if line.rstrip().endswith(" total")))
     return (totals[1] - totals[0]) / (many - few)
+
+
+def latencies(proxy, rate=1000, seconds=2):
+    """Milliseconds that small answers took at a fixed rate, sorted. A request waits for no answer but that of its own
+    connection, and there is always a free one; if not, its time runs from when it was due."""
+    sockets = connected(proxy.port, 64)
+    requests(proxy.port, sockets, 640)
+    request, count, sent, times = small(proxy.port), rate * seconds, 0, []
+    free, began = collections.deque(sockets), {}
+    gc.disable()
+    start = time.perf_counter() + 0.01
+    while len(times) < count:
+        now = time.perf_counter()
+        while sent < count and free and now >= (due := start + sent / rate):
+            connection = free.popleft()
+            began[connection] = now if now - due < 0.0005 else due
+            connection.sendall(request)
+            sent += 1
+        wait = max(0.0, start + sent / rate - time.perf_counter()) if sent < count else 5
+        # Its timeout is in microseconds; that of epoll is in milliseconds here.
+        for connection in select.select(list(began), [], [], wait)[0]:
+            if b"'}" not in connection.recv(4096):
+                raise RuntimeError(f"{proxy.name}: a piece of an answer")
+            times.append((time.perf_counter() - began.pop(connection)) * 1000)
+            free.append(connection)
+    gc.enable()
+    for connection in sockets:
+        connection.close()
+    return sorted(times)
+
+
+def reloads(stage, name, count=20):
+    """Requests that failed while sixteen clients asked and the configuration was read again so many times."""
+    proxy = stage.proxy(name, is_reloaded=True)
+    result = {}
+    load = threading.Thread(target=lambda: result.update(LOADS[0].wrk(proxy.port, int(count * 0.3) + 1)))
+    load.start()
+    for _ in range(count):
+        time.sleep(0.3)
+        proxy.reload()
+    load.join()
+    proxy.stop()
+    return result["errors"]
+
+
+def slow_reader(stage, name):
+    """MB by which memory grew, at most, while a client took 100 MB at 20 MB a second."""
+    proxy = stage.proxy(name)
+    requests(proxy.port, connected(proxy.port, 1), 10)
+    before, most, taken = proxy.process.rss(), 0, 0
+    with socket.create_connection(("127.0.0.1", proxy.port), 60) as connection:
+        connection.sendall(small(proxy.port, "/100m"))
+        while taken < 100 << 20:
+            taken += len(connection.recv(1 << 18, socket.MSG_WAITALL))
+            time.sleep(0.0125)
+            most = max(most, proxy.process.rss())
+    proxy.stop()
+    return max(0, most - before)

@@ -30,7 +30,7 @@ def free_port():
 
 
 def fill(template, values):
-    text = open(f"{HERE}/conf/{template}").read()
+    text = open(f"{HERE}/conf/{template}").read().replace("@services@", values.get("services", ""))
     return re.sub(r"@(\w+)@", lambda match: str(values[match[1]]), text)
 
 
@@ -140,6 +140,8 @@ class Stage:
         os.makedirs(f"{directory}/www")
         with open(f"{directory}/www/10m", "wb") as file:
             file.write(os.urandom(10 << 20))
+        with open(f"{directory}/www/100m", "wb") as file:
+            file.truncate(101 << 20)
         values = {"dir": directory, "pki": f"{self.directory}/pki", "token": TOKEN, "short": SHORT_TOKEN, "small": SMALL,
                   **self.upstreams}
         for name, template in (("nginx.conf", "upstream.conf"), ("locations.conf", "locations.conf")):
@@ -153,8 +155,8 @@ class Stage:
         self.running.append(process)
         return process
 
-    def proxy(self, name, kind="keep", wrapper=(), token=TOKEN, redact="headers"):
-        return Proxy(self, name, kind, wrapper, token, redact)
+    def proxy(self, name, kind="keep", **options):
+        return Proxy(self, name, kind, **options)
 
     def close(self):
         for process in reversed(self.running):
@@ -170,13 +172,13 @@ def nginx(directory):
 class Proxy:
     """One of the compared programs, one worker, in front of the upstream of that kind. It has answered once."""
 
-    def __init__(self, stage, name, kind, wrapper, token, redact):
+    def __init__(self, stage, name, kind, wrapper=(), token=TOKEN, redact="headers", services=0, is_reloaded=False):
         self.name, self.stage, self.port = name, stage, free_port()
         self.directory = f"{stage.directory}/{name}-{self.port}"
         os.makedirs(self.directory)
         values = {"dir": self.directory, "pki": f"{stage.directory}/pki", "port": self.port, "token": token, "redact": redact,
                   "up": stage.upstreams[kind], "pin": stage.pin, "backup": pin(b"a key that is kept elsewhere"),
-                  "uid": os.getuid()}
+                  "uid": os.getuid(), "services": "".join(service(999 - number) for number in range(services))}
         file = {"bearerd": "bearerd.yaml", "nginx": "nginx.conf", "haproxy": "haproxy.cfg"}[name]
         self.write(file, fill(file, values))
         self.write("token", token + "\n")
@@ -184,7 +186,8 @@ class Proxy:
         command = {
             "bearerd": [BEARERD, "--config", self.configuration],
             "nginx": nginx(self.directory),
-            "haproxy": ["/usr/sbin/haproxy", "-f", self.configuration],
+            # Without a master it cannot be reloaded; with one it is two processes.
+            "haproxy": ["/usr/sbin/haproxy", *(["-W"] if is_reloaded else []), "-f", self.configuration],
         }[name]
         began = time.perf_counter()
         self.process = stage.keep(Process(list(wrapper) + command, PROXY_CORE, self.directory))
@@ -201,10 +204,26 @@ class Proxy:
             time.sleep(0.0005)
         sys.exit(f"{self.name} does not answer; it said:\n" + open(f"{self.directory}/output").read()[-2000:])
 
+    def reload(self):
+        os.kill(self.process.child.pid, signal.SIGUSR2 if self.name == "haproxy" else signal.SIGHUP)
+
     def stop(self):
         self.process.stop()
         self.stage.running.remove(self.process)
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def service(number):
+    """One of several, in bearerd's configuration, up to s999: ten rules, and all else as that of the template."""
+    rules = "".join(f'\n      - {{ match: "/{rule}/**" }}' for rule in range(10))
+    return f"""
+  s{number}:
+    at: /s{number}/
+    upstream: https://localhost:@up@/
+    ca_file: @pki@/ca.pem
+    pins: ["@pin@", "@backup@"]
+    credential: bench
+    rules:{rules}"""
 
 
 def status(port):
