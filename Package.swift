@@ -44,6 +44,7 @@ let package = Package(
     module("HTTP1", [], pure),
     module("Policy", ["HTTP1"], pure),
     module("Gateway", ["Policy", "HTTP1"], pure),
+    module("Renewal", [], pure),
 
     // 2-5: doing
     module("EventLoop", ["CLibuv"]),
@@ -73,6 +74,7 @@ let package = Package(
     tests("HTTP1Tests", ["HTTP1"]),
     tests("PolicyTests", ["Policy", "HTTP1"]),
     tests("GatewayTests", ["Gateway", "Policy", "HTTP1"]),
+    tests("RenewalTests", ["Renewal"]),
     tests("ConfigurationTests", ["Configuration", "Policy", "HTTP1"], exclude: ["Golden"]),
     tests("EventLoopTests", ["EventLoop"]),
     tests("SystemTests", ["System", "CLinux", "TestSupport"]),

@@ -1,0 +1,239 @@
+/// Keeps the token of one credential fresh: decides when a server is asked for a new one, and what requests do meanwhile.
+///
+/// Facts in, verdicts and actions out. Who calls it holds the token, asks the server, writes the disk, and queues requests;
+/// here are only their times and numbers. `now` is in milliseconds of a clock that goes on while the machine sleeps and that
+/// nobody sets; `chance` is any random number.
+///
+/// Whatever happens: one renewal at a time; a refresh token is on disk before the token that came with it is used; no request
+/// goes out with a token that has expired, or bare; who waits is answered.
+package struct Renewal: Sendable {
+  private struct Token {
+    let generation: UInt64
+    /// nil: it does not expire.
+    let renewAt: UInt64?
+    let usableUntil: UInt64?
+
+    func isUsable(at now: UInt64) -> Bool { usableUntil.map { now < $0 } ?? true }
+    func isDue(at now: UInt64) -> Bool { renewAt.map { now >= $0 } ?? false }
+  }
+
+  private enum Work {
+    case none
+    case asking(UInt64, since: UInt64)
+    case storing(UInt64, Granted, since: UInt64)
+    /// It could not be written, and is tried again.
+    case unstored(UInt64, Granted, since: UInt64)
+  }
+
+  private let settings: RenewalSettings
+  private var token: Token?
+  private var work = Work.none
+  private var needsLogin: Bool
+  private var lastNumber: UInt64 = 0
+  private var lastGeneration: UInt64
+  /// The upstream said that the current token is worth nothing.
+  private var isRejected = false
+  private var restUntil: UInt64 = 0
+  private var recentStarts: [UInt64] = []
+  /// Failures in a row.
+  package private(set) var failures = 0
+
+  /// - Parameters:
+  ///   - needsLogin: there is nothing to renew with.
+  ///   - generation: of the last token that was published before.
+  package init(settings: RenewalSettings, needsLogin: Bool, after generation: UInt64 = 0) {
+    self.settings = settings
+    self.needsLogin = needsLogin
+    lastGeneration = generation
+  }
+
+  /// Of the token in use; nil: there is none.
+  package var generation: UInt64? { token?.generation }
+  package var isLoginRequired: Bool { needsLogin }
+  package var isRenewing: Bool {
+    switch work {
+    case .none, .unstored: false
+    case .asking, .storing: true
+    }
+  }
+  /// When `tick` wants to be called if nothing else happens; nil: never.
+  package var deadline: UInt64? {
+    if case .unstored = work { return restUntil }
+    return nil
+  }
+
+  // MARK: requests
+
+  /// A request wants to go out.
+  package mutating func request(at now: UInt64) -> (Verdict, Actions) {
+    var actions = Actions()
+    guard let token, token.isUsable(at: now), !isRejected || !isRenewing else {
+      return (renew(at: now, &actions), actions)
+    }
+    if token.isDue(at: now) { _ = renew(at: now, &actions) }
+    return (.use(token.generation), actions)
+  }
+
+  /// The upstream rejected a request, as it does when a token has expired (RFC 6750 section 3.1). The request, which can be
+  /// sent once more, is told with what. `refused`: there will be no better one soon, so that the answer stands.
+  package mutating func rejected(_ generation: UInt64, at now: UInt64) -> (Verdict, Actions) {
+    var actions = Actions()
+    if let token, token.generation > generation, token.isUsable(at: now), !isRejected {
+      return (.use(token.generation), actions)
+    }
+    if token?.generation == generation { isRejected = true }
+    return (renew(at: now, &actions), actions)
+  }
+
+  private mutating func renew(at now: UInt64, _ actions: inout Actions) -> Verdict {
+    if isRenewing { return .wait }
+    if now < restUntil { return .refused(isUnstored ? .notStored(until: restUntil) : .unavailable(until: restUntil)) }
+    if case .unstored(let number, let granted, let since) = work {
+      work = .storing(number, granted, since: since)
+      actions.store = number
+      return .wait
+    }
+    if needsLogin { return .refused(.loginRequired) }
+    recentStarts.removeAll { $0.saturating(settings.stormWindow) <= now }
+    if recentStarts.count >= settings.stormLimit {
+      return .refused(.storm(until: recentStarts[0].saturating(settings.stormWindow)))
+    }
+    recentStarts.append(now)
+    let number = next()
+    work = .asking(number, since: now)
+    actions.ask = number
+    return .wait
+  }
+
+  private var isUnstored: Bool { if case .unstored = work { true } else { false } }
+
+  // MARK: the server
+
+  /// It has granted a token.
+  package mutating func granted(_ granted: Granted, number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
+    var actions = Actions()
+    guard case .asking(number, let since) = work else {
+      actions.isDiscarded = true
+      return actions
+    }
+    take(granted, number, since: since, chance, &actions)
+    return actions
+  }
+
+  /// It has granted none.
+  package mutating func failed(_ failure: RenewalFailure, number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
+    var actions = Actions()
+    guard case .asking(number, _) = work else { return actions }
+    work = .none
+    actions.releases = true
+    isRejected = false
+    switch failure {
+    case .transient(let retryAfter):
+      rest(at: now, atLeast: min(retryAfter ?? 0, settings.longestRetryAfter), chance)
+    case .final:
+      needsLogin = true
+      actions.tellsLoginRequired = true
+    }
+    return actions
+  }
+
+  /// What was granted is on disk, and stays there if the power fails.
+  package mutating func stored(number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
+    var actions = Actions()
+    guard case .storing(number, let granted, let since) = work else { return actions }
+    install(granted, since: since, chance, &actions)
+    return actions
+  }
+
+  /// It could not be written; what is there is still the old one. It is not thrown away: the server may take the old one no
+  /// more.
+  package mutating func storingFailed(number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
+    var actions = Actions()
+    guard case .storing(number, let granted, let since) = work else { return actions }
+    work = .unstored(number, granted, since: since)
+    isRejected = false
+    rest(at: now, atLeast: 0, chance)
+    actions.releases = true
+    return actions
+  }
+
+  /// `deadline` has come.
+  package mutating func tick(at now: UInt64) -> Actions {
+    var actions = Actions()
+    if isUnstored, now >= restUntil { _ = renew(at: now, &actions) }
+    return actions
+  }
+
+  // MARK: people
+
+  /// A person has logged in. What a renewal under way brings is for nobody any more.
+  /// - Parameter since: when the server was asked.
+  package mutating func loggedIn(_ granted: Granted, since: UInt64, chance: UInt64) -> Actions {
+    var actions = Actions()
+    take(granted, next(), since: since, chance, &actions)
+    return actions
+  }
+
+  /// A person has logged out: the token is gone, and what is on its way will be.
+  package mutating func logout() -> Actions {
+    var actions = Actions()
+    token = nil
+    work = .none
+    isRejected = false
+    needsLogin = true
+    restUntil = 0
+    failures = 0
+    actions.releases = true
+    return actions
+  }
+
+  /// What the server is asked with has changed: it may answer otherwise now.
+  package mutating func changed() {
+    if isUnstored { return }
+    restUntil = 0
+    failures = 0
+  }
+
+  // MARK: -
+
+  private mutating func take(
+    _ granted: Granted, _ number: UInt64, since: UInt64, _ chance: UInt64, _ actions: inout Actions
+  ) {
+    guard granted.hasToBeStored else { return install(granted, since: since, chance, &actions) }
+    work = .storing(number, granted, since: since)
+    actions.store = number
+  }
+
+  private mutating func install(_ granted: Granted, since: UInt64, _ chance: UInt64, _ actions: inout Actions) {
+    lastGeneration += 1
+    var (renewAt, usableUntil): (UInt64?, UInt64?)
+    if let lifetime = granted.lifetime {
+      // The server counts from some moment after we asked.
+      let end = since.saturating(lifetime - min(settings.skew, lifetime / 4))
+      let lead = min(settings.lead, lifetime / 5)
+      usableUntil = end
+      renewAt = end - min(end, lead - (lead / 2).part(chance))
+    }
+    token = Token(generation: lastGeneration, renewAt: renewAt, usableUntil: usableUntil)
+    work = .none
+    isRejected = false
+    needsLogin = false
+    failures = 0
+    restUntil = 0
+    actions.publish = lastGeneration
+    actions.releases = true
+  }
+
+  /// Longer after each failure, and not at the same time as everybody else.
+  private mutating func rest(at now: UInt64, atLeast wanted: UInt64, _ chance: UInt64) {
+    failures += 1
+    let doublings = UInt64(min(failures - 1, 32))
+    let pause = min(settings.longestPause, settings.firstPause.saturating(times: 1 << doublings))
+    restUntil = now.saturating(max(wanted, pause - (pause / 2).part(chance)))
+  }
+
+  private mutating func next() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+}

@@ -1,0 +1,38 @@
+extension Renewal {
+  /// What a request does.
+  package enum Verdict: Sendable, Equatable {
+    /// It goes out with the token of this generation.
+    case use(UInt64)
+    /// It waits for `Actions.releases`, and asks again.
+    case wait
+    case refused(Reason)
+  }
+
+  package enum Reason: Sendable, Equatable {
+    case loginRequired
+    /// The server could not be asked; it is not asked again before this time.
+    case unavailable(until: UInt64)
+    /// A refresh token cannot be written, and so what came with it is not used.
+    case notStored(until: UInt64)
+    /// There were too many renewals; none before this time.
+    case storm(until: UInt64)
+  }
+
+  /// What is to be done now, in this order.
+  package struct Actions: Sendable, Equatable {
+    /// Ask the server. Its answer comes with this number.
+    package internal(set) var ask: UInt64?
+    /// Write what was granted, and say so with this number.
+    package internal(set) var store: UInt64?
+    /// From now on this generation is the current one.
+    package internal(set) var publish: UInt64?
+    /// What came is for nobody any more: revoke it.
+    package internal(set) var isDiscarded = false
+    /// Tell once that a person has to log in.
+    package internal(set) var tellsLoginRequired = false
+    /// All who wait ask again.
+    package internal(set) var releases = false
+
+    package init() {}
+  }
+}

@@ -1,0 +1,14 @@
+extension UInt64 {
+  /// From nothing to nearly all of it.
+  func part(_ chance: UInt64) -> UInt64 { multipliedFullWidth(by: chance).high }
+
+  func saturating(_ other: UInt64) -> UInt64 {
+    let (sum, isTooMuch) = addingReportingOverflow(other)
+    return isTooMuch ? .max : sum
+  }
+
+  func saturating(times other: UInt64) -> UInt64 {
+    let (product, isTooMuch) = multipliedReportingOverflow(by: other)
+    return isTooMuch ? .max : product
+  }
+}

@@ -1,0 +1,53 @@
+import Renewal
+import Testing
+
+/// A world around a renewal, in which things go wrong by a script, and in which the process is killed at every step.
+@Suite struct RenewalModelTests {
+  static let scripts: [Script] = [
+    Script(name: "all is well"),
+    Script(name: "no rotation", rotates: false),
+    Script(name: "the server is slow", answersAfter: 9_000),
+    Script(name: "the disk is slow", storesAfter: 4_000),
+    Script(name: "down for a moment", down: 25_000..<29_000),
+    Script(name: "down for long", down: 25_000..<150_000),
+    Script(name: "down from the start", down: 0..<60_000),
+    Script(name: "down, and wants to be left alone", down: 30_000..<40_000, retryAfter: 45_000),
+    Script(name: "answers get lost", losesAnswers: 20_000..<120_000),
+    Script(name: "answers get lost without rotation", rotates: false, losesAnswers: 20_000..<120_000),
+    Script(name: "the disk is full", diskFails: 30_000..<100_000),
+    Script(name: "the disk is full from the start", diskFails: 0..<50_000),
+    Script(name: "the disk is full while the server is down", down: 60_000..<90_000, diskFails: 30_000..<100_000),
+    Script(name: "tokens live for ten seconds", lifetime: 10_000),
+    Script(name: "tokens have no end that is told", lifetime: nil, revokesAccess: [50_000, 50_100, 120_000]),
+    Script(name: "tokens are thrown away", lifetime: 60_000, revokesAccess: [10_000, 60_000, 61_000, 62_000, 150_000]),
+    Script(name: "thrown away while the server is down", down: 40_000..<80_000, revokesAccess: [45_000]),
+    Script(name: "the upstream rejects all", lifetime: 60_000, rejectsAll: 40_000..<140_000),
+    Script(name: "logout and login", logout: 60_000, login: 90_000),
+    Script(name: "login while the server is down", down: 50_000..<150_000, login: 90_000),
+    Script(name: "the grant is withdrawn, and given again", revokesRefresh: 60_000, login: 120_000),
+    Script(name: "the machine sleeps", sleeps: 50_000..<170_000),
+  ]
+
+  @Test("no rule is broken, and in the end requests go out", arguments: scripts, [1, 2, 3] as [UInt64])
+  func play(script: Script, seed: UInt64) {
+    var world = World(script, seed: seed, crashAt: nil)
+    world.play()
+    #expect(world.broken == [])
+    #expect(world.worksInTheEnd())
+    #expect(world.loginsTold <= 1)
+  }
+
+  @Test("nor when the process is killed, at whatever step", arguments: scripts)
+  func crash(script: Script) {
+    var world = World(script, seed: 7, crashAt: nil)
+    world.play()
+    for step in 0..<world.steps {
+      var world = World(script, seed: 7, crashAt: step)
+      world.play()
+      guard world.broken.isEmpty, world.worksInTheEnd() else {
+        Issue.record("killed at step \(step): \(world.broken), \(world.answered.sorted { $0.key < $1.key }.suffix(3))")
+        return
+      }
+    }
+  }
+}

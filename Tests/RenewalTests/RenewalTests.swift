@@ -1,0 +1,195 @@
+import Renewal
+import Testing
+
+private let half: UInt64 = 1 << 63
+
+/// One at a time, ahead of the end, and never a request with what has expired.
+@Suite struct RenewalTests {
+  private var renewal = Renewal(settings: RenewalSettings(), needsLogin: false)
+
+  private func granted(_ seconds: UInt64?, stored: Bool = false) -> Granted {
+    Granted(lifetime: seconds.map { $0 * 1_000 }, hasToBeStored: stored)
+  }
+
+  @Test("the first request asks, and all wait for the one answer")
+  mutating func first() {
+    let (verdict, actions) = renewal.request(at: 0)
+    #expect(verdict == .wait && actions.ask == 1)
+    for now in 1..<50 {
+      let (verdict, actions) = renewal.request(at: UInt64(now))
+      #expect(verdict == .wait && actions == Renewal.Actions())
+    }
+    let answer = renewal.granted(granted(3600), number: 1, at: 100, chance: half)
+    #expect(answer.publish == 1 && answer.releases)
+    #expect(renewal.request(at: 101).0 == .use(1))
+  }
+
+  @Test("a token is renewed while it is still used, and not used when it may have expired")
+  mutating func ahead() {
+    _ = renewal.request(at: 0)
+    _ = renewal.granted(granted(3600), number: 1, at: 5_000, chance: half)
+    // It counts from when the server was asked: 3,600 s less 10, and 45 before that.
+    #expect(renewal.request(at: 3_544_999).1.ask == nil)
+    let (verdict, actions) = renewal.request(at: 3_545_000)
+    #expect(verdict == .use(1) && actions.ask == 2)
+    #expect(renewal.request(at: 3_589_999).0 == .use(1))
+    #expect(renewal.request(at: 3_590_000).0 == .wait)
+  }
+
+  @Test(
+    "nobody renews in the same moment as everybody else",
+    arguments: zip([0, UInt64.max], [3_530_000, 3_560_000] as [UInt64]))
+  mutating func jitter(chance: UInt64, at: UInt64) {
+    _ = renewal.request(at: 0)
+    _ = renewal.granted(granted(3600), number: 1, at: 0, chance: chance)
+    #expect(renewal.request(at: at - 2).1.ask == nil)
+    #expect(renewal.request(at: at).1.ask == 2)
+  }
+
+  @Test("a token without an end is used until it is rejected")
+  mutating func endless() {
+    _ = renewal.request(at: 0)
+    _ = renewal.granted(granted(nil), number: 1, at: 0, chance: half)
+    #expect(renewal.request(at: .max / 2) == (.use(1), Renewal.Actions()))
+    #expect(renewal.rejected(1, at: .max / 2).1.ask == 2)
+  }
+
+  @Test("while the server is down a token is used to its end, and then nothing goes out")
+  mutating func down() {
+    _ = renewal.request(at: 0)
+    _ = renewal.granted(granted(100), number: 1, at: 0, chance: half)
+    #expect(renewal.request(at: 80_000).1.ask == 2)
+    let failed = renewal.failed(.transient(retryAfter: nil), number: 2, at: 80_100, chance: 0)
+    #expect(failed.releases && renewal.failures == 1)
+    #expect(renewal.request(at: 80_200) == (.use(1), Renewal.Actions()))
+    #expect(renewal.request(at: 81_100).1.ask == 3)
+    _ = renewal.failed(.transient(retryAfter: 60_000), number: 3, at: 89_000, chance: 0)
+    #expect(renewal.request(at: 89_999).0 == .use(1))
+    #expect(renewal.request(at: 90_000).0 == .refused(.unavailable(until: 149_000)))
+    #expect(renewal.request(at: 149_000).1.ask == 4)
+  }
+
+  @Test("pauses double to a limit, and a success ends them")
+  mutating func pauses() {
+    var now: UInt64 = 0
+    var pauses: [UInt64] = []
+    for number in 1...12 {
+      #expect(renewal.request(at: now).1.ask == UInt64(number))
+      _ = renewal.failed(.transient(retryAfter: nil), number: UInt64(number), at: now, chance: 0)
+      guard case .refused(.unavailable(let until)) = renewal.request(at: now).0 else { break }
+      pauses.append(until - now)
+      now = max(until, now + 7_000)
+    }
+    #expect(pauses.map { $0 / 1_000 } == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
+    _ = renewal.request(at: now)
+    _ = renewal.granted(granted(60), number: 13, at: now, chance: 0)
+    #expect(renewal.failures == 0)
+  }
+
+  @Test("a late rejection of the old token gets the newer one, without asking")
+  mutating func late() {
+    _ = renewal.request(at: 0)
+    _ = renewal.granted(granted(3600), number: 1, at: 0, chance: half)
+    for _ in 0..<50 {
+      let (verdict, actions) = renewal.rejected(1, at: 1_000)
+      #expect(verdict == .wait && (actions.ask ?? 2) == 2)
+    }
+    #expect(renewal.request(at: 1_001).0 == .wait)
+    _ = renewal.granted(granted(3600), number: 2, at: 1_500, chance: half)
+    #expect(renewal.rejected(1, at: 1_600) == (.use(2), Renewal.Actions()))
+  }
+
+  @Test("a token that was rejected is better than none when the server is down")
+  mutating func rejectedAndDown() {
+    _ = renewal.request(at: 0)
+    _ = renewal.granted(granted(3600), number: 1, at: 0, chance: half)
+    #expect(renewal.rejected(1, at: 1_000).0 == .wait)
+    _ = renewal.failed(.transient(retryAfter: nil), number: 2, at: 1_100, chance: 0)
+    #expect(renewal.request(at: 1_200).0 == .use(1))
+    #expect(renewal.rejected(1, at: 1_300).0 == .refused(.unavailable(until: 2_100)))
+  }
+
+  @Test("a server whose tokens are never accepted is asked five times in half a minute")
+  mutating func storm() {
+    var asked = 0
+    for now in stride(from: UInt64(0), to: 30_000, by: 10) {
+      let generation = renewal.generation ?? 0
+      let actions = generation == 0 ? renewal.request(at: now).1 : renewal.rejected(generation, at: now).1
+      guard let number = actions.ask else { continue }
+      asked += 1
+      _ = renewal.granted(granted(3600), number: number, at: now + 1, chance: half)
+    }
+    #expect(asked == 5)
+    #expect(renewal.rejected(5, at: 29_999).0 == .refused(.storm(until: 30_000)))
+    #expect(renewal.rejected(5, at: 30_000).1.ask == 6)
+  }
+
+  @Test("a token that has expired when it comes is not used", arguments: [0, 1] as [UInt64])
+  mutating func expired(seconds: UInt64) {
+    for number in 1...5 {
+      let now = UInt64(number) * 2_000
+      #expect(renewal.request(at: now).1.ask == UInt64(number))
+      _ = renewal.granted(granted(seconds), number: UInt64(number), at: now + 1_000, chance: half)
+    }
+    #expect(renewal.request(at: 13_000).0 == .refused(.storm(until: 32_000)))
+  }
+
+  @Test("invalid_grant: a person is asked for once, and the server no more")
+  mutating func final() {
+    _ = renewal.request(at: 0)
+    let actions = renewal.failed(.final, number: 1, at: 10, chance: 0)
+    #expect(actions.tellsLoginRequired && actions.releases)
+    for now in stride(from: UInt64(0), to: 10_000_000, by: 100_000) {
+      #expect(renewal.request(at: now) == (.refused(.loginRequired), Renewal.Actions()))
+    }
+    let login = renewal.loggedIn(granted(60), since: 10_000_000, chance: half)
+    #expect(login.publish == 1 && renewal.request(at: 10_000_001).0 == .use(1))
+  }
+
+  @Test("nothing to renew with: nobody is asked")
+  func nothing() {
+    var renewal = Renewal(settings: RenewalSettings(), needsLogin: true)
+    #expect(renewal.request(at: 0) == (.refused(.loginRequired), Renewal.Actions()))
+  }
+
+  @Test("a new refresh token is on disk before the token that came with it is used")
+  mutating func stored() {
+    _ = renewal.request(at: 0)
+    let actions = renewal.granted(granted(3600, stored: true), number: 1, at: 1, chance: half)
+    #expect(actions.store == 1 && actions.publish == nil && !actions.releases)
+    #expect(renewal.request(at: 2).0 == .wait)
+    let failed = renewal.storingFailed(number: 1, at: 3, chance: 0)
+    #expect(failed.releases)
+    #expect(renewal.request(at: 4).0 == .refused(.notStored(until: 1_003)))
+    #expect(renewal.deadline == 1_003)
+    // Without a request: what is only in memory could get lost.
+    #expect(renewal.tick(at: 1_003).store == 1)
+    #expect(renewal.stored(number: 1, at: 1_010, chance: half).publish == 1)
+    #expect(renewal.request(at: 1_011).0 == .use(1))
+  }
+
+  @Test("after a logout nothing goes out, and what was on its way is revoked")
+  mutating func logout() {
+    _ = renewal.request(at: 0)
+    _ = renewal.granted(granted(100), number: 1, at: 0, chance: half)
+    #expect(renewal.request(at: 80_000).1.ask == 2)
+    #expect(renewal.logout().releases)
+    #expect(renewal.request(at: 80_001) == (.refused(.loginRequired), Renewal.Actions()))
+    #expect(renewal.granted(granted(100, stored: true), number: 2, at: 80_002, chance: half).isDiscarded)
+    #expect(renewal.request(at: 80_003).0 == .refused(.loginRequired))
+    #expect(renewal.loggedIn(granted(100), since: 80_004, chance: half).publish == 2)
+  }
+
+  @Test("numbers at the end of their range are no trap")
+  mutating func extremes() {
+    var settings = RenewalSettings()
+    settings.longestRetryAfter = .max
+    settings.firstPause = .max
+    renewal = Renewal(settings: settings, needsLogin: false)
+    _ = renewal.request(at: .max)
+    _ = renewal.failed(.transient(retryAfter: .max), number: 1, at: .max, chance: .max)
+    #expect(renewal.request(at: .max).1.ask == 2)
+    _ = renewal.granted(Granted(lifetime: .max), number: 2, at: .max, chance: .max)
+    _ = renewal.request(at: .max)
+  }
+}

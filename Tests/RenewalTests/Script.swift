@@ -1,0 +1,25 @@
+/// What goes wrong in a world, and when. Times in milliseconds.
+struct Script: Sendable, CustomStringConvertible {
+  var name: String
+  /// Of the access tokens; nil: the server does not say, and they are good for ten minutes.
+  var lifetime: UInt64? = 20_000
+  var rotates = true
+  var answersAfter: UInt64 = 50
+  var storesAfter: UInt64 = 5
+  var down: Range<UInt64>? = nil
+  var retryAfter: UInt64? = nil
+  /// It does what it is asked, and its answer gets lost.
+  var losesAnswers: Range<UInt64>? = nil
+  var diskFails: Range<UInt64>? = nil
+  /// Tokens are thrown away by the server at these times, before they expire.
+  var revokesAccess: [UInt64] = []
+  var rejectsAll: Range<UInt64>? = nil
+  /// From then on the server takes no refresh token that it gave before.
+  var revokesRefresh: UInt64? = nil
+  var logout: UInt64? = nil
+  var login: UInt64? = nil
+  /// The machine sleeps.
+  var sleeps: Range<UInt64>? = nil
+
+  var description: String { name }
+}
