@@ -134,7 +134,7 @@ private final class LineServer: @unchecked Sendable {
 
   /// What the client sent.
   var received: String {
-    _ = done.wait(timeout: .now() + 10)
+    _ = done.wait(timeout: .now() + 30)
     done.signal()
     return text
   }

@@ -20,7 +20,7 @@ import Testing
 
   /// What a connection gets that is not wanted: whether it is the one answer, and then the end.
   private func isTurnedAway(_ client: RawClient) -> Bool {
-    client.setPatience(seconds: 10)
+    client.setPatience(seconds: 20)
     let (bytes, _) = client.rest()
     let text = String(decoding: bytes, as: UTF8.self)
     return text.hasPrefix("HTTP/1.1 429 Too Many Requests\r\n") && text.contains("\r\nRetry-After: 1\r\n")

@@ -33,7 +33,7 @@ import Testing
       if shutsLate { client.shutdownSending() }
       goes.open()
       #expect(try client.exactly(5) == Array("later".utf8))
-      client.setPatience(seconds: 5)
+      client.setPatience(seconds: 20)
       #expect(client.rest() == ([], .clean))
     }
   }
@@ -67,7 +67,7 @@ import Testing
     try client.send("GET /api/x HTTP/1.1\r\nHost: \(isUnix ? "any" : "localhost:\(try stage.daemon!.port())")\r\n\r\n")
     #expect(arrived.pass())
     if resets { client.reset() } else { client.close() }
-    #expect(gone.pass(seconds: 5))
+    #expect(gone.pass(seconds: 20))
     #expect(stage.daemon!.waitForLog("aborted=true"))
     #expect(stage.daemon!.stop() == 0)
     #expect(stage.daemon!.logText.components(separatedBy: "event=request").count == 2)
@@ -86,7 +86,7 @@ import Testing
     try client.send(stage.head("GET"))
     _ = try client.exactly(100_000)
     client.close()
-    #expect(gone.pass(seconds: 5))
+    #expect(gone.pass(seconds: 20))
     #expect(stage.daemon!.waitForLog("aborted=true"))
   }
 

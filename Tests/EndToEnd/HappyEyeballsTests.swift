@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: ["127.0.0.1", "::1"])
-  func `an address that swallows connections costs less than a second`(address: String) throws {
+  func `an address that swallows connections costs less than the connect timeout`(address: String) throws {
     let stage = try stage(address: address)
     let hole = try BlackHole(family: address == "::1" ? AF_INET : AF_INET6, port: stage.upstream.port)
     defer { withExtendedLifetime(hole) {} }
@@ -28,7 +28,7 @@ import Testing
       let answer = try stage.get()
       #expect(answer.text == "hello")
     }
-    #expect(time < 1, "\(time) s")
+    #expect(time < 9, "\(time) s")
     stage.assertCanary(times: 1)
   }
 
@@ -37,13 +37,13 @@ import Testing
     let hole = try BlackHole(family: AF_INET)
     let other = try BlackHole(family: AF_INET6, port: hole.port)
     defer { withExtendedLifetime((hole, other)) {} }
-    let text = stage.configuration(service: "timeouts: { connect: 600ms }")
+    let text = stage.configuration(service: "timeouts: { connect: 2s }")
     try stage.start(text.replacingOccurrences(of: stage.origin, with: "https://localhost:\(hole.port)"))
     let time = try seconds {
       let answer = try stage.get()
       #expect(answer.status == 504)
     }
-    #expect(time > 0.5 && time < 3, "\(time) s")
+    #expect(time > 1.9 && time < 3.9, "\(time) s")
   }
 }
 

@@ -21,7 +21,7 @@ import Testing
     let time = try seconds { answer = try body() }
     #expect(answer?.status == status, sourceLocation: sourceLocation)
     #expect(answer?.text.contains("urn:bearerd:error:\(code)") == true, sourceLocation: sourceLocation)
-    #expect(time > limit * 0.9 && time < limit + 3, "\(time) s", sourceLocation: sourceLocation)
+    #expect(time > limit * 0.9 && time < limit + 20, "\(time) s", sourceLocation: sourceLocation)
   }
 
   @Test func `connect: an address that does not answer`() throws {
@@ -63,11 +63,11 @@ import Testing
   @Test func `response_head: each request of a connection has its own`() throws {
     let stage = try Stage { connection in
       while let (head, _) = connection.head() {
-        if head.contains("/slow") { usleep(250_000) }
+        if head.contains("/slow") { usleep(500_000) }
         connection.answer("x")
       }
     }
-    try stage.start(stage.configuration(service: "timeouts: { response_head: 600ms }"))
+    try stage.start(stage.configuration(service: "timeouts: { response_head: 1500ms }"))
     let client = try stage.raw()
     try client.send((0..<4).map { _ in try! stage.head("GET", "/api/slow") }.joined())
     for _ in 0..<4 { #expect(try client.answer().body == "x") }
@@ -82,18 +82,18 @@ import Testing
         connection.readToEnd()
       } else {
         for _ in 0..<10 {
-          usleep(80_000)
+          usleep(120_000)
           connection.say("x")
         }
       }
     }
-    try stage.start(stage.configuration(service: "timeouts: { body_silence: 400ms }"))
+    try stage.start(stage.configuration(service: "timeouts: { body_silence: 1s }"))
     let stuck = try stage.raw()
     try stuck.send(stage.head("GET", "/api/stuck"))
     var ending = RawClient.Ending.silent
     let time = seconds { ending = stuck.rest().ending }
     #expect(ending == .reset)
-    #expect(time > 0.3 && time < 3)
+    #expect(time > 0.9 && time < 20)
     #expect(stage.daemon!.waitForLog("aborted=true"))
     #expect(try stage.get("/api/slow").text == "xxxxxxxxxx")
   }
@@ -142,7 +142,7 @@ import Testing
         service: "timeouts: { body_silence: 1s }", more: "limits: { client_body_rate: 1KiB }"))
     let trickle = try drip(stage, "/api/trickle", piece: 1, count: 1_000)
     #expect(trickle.answer.hasPrefix("HTTP/1.1 408 "))
-    #expect(trickle.time > 0.9 && trickle.time < 10, "\(trickle.time) s")
+    #expect(trickle.time > 0.9 && trickle.time < 30, "\(trickle.time) s")
     #expect(stage.daemon!.waitForLog("refused=request-timeout"))
     // 5 pieces of a second's 1 KiB, each in much less than a second: 30 of them take more than one window.
     let slow = try drip(stage, "/api/slow", piece: 2_048, count: 30)
@@ -174,7 +174,7 @@ import Testing
     let client = try stage.raw(receiveBuffer: 16_384)
     try client.send(stage.head("GET"))
     let time = seconds { _ = stage.daemon!.waitForLog("aborted=true") }
-    #expect(time > 0.4 && time < 10, "\(time) s")
+    #expect(time > 0.4 && time < 30, "\(time) s")
     #expect(client.rest().ending == .reset)
     #expect(try stage.isAlive())
   }
@@ -191,21 +191,21 @@ import Testing
       }
     }
     try stage.start(
-      stage.configuration(service: "timeouts: { total: 500ms }", more: "limits: { client_idle: 1s }"))
+      stage.configuration(service: "timeouts: { total: 1500ms }", more: "limits: { client_idle: 2s }"))
     let endless = try stage.raw()
     try endless.send(stage.head("GET"))
     var ending = RawClient.Ending.silent
     let time = seconds { ending = endless.rest().ending }
     #expect(ending == .reset)
-    #expect(time > 0.4 && time < 3)
+    #expect(time > 1.4 && time < 20)
     let client = try stage.raw()
-    for pause: UInt32 in [0, 300_000, 300_000, 300_000] {
+    for pause: UInt32 in [0, 600_000, 600_000, 600_000] {
       usleep(pause)
       try client.send(stage.head("GET", "/api/alive"))
       #expect(try client.answer().body == "alive")
     }
     // Idle, whatever the total time of the exchanges before.
-    client.setPatience(seconds: 4)
+    client.setPatience(seconds: 20)
     #expect(client.rest() == ([], .clean))
   }
 
@@ -231,14 +231,14 @@ import Testing
         }
       }
       #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("HTTP/1.1 408 "))
-      #expect(time > 0.4 && time < 3, "\(time) s")
+      #expect(time > 0.4 && time < 20, "\(time) s")
     }
     stage.assertCanary(times: 1)
   }
 
   @Test func `client_idle: an idle connection is closed, and every request begins it anew`() throws {
     let stage = try Stage()
-    try stage.start(stage.configuration(more: "limits: { client_idle: 500ms }"))
+    try stage.start(stage.configuration(more: "limits: { client_idle: 1500ms }"))
     let used = try stage.raw()
     // Those that are refused count too.
     for (path, status) in [
@@ -246,9 +246,9 @@ import Testing
     ] {
       try used.send(stage.head("GET", path))
       #expect(try used.answer().head.dropFirst(9).hasPrefix(status))
-      usleep(200_000)
+      usleep(400_000)
     }
-    used.setPatience(seconds: 3)
+    used.setPatience(seconds: 20)
     #expect(used.rest() == ([], .clean))
   }
 
@@ -274,7 +274,7 @@ import Testing
     let stage = try Stage()
     try stage.start(stage.configuration(more: "limits: { client_head: 300ms }"))
     let silent = try stage.raw()
-    silent.setPatience(seconds: 5)
+    silent.setPatience(seconds: 20)
     #expect(silent.rest() == ([], .clean))
     let slow = try stage.raw()
     try slow.send("GET /api/x HTTP/1.1\r\nHo")

@@ -13,7 +13,7 @@ package struct CommandResult {
 ///   - environment: variables that are added to `base`.
 package func run(
   _ arguments: [String], environment: [String: String] = [:],
-  over base: [String: String] = ProcessInfo.processInfo.environment, seconds: Double = 30
+  over base: [String: String] = ProcessInfo.processInfo.environment, seconds: Double = 60
 ) throws -> CommandResult {
   let output = OutputCollector()
   let errors = OutputCollector()

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Looks until the condition holds; false if it did not within the time.
-package func eventually(seconds: Double = 10, _ condition: () throws -> Bool) rethrows -> Bool {
+package func eventually(seconds: Double = 20, _ condition: () throws -> Bool) rethrows -> Bool {
   let end = ContinuousClock.now + .seconds(seconds)
   while true {
     if try condition() { return true }
@@ -25,5 +25,5 @@ package final class Gate: Sendable {
   package func open(times: Int = 1) { for _ in 0..<times { semaphore.signal() } }
 
   @discardableResult
-  package func pass(seconds: Double = 10) -> Bool { semaphore.wait(timeout: .now() + seconds) == .success }
+  package func pass(seconds: Double = 20) -> Bool { semaphore.wait(timeout: .now() + seconds) == .success }
 }

@@ -3,7 +3,7 @@ import TestSupport
 
 extension Stage {
   /// The daemon with a configuration that it must not start with; if it does, it ends after 10 seconds with 124.
-  func fail(_ configuration: String, environment: [String: String] = [:], within seconds: Int = 10) throws
+  func fail(_ configuration: String, environment: [String: String] = [:], within seconds: Int = 30) throws
     -> CommandResult
   {
     let file = try scratch.write("refused.yaml", configuration, mode: 0o644)
