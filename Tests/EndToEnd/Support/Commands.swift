@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 extension Stage {
-  /// The daemon with a configuration that it must not start with; if it does, it ends after 10 seconds with 124.
+  /// The daemon with a configuration that it must not start with; if it does, it is ended after so many seconds, with 124.
   func fail(_ configuration: String, environment: [String: String] = [:], within seconds: Int = 30) throws
     -> CommandResult
   {
