@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent.parent / "browser"))
+from findings import Findings
 from servers import Pages, Upstream
 
 # STAGE has the certificates and the token; WORK is a folder to make.
@@ -35,15 +36,7 @@ FLAGS = [
     "--host-resolver-rules=MAP *.test 127.0.0.1, EXCLUDE localhost, MAP * ~NOTFOUND",
 ]
 
-failed = False
-
-
-def check(what, condition, found=None):
-    global failed
-    print(f"{'ok      ' if condition else 'FAILED  '}chromium: {what}", flush=True)
-    if not condition:
-        failed = True
-        print(f"        found {found}")
+check = Findings("chromium")
 
 
 class Daemon:
@@ -260,7 +253,7 @@ def main():
         for daemon in daemons:
             daemon.process.terminate()
     check("the daemon ended well", daemons[0].process.wait() == 0)
-    sys.exit(failed)
+    sys.exit(check.failed)
 
 
 main()

@@ -20,20 +20,13 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 sys.path.append(str(Path(__file__).parent.parent / "browser"))
+from findings import Findings
 from servers import Handler, start, tls
 
 STAGE, BEARERD, PATH = os.environ["STAGE"], os.environ["BEARERD"], os.environ["PATH"]
 WORK = Path(os.environ["WORK"])
 PATIENCE = 40
-failed = False
-
-
-def check(what, condition, found=None):
-    global failed
-    print(f"{'ok      ' if condition else 'FAILED  '}rejected: {what}", flush=True)
-    if not condition:
-        failed = True
-        print(f"        found {found}")
+check = Findings("rejected")
 
 
 class Upstream:
@@ -209,7 +202,7 @@ def main():
     finally:
         process.terminate()
     check("the daemon ended well", process.wait() == 0)
-    sys.exit(failed)
+    sys.exit(check.failed)
 
 
 main()
