@@ -10,9 +10,10 @@ extension SettingsReader {
 
   /// nil: none of the keys stands here.
   func callers(users: YAMLNode?, groups: YAMLNode?, clients: [ClientReference]?) -> Callers? {
-    let uids = callers(users: users, groups: groups)?.uids
-    guard uids != nil || clients != nil else { return nil }
-    return Callers(uids: uids, clients: clients.map { Set($0.map(\.name)) })
+    let callers = callers(users: users, groups: groups)
+    guard callers != nil || clients != nil else { return nil }
+    return Callers(
+      uids: callers?.uids, members: callers?.members ?? [], clients: clients.map { Set($0.map(\.name)) })
   }
 
   /// nil: neither key stands here.
@@ -22,10 +23,11 @@ extension SettingsReader {
     for node in users.flatMap({ filledList($0, of: "users (names or numbers)") }) ?? [] {
       if let uid = uid(node) { uids.insert(uid) }
     }
+    var members: Set<UInt32> = []
     for node in groups.flatMap({ filledList($0, of: "groups (names or numbers)") }) ?? [] {
-      uids.formUnion(members(node))
+      members.formUnion(self.members(node))
     }
-    return Callers(uids: uids)
+    return Callers(uids: uids.union(members), members: members.subtracting(uids))
   }
 
   /// Who may ask when a listener does not say: the person who runs the daemon. nil: it is a system's daemon.

@@ -23,13 +23,16 @@ package struct Caller: Sendable, Hashable {
 package struct Callers: Sendable, Equatable {
   /// nil: any uid, and those who have none.
   package var uids: Set<UInt32>?
+  /// Those of them who are listed as members of a group alone.
+  package var members: Set<UInt32>
   /// Names of clients. nil: with or without a client token.
   package var clients: Set<String>?
 
   package enum Verdict: Sendable, Equatable { case admitted, userNotListed, clientNotListed }
 
-  package init(uids: Set<UInt32>?, clients: Set<String>? = nil) {
+  package init(uids: Set<UInt32>?, members: Set<UInt32> = [], clients: Set<String>? = nil) {
     self.uids = uids
+    self.members = members
     self.clients = clients
   }
 

@@ -28,7 +28,7 @@ struct Remedy {
       wrapped(
         "Let the rules decide \(method) there as they do here, or let the program name a place below the service's own."
       )
-    case .grantDenied: "To let \(user) use the credential, add \(user) to its allow_users."
+    case .grantDenied: "To let \(user) use the credential, add it to its allow_users."
     case .malformed, .badDestination, .requestTimeout, .draining, .auditUnavailable, .tooManyConnections,
       .tooManyRequests,
       .rateLimited, .credentialUnavailable, .credentialSuspended, .nameNotFound, .nameLookupFailed, .nameTimeout,
@@ -124,7 +124,10 @@ struct Remedy {
     return hasPort ? host : "\(host):\(RequestURL.defaultPort)"
   }
 
-  private var user: String { caller.uid.map { Users.name(ofUID: $0) ?? String($0) } ?? "it" }
+  /// In quotes: there are users with names like nobody.
+  private var user: String {
+    caller.uid.map { uid in Users.name(ofUID: uid).map { "user \"\($0.harmless)\"" } ?? "user \(uid)" } ?? "it"
+  }
 
   private func name(_ service: Int) -> String { settings.rules.services[service].name }
 
