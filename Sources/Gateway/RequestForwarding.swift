@@ -31,15 +31,15 @@ struct RequestForwarding {
       return error
     }
     guard case .inject(let index) = route.credential else { return nil }
-    injects = true
     let onClientHeader = snapshot.sharedHeaders(of: route).value.onClientHeader
     if nominates(snapshot.rules.grants[index].fieldNames, options, head) { return .reservedFieldInConnection }
-    if case .replace = onClientHeader { return nil }
-    switch (onClientHeader, most(of: snapshot.rules.grants[index].fieldNames, in: head)) {
-    case (.replace, _), (_, 0): return nil
-    case (.keep, 1):
-      injects = false
+    let own =
+      if case .replace = onClientHeader { 0 } else { most(of: snapshot.rules.grants[index].fieldNames, in: head) }
+    switch (onClientHeader, own) {
+    case (.replace, _), (_, 0):
+      injects = true
       return nil
+    case (.keep, 1): return nil
     // Of two lines nobody knows which one the upstream takes.
     case (.keep, _), (.reject, _): return .clientCredentialField
     }

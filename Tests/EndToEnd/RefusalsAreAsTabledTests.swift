@@ -47,6 +47,20 @@ import Testing
     stage.assertCanary(times: row.sent)
   }
 
+  @Test func `T48: a request that never had the credential is not logged with it`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(service: "on_client_header: reject"))
+    for fields in ["Authorization: Bearer x\r\n", "Connection: authorization\r\n"] {
+      #expect(try stage.request(Self.get("/api/x", fields)).status == 400)
+    }
+    for code in ["client-credential-field", "reserved-field-in-connection"] {
+      #expect(stage.daemon!.waitForLog("refused=\(code)"))
+      let line = stage.daemon!.logText.components(separatedBy: "\n").first { $0.contains("refused=\(code)") }
+      #expect(line?.contains(" credential") == false, "\(line ?? code)")
+    }
+    stage.assertCanary(times: 0)
+  }
+
   private static func get(_ target: String = "/api/x", _ fields: String = "") -> String {
     "GET \(target) HTTP/1.1\r\nHost: HOST\r\n\(fields)\r\n"
   }
