@@ -1,25 +1,52 @@
 internal import Configuration
+internal import Credentials
 internal import Policy
 
-/// Where one credential may go, what has to be proved there, and who may have it sent. Whoever can change the configuration
-/// can change this, so a reload that does is told (T51).
+/// Where one credential may go, what has to be proved there, who may have it sent, and which secret it is. Whoever can change
+/// the configuration can change this, so a reload that does is told (T51).
 struct CredentialReach {
   /// Each as the log has it.
   private var items: Set<String> = []
   /// Of each list in the log. A group may have thousands of members.
   private static let longestList = 16
 
-  /// One line for each credential that is in both and reaches further, or less far.
+  /// One line for each credential that is in both and reaches further, or less far, or has another secret; and for each new
+  /// one by which a secret that there was already, whatever its name, reaches further.
   static func report(from old: Settings, to new: Settings, in journal: Journal) {
     for (index, grant) in new.rules.grants.enumerated() {
-      guard let before = old.rules.grants.firstIndex(where: { $0.name == grant.name }) else { continue }
-      let was = CredentialReach(of: before, in: old).items
       let now = CredentialReach(of: index, in: new).items
-      if was == now { continue }
-      journal.event(
-        .notice, "credential-rebound", ("credential", grant.name), ("added", text(now.subtracting(was))),
-        ("removed", text(was.subtracting(now))))
+      if let before = old.rules.grants.firstIndex(where: { $0.name == grant.name }) {
+        let was = CredentialReach(of: before, in: old).items
+        let (secrets, oldSecrets) = secrets(of: index, before, in: new, old)
+        tell(
+          grant.name, added: secrets.union(now.subtracting(was)), removed: oldSecrets.union(was.subtracting(now)),
+          journal)
+      } else {
+        let sources = secrets(of: index, in: new)
+        let holders = old.credentials.indices.filter { !secrets(of: $0, in: old).isDisjoint(with: sources) }
+        if holders.isEmpty { continue }
+        let was = holders.reduce(into: Set()) { $0.formUnion(CredentialReach(of: $1, in: old).items) }
+        tell(grant.name, added: now.subtracting(was), removed: [], journal)
+      }
     }
+  }
+
+  private static func tell(_ name: String, added: Set<String>, removed: Set<String>, _ journal: Journal) {
+    if added.isEmpty, removed.isEmpty { return }
+    journal.event(
+      .notice, "credential-rebound", ("credential", name), ("added", text(added)), ("removed", text(removed)))
+  }
+
+  /// Where its secrets come from now, and came from before, as far as that is not the same.
+  private static func secrets(
+    of index: Int, _ before: Int, in new: Settings, _ old: Settings
+  ) -> (now: Set<String>, was: Set<String>) {
+    let (now, was) = (secrets(of: index, in: new), secrets(of: before, in: old))
+    return (Set(now.subtracting(was).map(\.place)), Set(was.subtracting(now).map(\.place)))
+  }
+
+  private static func secrets(of index: Int, in settings: Settings) -> Set<SecretSource> {
+    Set(settings.credentials[index].sources.map { SecretSource($0).timeless })
   }
 
   private init(of grant: Int, in settings: Settings) {
@@ -53,6 +80,26 @@ struct CredentialReach {
     if items.isEmpty { return nil }
     let rest = items.count - longestList
     return items.sorted().prefix(longestList).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
+  }
+}
+
+extension SecretSource {
+  /// A command whose times have changed prints the same secret.
+  fileprivate var timeless: SecretSource {
+    switch self {
+    case .file, .systemd, .env: self
+    case .command(let command): .command(SecretCommand(words: command.words, timeToLive: nil, timeout: 0))
+    }
+  }
+
+  /// For the log. Arguments of a command may be secrets.
+  fileprivate var place: String {
+    switch self {
+    case .file(let path): "file \(path)"
+    case .systemd(let name): "systemd \(name)"
+    case .env(let name): "env \(name)"
+    case .command(let command): "command \(command.words.first ?? "")"
+    }
   }
 }
 

@@ -61,4 +61,36 @@ import Testing
     #expect(try told.reload(clients) == ["\(line) added=\"client ci\""])
     stage.assertCanary(times: 0)
   }
+
+  @Test func `T51: so does one that gives a credential another secret, or a secret another name and a longer reach`()
+    throws
+  {
+    let stage = try Stage()
+    let usual = stage.configuration(credential: "bearer: { file: canary.token }")
+    try stage.scratch.write("other.token", "OTHER-secret")
+    try stage.start(usual)
+    let told = Told(stage)
+    let (line, files) = ("event=credential-rebound credential=canary", "file \(stage.scratch.path)")
+    let other = usual.replacing("canary.token", with: "other.token")
+    #expect(
+      try told.reload(other) == ["\(line) added=\"\(files)/other.token\" removed=\"\(files)/canary.token\""])
+    #expect(try told.reload(usual).count == 1)
+    // Another name alone is none of it, nor is a secret that is new.
+    let renamed = usual.replacing("  canary:", with: "  second:").replacing(
+      "credential: canary", with: "credential: second")
+    #expect(try told.reload(renamed) == [])
+    #expect(try told.reload(usual) == [])
+    let wider = renamed.replacing("origins: [\"", with: "origins: [https://evil.test, \"")
+    #expect(try told.reload(wider) == ["event=credential-rebound credential=second added=https://evil.test"])
+    let new = usual.replacing(
+      "credentials:\n", with: "credentials:\n  new: { origins: [https://new.test], bearer: { file: other.token } }\n")
+    #expect(try told.reload(new) == [])
+    // A command that has other arguments may print another secret; one that has other times does not.
+    let command = usual.replacing("file: canary.token", with: "command: [/bin/echo, CANARY-argument], ttl: 1m")
+    #expect(try told.reload(command).count == 1)
+    #expect(try told.reload(command.replacing("ttl: 1m", with: "ttl: 2m")) == [])
+    let changed = try told.reload(command.replacing("CANARY-argument", with: "ANOTHER"))
+    #expect(changed == ["\(line) added=\"command /bin/echo\" removed=\"command /bin/echo\""])
+    stage.assertCanary(times: 0)
+  }
 }
