@@ -71,9 +71,10 @@ import Testing
   @Test(.enabled(if: ControlGroupTree.canBeMade, "makes control groups"))
   func `T6: a search ends, and finds what stands high up`() throws {
     let tree = try ControlGroupTree()
-    for index in 0..<2_100 { _ = try tree.make("a.slice/u.service/\(index)") }
+    let low = try (0..<2_100).map { try tree.make("a.slice/u.service/\($0)") }
     let high = try tree.make("b.service")
     #expect(ControlGroups()?.path(of: high) == "/\(tree.name)/b.service")
     #expect(ControlGroups()?.path(of: .max) == nil)
+    #expect(low.contains { ControlGroups()?.path(of: $0) == nil }, "it has an end before them all")
   }
 }
