@@ -99,6 +99,17 @@ static inline pid_t bearerd_spawn_helper(const char *path, char *const arguments
   _exit(errno == ENOENT ? 127 : 126);
 }
 
+// A process of ours that may wait for ever: with descriptor 3 to write to, and nothing else of what whoever started us waits
+// for the end of.
+static inline pid_t bearerd_fork_writer(int output) {
+  pid_t child = fork();
+  if (child != 0) return child;
+  if (output != 3 && dup2(output, 3) < 0) _exit(127);
+  closefrom(4);
+  for (int standard = 0; standard < 3; standard++) close(standard);
+  return 0;
+}
+
 // Declared by older headers not at all, and by glibc for _GNU_SOURCE only.
 static inline int bearerd_pidfd(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
 static inline long bearerd_splice(int from, int to, size_t count) {

@@ -39,6 +39,14 @@ extension SettingsReader {
       report.error(place, "the path of a socket has at most \(Self.longestSocketPath) bytes")
       return nil
     }
+    if let problem = environment.socketProblem(path) {
+      // The others end a start in a way that systemd does not repeat (T9).
+      if problem.isPassing {
+        report.warning(place, problem.message, help: problem.help)
+      } else {
+        report.error(place, problem.message, help: problem.help)
+      }
+    }
     return .unix(path: path, mode: mode)
   }
 

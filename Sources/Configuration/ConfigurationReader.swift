@@ -18,6 +18,9 @@ package struct ConfigurationReader {
     package var readFile: @Sendable (String) -> [UInt8]?
     /// Why a start could not write this audit file, and what to do about it; nil: nothing is known to be in the way.
     package var auditProblem: @Sendable (String) -> (message: String, help: String?)?
+    /// Why a start could make no unix socket there, what to do about it, and whether it may be over by itself; nil: nothing is
+    /// known to be in the way.
+    package var socketProblem: @Sendable (String) -> (message: String, help: String, isPassing: Bool)?
     package var hasIPv6: Bool
 
     package init(
@@ -26,7 +29,9 @@ package struct ConfigurationReader {
       fileStatus: @escaping @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?,
       answering: @escaping @Sendable ([String]) -> Set<String> = { Set($0) },
       readFile: @escaping @Sendable (String) -> [UInt8]?,
-      auditProblem: @escaping @Sendable (String) -> (message: String, help: String?)?, hasIPv6: Bool
+      auditProblem: @escaping @Sendable (String) -> (message: String, help: String?)?,
+      socketProblem: @escaping @Sendable (String) -> (message: String, help: String, isPassing: Bool)? = { _ in nil },
+      hasIPv6: Bool
     ) {
       self.uid = uid
       self.now = now
@@ -36,6 +41,7 @@ package struct ConfigurationReader {
       self.answering = answering
       self.readFile = readFile
       self.auditProblem = auditProblem
+      self.socketProblem = socketProblem
       self.hasIPv6 = hasIPv6
     }
   }

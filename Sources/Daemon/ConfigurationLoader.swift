@@ -31,8 +31,13 @@ package enum ConfigurationLoader {
   }
 
   /// Reads and checks; opens no secret.
-  package static func load(_ file: String) throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
-    let loaded = try load(file, looks: FileLooks(), step: Preparation.Step())
+  /// - Parameters:
+  ///   - user: whom the daemon runs as; nil: this user.
+  ///   - silent: files of secrets that are known not to answer.
+  package static func load(
+    _ file: String, as user: UInt32? = nil, silent: Set<String> = []
+  ) throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
+    let loaded = try load(file, as: user, looks: FileLooks(silent: silent), step: Preparation.Step())
     return (loaded.settings, loaded.findings)
   }
 
@@ -45,7 +50,9 @@ package enum ConfigurationLoader {
     let unanswered: Set<String>
   }
 
-  static func load(_ file: String, looks: FileLooks, step: Preparation.Step) throws(LoadError) -> Loaded {
+  static func load(
+    _ file: String, as user: UInt32? = nil, looks: FileLooks, step: Preparation.Step
+  ) throws(LoadError) -> Loaded {
     step.begin(file)
     let text: [UInt8]
     do throws(SystemError) {
@@ -54,7 +61,7 @@ package enum ConfigurationLoader {
       throw LoadError(diagnostics: [.about(file: file, "cannot be read: \(error)")])
     }
     let answers = FileLooks.Answers()
-    switch ConfigurationReader.read(text: text, file: file, environment: .system(step, looks, answers)) {
+    switch ConfigurationReader.read(text: text, file: file, environment: .system(step, looks, answers, as: user)) {
     case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics, controlSocket: errors.controlSocket)
     case .success(let (settings, warnings)):
       let stores = try trustStores(of: settings, step: step)
@@ -202,9 +209,12 @@ extension ConfigurationReader.Environment {
   /// This machine, as it is.
   package static var system: Self { system(Preparation.Step(), FileLooks(), FileLooks.Answers()) }
 
-  static func system(_ step: Preparation.Step, _ looks: FileLooks, _ answers: FileLooks.Answers) -> Self {
+  /// - Parameter user: whom the daemon runs as; nil: this user.
+  static func system(
+    _ step: Preparation.Step, _ looks: FileLooks, _ answers: FileLooks.Answers, as user: UInt32? = nil
+  ) -> Self {
     Self(
-      uid: Users.currentUID,
+      uid: user ?? Users.currentUID,
       now: Clock.now.seconds,
       userID: { name in
         step.begin("the user \(name)")
@@ -227,6 +237,10 @@ extension ConfigurationReader.Environment {
         step.begin(path)
         guard let problem = AuditOutlook(path: path).problem, !problem.isPassing else { return nil }
         return (problem.description, problem.help)
+      },
+      socketProblem: { path in
+        step.begin(path)
+        return UnixSocket.Outlook(path: path).problem.map { ($0.message, $0.help, $0.isPassing) }
       },
       hasIPv6: true)
   }

@@ -10,7 +10,8 @@ package final class FileLooks: Sendable {
   /// Milliseconds for all files of a configuration together.
   private static let patience = 500
 
-  package init() {}
+  /// - Parameter silent: files that have just been asked for and did not answer: they are not asked again.
+  package init(silent: Set<String> = []) { underWay.withLock { $0 = silent } }
 
   /// What was found within one reading of the configuration.
   final class Answers: Sendable {

@@ -57,7 +57,11 @@ struct ListenerSockets {
         listeners.append(try adopt(descriptor, isUnix: true, loop: loop))
         places.append(Place(text: "unix:\(path)"))
       } catch {
-        throw .system("listener \(settings.name): \(path): \(error)")
+        let problem = UnixSocketProblem(path: path, error)
+        let message = "listener \(settings.name): \(problem.message)"
+        // What passes by itself, a start may try again.
+        guard !problem.isPassing else { throw .system("\(message); \(problem.help)") }
+        throw .configuration([.about(file: file, message, help: problem.help)])
       }
     case .systemd(let name): try take(held.open(name, for: settings, file: file), of: held, loop: loop)
     }

@@ -33,8 +33,14 @@ struct Preparation: Sendable {
   /// What is being read at the moment.
   final class Step: Sendable {
     private let current = Mutex("")
+    private let onBegin: @Sendable (String) -> Void
 
-    func begin(_ name: String) { current.withLock { $0 = name } }
+    init(onBegin: @escaping @Sendable (String) -> Void = { _ in }) { self.onBegin = onBegin }
+
+    func begin(_ name: String) {
+      current.withLock { $0 = name }
+      onBegin(name)
+    }
     var name: String { current.withLock { $0 } }
   }
 

@@ -23,11 +23,11 @@ package final class AppendFile: Sendable {
 
   /// Whether it may be written by this user, and by nobody else but root.
   static func judge(_ status: FileStatus, of user: UInt32) throws(SystemError) {
-    guard status.isRegular else { throw SystemError(operation: "it is not a regular file", errno: EINVAL) }
+    guard status.isRegular else { throw SystemError(finding: "it is not a regular file", errno: EINVAL) }
     guard status.owner == user else {
-      throw SystemError(operation: "it belongs to uid \(status.owner)", errno: EPERM)
+      throw SystemError(finding: "it belongs to uid \(status.owner)", errno: EPERM)
     }
-    guard status.mode & 0o022 == 0 else { throw SystemError(operation: "others can write it", errno: EPERM) }
+    guard status.mode & 0o022 == 0 else { throw SystemError(finding: "others can write it", errno: EPERM) }
   }
 
   /// Whether its path still leads to it.

@@ -28,19 +28,22 @@ enum SafeDirectory {
       let isParent = step == steps.last
       var status = stat()
       guard lstat(step, &status) == 0 else { throw SystemError(operation: step, errno: errno) }
-      guard status.st_uid == 0 || status.st_uid == user else { throw unsafe(step) }
+      guard status.st_uid == 0 || status.st_uid == user else {
+        throw SystemError(finding: "\(step) belongs to uid \(status.st_uid)", errno: EPERM)
+      }
       if status.st_mode & S_IFMT == S_IFLNK {
-        guard allowsLinks, !isParent else { throw SystemError(operation: step, errno: ELOOP) }
+        guard allowsLinks, !isParent else { throw SystemError(finding: "\(step) is a symbolic link", errno: ELOOP) }
       } else {
-        guard status.st_mode & S_IFMT == S_IFDIR else { throw SystemError(operation: step, errno: ENOTDIR) }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+          throw SystemError(finding: "\(step) is not a directory", errno: ENOTDIR)
+        }
         let isOpen = status.st_mode & 0o022 != 0
         let isSticky = status.st_mode & 0o1000 != 0
-        guard !isOpen || (isSticky && !isParent) else { throw unsafe(step) }
+        guard !isOpen || (isSticky && !isParent) else {
+          let mode = String(status.st_mode & 0o7777, radix: 8)
+          throw SystemError(finding: "others can write \(step) (mode \(mode))", errno: EPERM)
+        }
       }
     }
-  }
-
-  private static func unsafe(_ directory: String) -> SystemError {
-    SystemError(operation: "\(directory) belongs to others or can be written by them", errno: EPERM)
   }
 }

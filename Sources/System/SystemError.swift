@@ -4,14 +4,20 @@ internal import Glibc
 package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   package let operation: String
   package let errno: Int32
+  /// `operation` says all there is to say.
+  private let isFinding: Bool
 
   package init(operation: String, errno: Int32) {
-    self.operation = operation
-    self.errno = errno
+    (self.operation, self.errno, isFinding) = (operation, errno, false)
   }
 
-  /// `mlock: Cannot allocate memory`
-  package var description: String { "\(operation): \(String(cString: strerror(errno)))" }
+  /// What we found ourselves, in our own words; `errno` is for those who tell errors apart.
+  init(finding: String, errno: Int32) {
+    (operation, self.errno, isFinding) = (finding, errno, true)
+  }
+
+  /// `mlock: Cannot allocate memory`, or what was found
+  package var description: String { isFinding ? operation : "\(operation): \(String(cString: strerror(errno)))" }
 }
 
 /// The funnel of every system call whose failure is somebody's business.

@@ -40,11 +40,26 @@ package enum UnixSocket {
       if errno == ENOENT { return }
       throw SystemError(operation: "lstat", errno: errno)
     }
-    guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
-      throw SystemError(operation: "bind", errno: EEXIST)
-    }
-    guard try isStale(&address) else { throw SystemError(operation: "bind", errno: EADDRINUSE) }
+    try judge(status, of: geteuid())
+    guard try isStale(&address) else { throw SystemError(finding: "somebody listens there", errno: EADDRINUSE) }
     try check(unlink(path), "unlink")
+  }
+
+  /// Whether what stands there is a socket of this user's, so that another one may take its place once it is stale.
+  static func judge(_ status: stat, of user: UInt32) throws(SystemError) {
+    let kind =
+      switch status.st_mode & S_IFMT {
+      case S_IFSOCK: "a socket"
+      case S_IFREG: "a file"
+      case S_IFDIR: "a directory"
+      case S_IFLNK: "a symbolic link"
+      case S_IFIFO: "a pipe"
+      default: "a device"
+      }
+    guard kind == "a socket" else { throw SystemError(finding: "\(kind) stands there", errno: EEXIST) }
+    guard status.st_uid == user else {
+      throw SystemError(finding: "a socket of uid \(status.st_uid) stands there", errno: EEXIST)
+    }
   }
 
   private static func isStale(_ address: inout UnixAddress) throws(SystemError) -> Bool {
@@ -98,7 +113,7 @@ extension UnixSocket {
     try check(lstat(path, &status), "lstat")
     guard status.st_mode & S_IFMT == S_IFSOCK else { throw SystemError(operation: "lstat", errno: ENOTSOCK) }
     guard status.st_uid == 0 || status.st_uid == geteuid() else {
-      throw SystemError(operation: "it belongs to uid \(status.st_uid)", errno: EPERM)
+      throw SystemError(finding: "it belongs to uid \(status.st_uid)", errno: EPERM)
     }
     return FileStatus(status)
   }

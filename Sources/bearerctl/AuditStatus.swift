@@ -17,10 +17,15 @@ struct AuditStatus: CustomStringConvertible {
       parts.append("not there yet; bearerd makes it")
     }
     if let unseen = outlook.unseen { parts.append("not judged: \(unseen.harmless)") }
-    if let writer = outlook.writer, writer != Users.currentUID {
-      let name = Users.name(ofUID: writer).map { "\($0) (uid \(writer))" } ?? "uid \(writer)"
-      parts.append("only a bearerd that runs as \(name) can write it, and you are another user")
+    if let writer = outlook.writer, let other = otherUser(writer) {
+      parts.append("only a bearerd that runs as \(other) can write it, and you are another user")
     }
     description = "file \(path.harmless): " + parts.joined(separator: "; ")
   }
+}
+
+/// As a person knows them; nil: it is you.
+func otherUser(_ uid: UInt32) -> String? {
+  if uid == Users.currentUID { return nil }
+  return Users.name(ofUID: uid).map { "\($0) (uid \(uid))" } ?? "uid \(uid)"
 }

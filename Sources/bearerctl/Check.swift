@@ -30,10 +30,11 @@ struct Check: ParsableCommand {
   func run() throws {
     let path = absolute(file)
     let terminal = Terminal.output
+    let silent = try Rehearsal(path, as: nil).silent
     do {
-      let (settings, findings) = try ConfigurationLoader.load(path)
+      let (settings, findings) = try ConfigurationLoader.load(path, silent: silent)
       StandardOutput.print(
-        findings.map { terminal.shown($0) + "\n\n" }.joined() + sources(of: settings)
+        findings.map { terminal.shown($0) + "\n\n" }.joined() + sources(of: settings, silent)
           + summary(path, settings, findings, terminal))
       if strict, findings.contains(where: { $0.severity == .warning }) { throw Failure(Failure.no) }
     } catch let error as LoadError {
@@ -46,19 +47,37 @@ struct Check: ParsableCommand {
   }
 
   /// What the file names, and is not in it.
-  private func sources(of settings: Settings) -> String {
-    let text = credentials(of: settings) + (settings.audit.map { "audit  \(AuditStatus(path: $0.file))\n" } ?? "")
+  private func sources(of settings: Settings, _ silent: Set<String>) -> String {
+    let text =
+      credentials(of: settings, silent) + sockets(of: settings)
+      + (settings.audit.map { "audit  \(AuditStatus(path: $0.file))\n" } ?? "")
     return text.isEmpty ? "" : text + "\n"
   }
 
-  private func credentials(of settings: Settings) -> String {
+  private func credentials(of settings: Settings, _ silent: Set<String>) -> String {
     let width = settings.credentials.map(\.name.count).max() ?? 0
     return settings.credentials.map { credential in
-      let lines = credential.sources.map { SourceStatus($0).description }
+      let lines = credential.sources.map { SourceStatus($0, silent: silent).description }
       let blank = String(repeating: " ", count: width)
       return lines.enumerated()
         .map { "credential \(($0 == 0 ? credential.name : blank).padded(to: width))  \($1)\n" }.joined()
     }.joined()
+  }
+
+  /// Those that are another user's to make. What a start would refuse is an error by then.
+  private func sockets(of settings: Settings) -> String {
+    var lines = ""
+    for listener in settings.listeners {
+      for case .unix(let path, _) in listener.addresses {
+        let outlook = UnixSocket.Outlook(path: path)
+        var parts = outlook.unseen.map { ["not judged: \($0.harmless)"] } ?? []
+        if let maker = outlook.maker, let other = otherUser(maker) {
+          parts.append("only a bearerd that runs as \(other) can make it, and you are another user")
+        }
+        if !parts.isEmpty { lines += "socket  \(path.harmless): \(parts.joined(separator: "; "))\n" }
+      }
+    }
+    return lines
   }
 
   private func summary(

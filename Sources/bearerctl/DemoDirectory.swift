@@ -9,7 +9,15 @@ final class DemoDirectory {
     let wanted = ProcessEnvironment.value("TMPDIR") ?? "/tmp"
     let base = wanted.utf8.count > Self.longestBase ? "/tmp" : wanted
     var template = Array("\(base)/bearerd-demo-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw SystemError(operation: "mkdtemp in \(base)", errno: errno) }
+    guard mkdtemp(&template) != nil else {
+      let reason = String(cString: strerror(errno))
+      let whose =
+        base == wanted && ProcessEnvironment.value("TMPDIR") != nil ? "TMPDIR" : "TMPDIR is not set, or too long"
+      throw Failure(
+        Failure.system,
+        "no directory can be made in \(base.harmless) (\(whose)): \(reason); set TMPDIR to a directory that you can write, of at most \(Self.longestBase) bytes"
+      )
+    }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 

@@ -29,6 +29,7 @@ struct Explain: ParsableCommand {
       It reads the configuration file as it is now; a daemon that has not been reloaded may decide otherwise. \
       A daemon that runs with this file is asked three things: whether it holds the credential back, what a rate \
       leaves to who asks, and whether it can keep the record that audit requires.
+      Root may ask about the file of another user: it is judged as that user's own daemon would.
       Exits with 0 if the request would go out, and with 1 if it would be refused.
       """)
 
@@ -81,6 +82,7 @@ struct Explain: ParsableCommand {
       ExplainReport(
         method: method, authority: authority, host: hostField ?? authority, origin: PageOrigins.origin(of: head),
         target: url.target, caller: caller, unit: unit(of: caller), listener: listener, settings: settings,
+        silent: loaded.silent,
         terminal: .output)
     }
     var head = RequestHead()

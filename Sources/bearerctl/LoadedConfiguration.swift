@@ -1,19 +1,30 @@
 internal import Configuration
 internal import Daemon
+internal import System
 
 /// A configuration as every command but `check` needs it: fine, or the end.
 struct LoadedConfiguration {
   let file: String
   let settings: Settings
+  /// Files of secrets that do not answer.
+  let silent: Set<String>
 
   /// nil: where the daemon itself would look.
   init(_ option: String?) throws {
     file = absolute(option ?? ConfigurationLoader.defaultFile)
+    let user = LoadedConfiguration.user(of: file)
+    silent = try Rehearsal(file, as: user).silent
     do throws(LoadError) {
-      settings = try ConfigurationLoader.load(file).settings
+      settings = try ConfigurationLoader.load(file, as: user, silent: silent).settings
     } catch {
       for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
       throw Failure(Failure.usage, "this configuration cannot be used; \"bearerctl check \(file)\" says more")
     }
+  }
+
+  /// Root may ask about the file of somebody whose daemon it is for: it is judged as that daemon would. nil: this user.
+  private static func user(of file: String) -> UInt32? {
+    guard Users.currentUID == 0, let status = FileStatus(path: file), status.owner != 0 else { return nil }
+    return status.owner
   }
 }

@@ -8,9 +8,15 @@ struct SourceStatus: CustomStringConvertible {
   let isMissing: Bool
 
   /// A file server that has gone is not waited for: its file is there or not when it answers.
-  init(_ source: CredentialSettings.Source) {
-    let found = BoundedWork.run([true], milliseconds: 500) { _ in SourceStatus(asking: source) }
-    self = found[true] ?? SourceStatus(unanswered: source)
+  /// - Parameter silent: files that do not answer.
+  init(_ source: CredentialSettings.Source, silent: Set<String>) {
+    let isSilent =
+      switch source {
+      case .file(let path): silent.contains(path)
+      case .command(let command): silent.contains(command.path)
+      case .systemd, .env: false
+      }
+    self = isSilent ? SourceStatus(unanswered: source) : SourceStatus(asking: source)
   }
 
   private init(unanswered source: CredentialSettings.Source) {

@@ -163,9 +163,15 @@ import Testing
     #expect(agrees(open, "others can write it"))
     mkdir(stage.scratch.path + "/shared", 0o700)
     chmod(stage.scratch.path + "/shared", 0o777)
-    #expect(agrees(stage.scratch.path + "/shared/audit.log", "can be written by them"))
+    #expect(agrees(stage.scratch.path + "/shared/audit.log", "others can write "))
     #expect(agrees(stage.scratch.path + "/none/audit.log", "/none: No such file or directory"))
-    #expect(agrees(open + "/audit.log", "Not a directory"))
+    #expect(agrees(open + "/audit.log", "is not a directory"))
+    if getuid() == 0 {
+      let own = stage.scratch.path + "/own"
+      let foreign = try stage.scratch.write("own/foreign.log", "")
+      #expect(chown(own, 998, 998) == 0 && chown(foreign, 997, 997) == 0)
+      #expect(problem(foreign).hasSuffix("foreign.log: it belongs to uid 997"), "not its directory, which is right")
+    }
     // The unit makes its own directory.
     if access(AuditOutlook.unitDirectory, F_OK) != 0 {
       outlook = AuditOutlook(path: AuditOutlook.unitDirectory + "/audit.log")

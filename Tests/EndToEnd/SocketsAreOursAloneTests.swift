@@ -69,7 +69,11 @@ import Testing
     }
     let before = try Self.identity(path)
     let result = try stage.fail(stage.configuration(listener: "address: unix:\(path)"))
-    #expect(result.status == 71 && result.errors.contains(path), "\(result.errors)")
+    // systemd does not try again, and again, what a person has to put right: RestartPreventExitStatus=2.
+    let reason = kind.hasSuffix("link") ? "symbolic link" : kind
+    let text = kind == "socket of another" ? "a socket of uid 12345 stands there" : "a \(reason) stands there"
+    #expect(result.status == 2 && result.errors.contains("no socket can be made at \(path): \(text)"), "\(result)")
+    #expect(result.errors.contains("help: bearerd replaces nothing but a socket that it left there"))
     #expect(try Self.identity(path) == before)
     #expect(try String(contentsOfFile: precious, encoding: .utf8) == "precious")
     #expect(access(stage.scratch.path + "/elsewhere.sock", F_OK) != 0)
@@ -107,7 +111,8 @@ import Testing
       path = stage.scratch.path + "/way/parent/app.sock"
     }
     let result = try stage.fail(stage.configuration(listener: "address: unix:\(path)"))
-    #expect(result.status == 71 && result.errors.contains(path), "\(result.errors)")
+    #expect(result.status == 2 && result.errors.contains("no socket can be made at \(path): "), "\(result)")
+    #expect(!result.errors.contains("Operation not permitted") && !result.errors.contains("Too many levels"))
     #expect(access(parent + "/app.sock", F_OK) != 0)
     stage.assertCanary(times: 0)
   }
@@ -119,7 +124,7 @@ import Testing
     try stage.start(configuration)
     let first = stage.daemon!
     let second = try stage.fail(configuration)
-    #expect(second.status == 71 && second.errors.contains("in use"), "\(second.errors)")
+    #expect(second.status == 71 && second.errors.contains("somebody listens there"), "\(second.errors)")
     #expect(try stage.ask(as: [], unix: path).output.hasPrefix("HTTP/1.1 200 "))
     #expect(first.stop(SIGKILL) == -SIGKILL)
     #expect(access(path, F_OK) == 0, "nobody has taken it away")

@@ -20,6 +20,7 @@ struct Selftest: ParsableCommand {
         bearerctl selftest github
         sudo bearerctl selftest --config ~/.config/bearerd/bearerd.yaml    (other users, too)
 
+      Root may take the file of another user: it is judged as that user's own daemon would.
       Exits with 0 if nothing got through, with 1 if something did, with 2 if the configuration cannot be used, and \
       with 71 if bearerd stops answering.
       """)

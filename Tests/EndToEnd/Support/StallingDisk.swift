@@ -11,6 +11,8 @@ final class StallingDisk: @unchecked Sendable {
     case untilWritten
     /// Nothing is taken any more.
     case silent
+    /// All is taken, and nothing is answered: who asks cannot even be killed.
+    case deaf
   }
 
   private struct State: Sendable {
@@ -100,7 +102,7 @@ final class StallingDisk: @unchecked Sendable {
       if isWrite, mode == .untilWritten {
         held = bytes
         state.withLock { $0.hasStalled = true }
-      } else {
+      } else if mode != .deaf {
         answer(bytes)
       }
     }

@@ -1,0 +1,59 @@
+internal import CLinux
+internal import Glibc
+
+/// Why no unix socket can be made at a path, and what to do about it.
+package struct UnixSocketProblem: Error, Sendable {
+  package let message: String
+  package let help: String
+  /// It may be over by itself: who listens there ends, or the directory is made.
+  package let isPassing: Bool
+
+  /// The unit makes it when it starts (RuntimeDirectory=).
+  package static let unitDirectory = "/run/bearerd"
+
+  package init(path: String, _ error: SystemError) {
+    message = "no socket can be made at \(path): \(error)"
+    isPassing = error.isPassing && error.errno != EEXIST || error.isOfMissing
+    help =
+      switch error.errno {
+      case EEXIST: "bearerd replaces nothing but a socket that it left there: move it away, or write another path"
+      case EADDRINUSE: "end who listens there, perhaps another bearerd, or write another path"
+      case ENOENT: "make the directory, for the user that bearerd runs as alone to write"
+      case ELOOP, ENOTDIR: "write the path of the directory itself"
+      case EROFS, EACCES:
+        "the system's unit lets bearerd make sockets in \(Self.unitDirectory); a daemon of your own may in a directory of yours"
+      default:
+        "whoever else can write a directory on the way could put a socket of theirs there: each has to belong to root or to the user that bearerd runs as, and the last one with no write permission for others, as \(Self.unitDirectory)"
+      }
+  }
+}
+
+extension UnixSocket {
+  /// What a start would find where it is to make a socket, as far as the user who looks may see. Whether somebody listens there
+  /// is not looked at.
+  package struct Outlook: Sendable {
+    /// Why a start would fail.
+    package let problem: UnixSocketProblem?
+    /// How far we could not look, and why.
+    package let unseen: String?
+    /// The only user who can make it; nil: that cannot be seen.
+    package let maker: UInt32?
+
+    package init(path: String) {
+      let place = PlaceOutlook(path: path) { (status, maker) throws(SystemError) in
+        try UnixSocket.judge(status, of: maker)
+        // What was left there is taken away first.
+        try PlaceOutlook.checkMaking(path, by: maker)
+      }
+      maker = place.maker
+      switch place.verdict {
+      // Whoever asks may be another user than the one it is for.
+      case .fit, .onlyForRoot: (problem, unseen) = (nil, nil)
+      case .unfit(let error) where error.isOfMissing && error.operation == UnixSocketProblem.unitDirectory:
+        (problem, unseen) = (nil, "the systemd unit makes \(error.operation) when it starts")
+      case .unfit(let error): (problem, unseen) = (UnixSocketProblem(path: path, error), nil)
+      case .unseen(let error): (problem, unseen) = (nil, error.description)
+      }
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct CheckSocketsTests {
+  @Test("T9: what a start would say of a socket's place, and nothing is made")
+  func socket() throws {
+    let scratch = try Scratch()
+    func check(_ path: String, _ words: String...) throws -> (status: Int32, text: String) {
+      let text = """
+        listeners: { main: { address: "unix:\(scratch.path)/\(path)", allow_users: [\(getuid())] } }
+        services: { api: { upstream: https://api.example.com/, credential: none } }
+
+        """
+      let run = try run([Run.binary, "check", try scratch.write("bearerd.yaml", text, mode: 0o644)] + words)
+      return (run.status, scratch.plain(run.output))
+    }
+    #expect(try check("app.sock").status == 0)
+    #expect(access("\(scratch.path)/app.sock", F_OK) != 0)
+    try scratch.write("precious", "precious")
+    let file = try check("precious")
+    let start = "DIR/bearerd.yaml:1:31: error: no socket can be made at DIR/"
+    #expect(file.status == 2 && file.text.contains(start + "precious: a file stands there\n"), "\(file.text)")
+    #expect(file.text.contains("help: bearerd replaces nothing but a socket that it left there: move it away"))
+    #expect(mkdir("\(scratch.path)/open", 0o700) == 0 && chmod("\(scratch.path)/open", 0o777) == 0)
+    let open = try check("open/app.sock")
+    #expect(open.status == 2 && open.text.contains(start + "open/app.sock: others can write DIR/open (mode 777)\n"))
+    #expect(symlink("/tmp", "\(scratch.path)/link") == 0)
+    let link = try check("link/app.sock")
+    #expect(link.text.contains(start + "link/app.sock: DIR/link is a symbolic link\n"), "\(link.text)")
+    #expect(link.text.contains("help: write the path of the directory itself\n"))
+    // It may be made a moment later.
+    let missing = try check("none/app.sock", "--strict")
+    #expect(missing.status == 1 && missing.text.contains("DIR/none: No such file or directory\n"), "\(missing.text)")
+    guard getuid() == 0 else { return }
+    chmod(scratch.path, 0o755)
+    #expect(mkdir("\(scratch.path)/theirs", 0o755) == 0 && chown("\(scratch.path)/theirs", 998, 998) == 0)
+    let theirs = try check("theirs/app.sock", "--strict")
+    #expect(theirs.status == 0 && theirs.text.contains("socket  DIR/theirs/app.sock: only a bearerd that runs as "))
+  }
+}

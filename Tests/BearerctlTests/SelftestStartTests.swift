@@ -1,0 +1,51 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a self-test asks of the machine and of the file, before it begins.
+@Suite struct SelftestStartTests {
+  @Test("a TMPDIR where nothing can be made is named, with what to do")
+  func noDirectory() throws {
+    let scratch = try Scratch()
+    let file = try scratch.write(
+      "bearerd.yaml", configuration("address: localhost:7070, allow_users: [\(getuid())]"), mode: 0o644)
+    let run = try Run("selftest", "--config", file, environment: ["TMPDIR": "\(scratch.path)/none"])
+    #expect(run.status == 71)
+    let reason = "bearerctl: no directory can be made in DIR/none (TMPDIR): No such file or directory; set TMPDIR to "
+    #expect(scratch.plain(run.errors).hasPrefix(reason), "\(run.errors)")
+  }
+
+  @Test("root may take somebody's own file", .enabled(if: getuid() == 0, "other users are for root"))
+  func fileOfAnother() throws {
+    let scratch = try Scratch()
+    try scratch.write("theirs/own.token", "THEIR-own-secret")
+    // As they may leave out who may ask: it is their daemon.
+    let text = configuration("address: localhost:7070")
+    let file = try scratch.write("theirs/bearerd.yaml", text)
+    for path in ["", "/own.token", "/bearerd.yaml"] { chown(scratch.path + "/theirs" + path, 12_345, 12_345) }
+    let run = try Run("selftest", "none", "--config", file)
+    #expect(run.status == 2 && run.errors.hasPrefix("bearerctl: there is no service none"), "\(run.errors)")
+    for (user, status) in [("12345", Int32(0)), ("0", 1)] {
+      let explained = try Run("explain", "GET", "/api/x", "--user", user, "--config", file)
+      #expect(explained.status == status && explained.errors == "", "\(explained)")
+    }
+    // Only as theirs: whoever else can write it decides where their credentials go.
+    chmod(file, 0o602)
+    #expect(try Run("explain", "GET", "/api/x", "--config", file).errors.contains("others can write this file"))
+    chmod(file, 0o600)
+    chown(scratch.path + "/theirs", 12_346, 12_346)
+    let strange = try Run("explain", "GET", "/api/x", "--config", file)
+    #expect(strange.status == 2 && strange.errors.contains("theirs belongs to uid 12346"), "\(strange.errors)")
+  }
+
+  private func configuration(_ listener: String) -> String {
+    """
+    listeners: { main: { \(listener) } }
+    credentials:
+      token: { origins: [https://api.example.com], bearer: { file: own.token } }
+    services:
+      api: { upstream: https://api.example.com/, credential: token }
+
+    """
+  }
+}

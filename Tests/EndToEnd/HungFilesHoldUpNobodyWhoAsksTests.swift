@@ -1,0 +1,64 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a person runs ends within seconds, and says which file does not answer. Whoever waits for such a file cannot be ended.
+@Suite(.enabled(if: isRoot && !isSanitized, "mounts are for root; a sanitizer waits for threads"))
+struct HungFilesHoldUpNobodyWhoAsks {
+  /// The time is for a machine that is very busy: what hangs does so for ever.
+  private func bearerctl(_ words: String...) throws -> (status: Int32, output: String, errors: String) {
+    let result = try run([RunningDaemon.binary("bearerctl")] + words, seconds: 60)
+    return (result.status, result.output, result.errors)
+  }
+
+  private func deaf(_ stage: Stage, _ body: (_ path: String) throws -> Void) throws {
+    let disk = try StallingDisk(stage.scratch.path + "/gone")
+    defer { disk.end() }
+    // Until it is mounted in earnest.
+    var status = stat()
+    #expect(stat(disk.path, &status) == 0)
+    disk.become(.deaf)
+    try body(disk.path)
+  }
+
+  @Test func `T55: a secret whose file does not answer keeps nobody from asking`() throws {
+    let stage = try Stage()
+    let text = stage.configuration(
+      credential: "bearer: { file: gone/audit.log }", more: "control: \(stage.scratch.path)/control.sock")
+    let file = try stage.scratch.write("bearerd.yaml", text)
+    try deaf(stage) { path in
+      let status = try bearerctl("status", "--config", file)
+      #expect(status.status == 69 && status.errors.contains("no daemon answers at \(stage.scratch.path)/control.sock"))
+      let check = try bearerctl("check", file)
+      #expect(check.status == 0, "\(check)")
+      #expect(check.output.contains("warning: \(path)/audit.log does not answer"), "\(check)")
+      #expect(check.output.contains("file \(path)/audit.log: its file system does not answer"), "\(check)")
+      let explain = try bearerctl("explain", "GET", "/api/x", "--config", file)
+      #expect(explain.status == 0 && explain.output.contains("It would go out"), "\(explain)")
+      let selftest = try bearerctl("selftest", "none", "--config", file)
+      #expect(selftest.status == 2 && selftest.errors.contains("there is no service none"), "\(selftest)")
+    }
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T55: what nothing can be said without is named`() throws {
+    let stage = try Stage()
+    let text = stage.configuration(more: "control: \(stage.scratch.path)/control.sock")
+      .replacing("ca_file: ca.pem", with: "ca_file: gone/ca.pem")
+    let file = try stage.scratch.write("bearerd.yaml", text)
+    try deaf(stage) { path in
+      #expect(try bearerctl("status", "--config", file).status == 69)
+      for words in [["check", file], ["explain", "GET", "/api/x", "--config", file], ["selftest", "--config", file]] {
+        let result = try run([RunningDaemon.binary("bearerctl")] + words, seconds: 60)
+        #expect(result.status == 71, "\(words): \(result)")
+        #expect(
+          result.errors.hasPrefix(
+            "bearerctl: a file system does not answer: \(path)/ca.pem is still being read after 5 s"),
+          "\(words): \(result)")
+      }
+      let status = try bearerctl("status", "--config", "\(path)/bearerd.yaml")
+      #expect(status.status == 71 && status.errors.contains("\(path)/bearerd.yaml is still being read"), "\(status)")
+    }
+    stage.assertCanary(times: 0)
+  }
+}
