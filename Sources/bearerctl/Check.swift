@@ -18,7 +18,7 @@ struct Check: ParsableCommand {
         bearerctl check --strict && systemctl reload bearerd
 
       It judges the file as the user who runs it: for the system's daemon, sudo -u bearerd bearerctl check.
-      Exits with 0 if the file can be used, and with 2 if not.
+      Exits with 0 if the file can be used, with 2 if not, and with 71 if a file system does not answer.
       """)
 
   @Argument(help: "The configuration.", completion: .file(extensions: ["yaml"]))

@@ -60,7 +60,7 @@ import Testing
     // In files of the daemon's own, in place of the system's.
     let users = try stage.scratch.write(
       "passwd",
-      "root:x:0:0::/:/bin/sh\nlisted:x:12345:12345::/:/bin/sh\nprimary:x:12346:54321::/:/bin/sh\nother:x:12347:12347::/:/bin/sh\n",
+      "root:x:0:0::/:/bin/sh\nlisted:x:12345:12345::/:/bin/sh\nprimary:x:12346:54321::/:/bin/sh\nno:x:12347:12347::/:/bin/sh\n",
       mode: 0o644)
     let groups = "root:x:0:\nbuilders:x:54321:listed\nothers:x:12347:\n"
     let file = try stage.scratch.write("group", groups, mode: 0o644)
@@ -74,10 +74,10 @@ import Testing
     }
     #expect(try statuses() == ["200", "200", "403", "403"])
     #expect(stage.daemon!.waitForLog(" uid=12347 "))
-    // The group stays where it is.
+    // The group stays where it is, and a name is no truth value of YAML.
     #expect(
       stage.daemon!.waitForLog(
-        "help=\"to let this user ask, listeners.main needs allow_users: [other]  # beside allow_groups\""))
+        "help=\"to let this user ask, listeners.main needs allow_users: ['no']  # beside allow_groups\""))
     // A group that the caller's process says it has is nobody's word but its own: the kernel tells a uid.
     let claiming = ["setpriv", "--reuid=12347", "--regid=54321", "--groups=54321"]
     #expect(try stage.ask(as: claiming).output.hasPrefix("HTTP/1.1 403 "))
