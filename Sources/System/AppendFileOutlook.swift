@@ -20,7 +20,7 @@ package struct AppendFileOutlook: Sendable {
   package let content: OpenedFile?
 
   package init(path: String) {
-    let place = PlaceOutlook(path: path) { (status, writer) throws(SystemError) in
+    let place = PlaceOutlook(path: path, isReplaced: false) { (status, writer) throws(SystemError) in
       guard status.st_mode & S_IFMT != S_IFLNK else {
         throw SystemError(finding: "it is a symbolic link", errno: ELOOP)
       }

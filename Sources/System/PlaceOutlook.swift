@@ -20,13 +20,15 @@ struct PlaceOutlook {
   /// What stands there, as `lstat` sees it.
   let status: stat?
 
-  /// - Parameter judge: what stands there already, if something does, and whose it has to be.
-  init(path: String, judge: (stat, _ maker: UInt32) throws(SystemError) -> Void) {
+  /// - Parameters:
+  ///   - isReplaced: what stands there is taken away, so that its owner is nobody who could make it.
+  ///   - judge: what stands there already, if something does, and whose it has to be.
+  init(path: String, isReplaced: Bool, judge: (stat, _ maker: UInt32) throws(SystemError) -> Void) {
     var raw = stat()
     let reason = lstat(path, &raw) == 0 ? 0 : errno
     let isThere = reason == 0
     status = isThere ? raw : nil
-    let maker = PlaceOutlook.maker(of: path, isClosed: reason == EACCES, owner: isThere ? raw.st_uid : nil)
+    let maker = PlaceOutlook.maker(of: path, owner: isThere && !isReplaced ? raw.st_uid : nil)
     self.maker = maker
     do throws(SystemError) {
       guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw SystemError(operation: "path", errno: EINVAL) }
@@ -48,9 +50,9 @@ struct PlaceOutlook {
     }
   }
 
-  /// The owner of the directory that it is in, or is to be made in, or of one on the way that we may not look into. In a
+  /// The owner of the directory that it is in, or is to be made in, or of the last one on the way that we can see. In a
   /// directory of root's, that of the file itself.
-  private static func maker(of path: String, isClosed: Bool, owner: UInt32?) -> UInt32? {
+  private static func maker(of path: String, owner: UInt32?) -> UInt32? {
     var (directory, raw) = (parent(of: path), stat())
     var isParent = true
     while stat(directory, &raw) != 0 {
@@ -58,7 +60,7 @@ struct PlaceOutlook {
       (directory, isParent) = (parent(of: directory), false)
     }
     if let owner, !isParent || raw.st_uid == 0 { return owner }
-    return isParent || (isClosed && raw.st_uid != 0) ? raw.st_uid : nil
+    return isParent || raw.st_uid != 0 ? raw.st_uid : nil
   }
 
   /// What another user may do there cannot be asked; but in a directory of root's, closed to the writes of others, only root

@@ -40,7 +40,7 @@ extension UnixSocket {
     package let maker: UInt32?
 
     package init(path: String) {
-      let place = PlaceOutlook(path: path) { (status, maker) throws(SystemError) in
+      let place = PlaceOutlook(path: path, isReplaced: true) { (status, maker) throws(SystemError) in
         try UnixSocket.judge(status, of: maker)
         // What was left there is taken away first.
         try PlaceOutlook.checkMaking(path, by: maker)

@@ -35,6 +35,16 @@ import Testing
     guard getuid() == 0 else { return }
     chmod(scratch.path, 0o755)
     #expect(mkdir("\(scratch.path)/theirs", 0o755) == 0 && chown("\(scratch.path)/theirs", 998, 998) == 0)
+    // In a directory of root's nobody else makes one.
+    let made = "IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 1) or die"
+    let path = "\(scratch.path)/foreign"
+    #expect(try run(["perl", "-MIO::Socket::UNIX", "-e", made, path]).status == 0 && lchown(path, 998, 998) == 0)
+    let foreign = try check("foreign")
+    #expect(
+      foreign.status == 2 && foreign.text.contains("foreign: a socket of uid 998 stands there\n"), "\(foreign.text)")
+    let later = try check("theirs/none/app.sock")
+    #expect(
+      later.status == 0 && later.text.contains("DIR/theirs/none: No such file"), "as they would have it: \(later.text)")
     let theirs = try check("theirs/app.sock", "--strict")
     #expect(theirs.status == 0 && theirs.text.contains("socket  DIR/theirs/app.sock: only a bearerd that runs as "))
   }
