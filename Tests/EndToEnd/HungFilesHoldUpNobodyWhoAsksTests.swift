@@ -13,7 +13,17 @@ struct HungFilesHoldUpNobodyWhoAsks {
 
   private func deaf(_ stage: Stage, _ body: (_ path: String) throws -> Void) throws {
     let disk = try StallingDisk(stage.scratch.path + "/gone")
-    defer { disk.end() }
+    let (over, gone) = (Gate(), Gate())
+    // Whoever waits for it after all is freed one day, so that this fails and does not hang.
+    Thread.detachNewThread {
+      _ = over.pass(seconds: 150)
+      disk.end()
+      gone.open()
+    }
+    defer {
+      over.open()
+      _ = gone.pass()
+    }
     // Until it is mounted in earnest.
     var status = stat()
     #expect(stat(disk.path, &status) == 0)
