@@ -1,8 +1,12 @@
 internal import Configuration
 internal import Policy
+internal import System
 
-/// What one caller has of connections and of requests under way, so that none can take all of them (T54).
-final class CallerQuota {
+/// What one caller has of connections and of requests under way, so that none can take all of them (T54). Of all workers
+/// together.
+///
+/// `@unchecked Sendable`, because what changes is touched under the lock alone.
+final class CallerQuota: @unchecked Sendable {
   /// Who shares one.
   enum Holder: Hashable {
     case user(UInt32)
@@ -31,38 +35,82 @@ final class CallerQuota {
   }
 
   let holder: Holder
-  fileprivate(set) var connections = 0
-  var requests = 0
+  private let lock: SharedLock
+  fileprivate var connections = 0
+  private var requests = 0
   /// Refused since the log last said so.
-  var refused = 0
-  /// Milliseconds of the loop's clock; nil: never.
-  var loggedAt: UInt64?
+  fileprivate var refused = 0
+  /// Milliseconds of the loops' clock; nil: never.
+  fileprivate var loggedAt: UInt64?
 
-  init(_ holder: Holder) { self.holder = holder }
+  /// Milliseconds between two lines of the log.
+  private static let silence: UInt64 = 10_000
+
+  fileprivate init(_ holder: Holder, lock: SharedLock) {
+    self.holder = holder
+    self.lock = lock
+  }
+
+  /// One more request is under way, until `giveRequestBack`. False: there are as many as there may be.
+  func takeRequest(outOf limit: Int) -> Bool {
+    lock {
+      guard requests < limit else { return false }
+      requests += 1
+      return true
+    }
+  }
+
+  func giveRequestBack() { lock { requests -= 1 } }
+
+  var requestsUnderWay: Int { lock { requests } }
+
+  /// Something was refused. How much was since the log last said so, if it is to say so now: one line for many refusals.
+  func countRefusal(at now: UInt64) -> Int? {
+    lock {
+      refused += 1
+      // Another loop's clock may be a little ahead.
+      if let loggedAt, now < loggedAt + CallerQuota.silence { return nil }
+      loggedAt = now
+      defer { refused = 0 }
+      return refused
+    }
+  }
 }
 
 /// The quotas of all who are connected.
-struct CallerQuotas {
+///
+/// `@unchecked Sendable`, because they are touched under the lock alone.
+final class CallerQuotas: @unchecked Sendable {
   private var quotas: [CallerQuota.Holder: CallerQuota] = [:]
+  private let lock: SharedLock
 
-  var withRefusals: [CallerQuota] { quotas.values.filter { $0.refused > 0 } }
+  init(lock: SharedLock) { self.lock = lock }
 
-  /// A connection more, whether or not it may stay.
-  mutating func add(_ holder: CallerQuota.Holder) -> CallerQuota {
-    if let known = quotas[holder] {
-      known.connections += 1
-      return known
+  /// A connection more, whether or not it may stay; and how many that makes.
+  func add(_ holder: CallerQuota.Holder) -> (quota: CallerQuota, connections: Int) {
+    lock {
+      let quota = quotas[holder] ?? CallerQuota(holder, lock: lock)
+      quotas[holder] = quota
+      quota.connections += 1
+      return (quota, quota.connections)
     }
-    let quota = CallerQuota(holder)
-    quotas[holder] = quota
-    quota.connections = 1
-    return quota
   }
 
   /// Whom the log has named is remembered, so that it does not do so at every turn.
-  mutating func remove(_ quota: CallerQuota) {
-    quota.connections -= 1
-    if quota.connections == 0, quota.loggedAt == nil || quotas.count > 1_000 { quotas[quota.holder] = nil }
+  func remove(_ quota: CallerQuota) {
+    lock {
+      quota.connections -= 1
+      if quota.connections == 0, quota.loggedAt == nil || quotas.count > 1_000 { quotas[quota.holder] = nil }
+    }
+  }
+
+  /// What was refused since the log last spoke of each. It does now.
+  func takeRefused() -> [(name: String, count: Int)] {
+    lock {
+      let refused = quotas.values.filter { $0.refused > 0 }.map { ($0.holder.name, $0.refused) }
+      for quota in quotas.values { quota.refused = 0 }
+      return refused
+    }
   }
 }
 

@@ -11,7 +11,7 @@ extension ClientSession {
       return nil
     }
     follow(breaker, grant)
-    return breaker.wait(at: worker.loop.now).map { .credentialSuspended($0) }
+    return breaker.shared.wait(at: worker.loop.now).map { .credentialSuspended($0) }
   }
 
   /// The head is about to go out. The answers to others may have come since the session was asked for, and so may a new value.
@@ -20,15 +20,12 @@ extension ClientSession {
     guard let breaker = way?.breaker else { return nil }
     let now = worker.loop.now
     if !breaker.isClosed(for: generation.keyring.generation(ofGrant: grant)) { follow(breaker, grant) }
-    pass = breaker.letOut(at: now)
-    return pass == nil ? .credentialSuspended(breaker.wait(at: now) ?? 0) : nil
+    pass = breaker.shared.letOut(at: now)
+    return pass == nil ? .credentialSuspended(breaker.shared.wait(at: now) ?? 0) : nil
   }
 
-  private func follow(_ breaker: OriginBreaker, _ grant: Int) {
-    let keyring = generation.keyring
-    breaker.follow(
-      keyring.generation(ofGrant: grant), fingerprint: keyring.fingerprint(ofGrant: grant), at: worker.loop.now,
-      journal: worker.journal)
+  private func follow(_ breaker: BreakerView, _ grant: Int) {
+    breaker.follow(generation.keyring, grant, at: worker.loop.now, journal: worker.journal)
   }
 
   /// As soon as the upstream has said what it thinks of the credential.
@@ -44,6 +41,6 @@ extension ClientSession {
   func returnPass() {
     guard let pass else { return }
     self.pass = nil
-    way?.breaker?.takeBack(pass, at: worker.loop.now)
+    way?.breaker?.shared.takeBack(pass, at: worker.loop.now)
   }
 }

@@ -99,12 +99,11 @@ extension ClientSession {
   }
 
   private func recordExcess() {
-    worker.isLoud(quota) { refused in
-      worker.journal.event(
-        .warning, "caller-limit", ("uid", quota.holder.name), ("requests", String(quota.requests)),
-        ("refused", refused),
-        ("help", "limits: { requests_per_user: N } says how many one user may have under way"))
-    }
+    guard let refused = quota.countRefusal(at: worker.loop.now) else { return }
+    worker.journal.event(
+      .warning, "caller-limit", ("uid", quota.holder.name), ("requests", String(quota.requestsUnderWay)),
+      ("refused", String(refused)),
+      ("help", "limits: { requests_per_user: N } says how many one user may have under way"))
   }
 
   /// What is queued goes out first, for as long as the client takes some of it.

@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import Gateway
 internal import Policy
+internal import System
 
 /// The rate's part in an exchange (T8): asked as the last of all before anything is opened, told when the head has gone out. A
 /// request costs once, however often it is sent, and one that bearerd refuses or cannot deliver costs nothing.
@@ -13,7 +14,7 @@ extension ClientSession {
   /// Why the request may not go out now; nil: it may.
   func rateExcess(_ way: Way) -> Refusal? {
     guard let limiter = way.limiter, !hasSpentRate, let caller = machine.exchange.caller else { return nil }
-    guard let wait = limiter.reserve(for: caller, at: worker.loop.now) else {
+    guard let wait = worker.commons.lock({ limiter.reserve(for: caller, at: worker.loop.now) }) else {
       rateHold = RateHold(limiter: limiter, caller: caller)
       return nil
     }
@@ -26,20 +27,20 @@ extension ClientSession {
     guard let hold = rateHold else { return }
     rateHold = nil
     hasSpentRate = true
-    hold.limiter.spend(hold.caller, at: worker.loop.now)
+    worker.commons.lock { hold.limiter.spend(hold.caller, at: worker.loop.now) }
   }
 
   /// It did not, or is decided once more.
   func returnRate() {
     guard let hold = rateHold else { return }
     rateHold = nil
-    hold.limiter.giveBack(to: hold.caller)
+    worker.commons.lock { hold.limiter.giveBack(to: hold.caller) }
   }
 
   /// Whoever asks too much would fill the log as well: one line for many.
   func record(_ excess: RateExcess, of caller: Caller?) {
-    guard let way, let caller,
-      let refused = way.limiter?.countRefusal(of: caller, at: worker.loop.now)
+    guard let way, let caller, let limiter = way.limiter,
+      let refused = worker.commons.lock({ limiter.countRefusal(of: caller, at: worker.loop.now) })
     else { return }
     worker.journal.event(
       .warning, "rate-limited", ("service", generation.snapshot.rules.services[way.route.service].name),

@@ -27,13 +27,12 @@ extension ClientSession {
   func takeRequest() -> Bool {
     if holdsRequest { return true }
     guard worker.admitsRequest(of: quota) else { return false }
-    quota.requests += 1
     holdsRequest = true
     return true
   }
 
   func giveRequestBack() {
-    if holdsRequest { quota.requests -= 1 }
+    if holdsRequest { quota.giveRequestBack() }
     holdsRequest = false
   }
 }

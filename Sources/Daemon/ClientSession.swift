@@ -12,7 +12,8 @@ final class ClientSession: Timed, StreamDelegate {
   let stream: EventLoop.Stream
   /// The worker lets go of its sessions when they end, so this is no cycle that stays.
   let worker: Worker
-  let listener: ListenerSlot
+  /// Where it came in.
+  let entrance: Entrance
   var machine: ClientConnection
   /// Of the machine, after its last event.
   var standing: ClientConnection.Standing
@@ -73,16 +74,16 @@ final class ClientSession: Timed, StreamDelegate {
     case failed(ConnectFailure)
   }
 
-  init(stream: EventLoop.Stream, listener: ListenerSlot, peer: Peer, quota: CallerQuota, worker: Worker) {
+  init(stream: EventLoop.Stream, entrance: Entrance, peer: Peer, quota: CallerQuota, worker: Worker) {
     self.stream = stream
-    self.listener = listener
+    self.entrance = entrance
     self.peer = peer
     unit = worker.callerUnits.unit(of: peer.controlGroup)
     self.quota = quota
     self.worker = worker
     generation = worker.generation
     machine = ClientConnection(
-      listener: listener.index, caller: peer.caller, limits: worker.generation.snapshot.headLimits,
+      listener: entrance.index, caller: peer.caller, limits: worker.generation.snapshot.headLimits,
       isLocalSocket: stream.isUnix)
     standing = machine.standing
     super.init()

@@ -11,27 +11,26 @@ final class Generation {
   let snapshot: Snapshot
   let keyring: Keyring
   let tally: Tally
-  /// Of every credential that is ever held back, and each origin that its services have.
-  let breakers: [OriginBreaker]
-  private let rejectedValues: RejectedValues
-  let rates: RateLimits
-  private let breakersByService: [[(grant: Int, breaker: OriginBreaker)]]
+  let limits: SharedLimits
+  private let breakersByService: [[(grant: Int, breaker: BreakerView)]]
   private let trust: Preparation.Trust
   /// By service, then by rule (the first one: without rules).
   private var ways: [[Way?]]
   private(set) var allDestinations: [Destination] = []
 
   init(
-    settings: Settings, snapshot: Snapshot, keyring: Keyring, trust: Preparation.Trust, after previous: Generation?
+    settings: Settings, snapshot: Snapshot, keyring: Keyring, trust: Preparation.Trust, limits: SharedLimits,
+    after previous: Generation?
   ) {
     self.settings = settings
     self.snapshot = snapshot
     self.keyring = keyring
     tally = Tally(snapshot.rules, after: previous?.tally)
-    rejectedValues = previous?.rejectedValues ?? RejectedValues()
-    (breakers, breakersByService) = OriginBreaker.all(
-      for: settings, after: previous?.breakers ?? [], rejected: rejectedValues)
-    rates = RateLimits(snapshot.rules, after: previous?.rates)
+    self.limits = limits
+    let views = limits.breakers.map { BreakerView($0) }
+    breakersByService = limits.breakersByService.map { breakers in
+      breakers.compactMap { grant, breaker in views.first { $0.shared === breaker }.map { (grant, $0) } }
+    }
     self.trust = trust
     ways = snapshot.rules.services.map { Array(repeating: nil, count: ($0.rules?.count ?? 0) + 1) }
   }
@@ -43,7 +42,7 @@ final class Generation {
     let made = Way(
       route, generation: snapshot.generation, timeouts: snapshot.rules.services[route.service].timeouts,
       breaker: breaker(for: route),
-      limiter: rates.limiter(of: route), logText: Journal.text(of: route, rules: snapshot.rules),
+      limiter: limits.rates.limiter(of: route), logText: Journal.text(of: route, rules: snapshot.rules),
       credentialText: Journal.credentialText(of: route, rules: snapshot.rules), next: first)
     ways[route.service][row] = made
     return made
@@ -61,7 +60,7 @@ final class Generation {
   }
 
   /// nil: the credential is never held back.
-  private func breaker(for route: Route) -> OriginBreaker? {
+  private func breaker(for route: Route) -> BreakerView? {
     guard case .inject(let grant) = route.credential else { return nil }
     return breakersByService[route.service].first { $0.grant == grant }?.breaker
   }

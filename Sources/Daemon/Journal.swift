@@ -141,7 +141,7 @@ final class Journal {
     if let refusal = exchange.record.refusal {
       if case .malformed(let reason) = refusal { line.field("reason", reason.rawValue) }
       if let detail = session.failureDetail { line.field("detail", detail) }
-      let help = help(for: refusal, head: exchange.head, listener: session.listener.name, settings: generation.settings)
+      let help = help(for: refusal, head: exchange.head, listener: session.entrance.name, settings: generation.settings)
       if let help { line.field("help", help) }
     }
     end(line)

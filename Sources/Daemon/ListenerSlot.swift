@@ -5,31 +5,31 @@ internal import System
 
 /// A listener of the configuration with the sockets that it has, which outlive a reload.
 final class ListenerSlot: ListenerDelegate {
-  private(set) var name: String
-  /// In the current generation's settings.
-  private(set) var index: Int
+  /// What connections know of it.
+  let entrance: Entrance
   private(set) var addresses: [ListenerSettings.Address]
   private let listeners: [Listener]
   /// Connections since the start.
   private(set) var accepted: UInt64 = 0
-  private unowned let worker: Worker
+  private unowned let reception: Reception
   /// The port that was bound (for port 0 the one that the system chose); nil without TCP.
   let ports: [UInt16]
   /// As they were bound, for the log.
   let places: [ListenerSockets.Place]
   let remarks: [(message: String, help: String)]
 
-  init(_ sockets: ListenerSockets, index: Int, worker: Worker) {
-    name = sockets.settings.name
-    self.index = index
+  init(_ sockets: ListenerSockets, id: UInt64, index: Int, reception: Reception) {
+    entrance = Entrance(id: id, name: sockets.settings.name, index: index)
     addresses = sockets.settings.addresses
     listeners = sockets.listeners
     ports = sockets.ports
     places = sockets.places
     remarks = sockets.remarks
-    self.worker = worker
+    self.reception = reception
     for listener in listeners { listener.delegate = self }
   }
+
+  var name: String { entrance.name }
 
   /// Whether its sockets are those that these addresses ask for. A socket's mode can be changed.
   func stands(at wanted: [ListenerSettings.Address]) -> Bool {
@@ -53,9 +53,8 @@ final class ListenerSlot: ListenerDelegate {
     for case (.unix(_, let old), .unix(let path, let new)) in zip(addresses, settings.addresses) where old != new {
       UnixSocket.setMode(new, path: path)
     }
-    name = settings.name
+    entrance.follow(name: settings.name, index: index)
     addresses = settings.addresses
-    self.index = index
   }
 
   func start() throws(UVError) {
@@ -72,10 +71,10 @@ final class ListenerSlot: ListenerDelegate {
 
   func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
     accepted &+= 1
-    worker.accepted(stream, on: self)
+    reception.accepted(stream, on: self)
   }
 
-  func listener(_ listener: Listener, didFail error: UVError) { worker.acceptFailed(error, on: self) }
+  func listener(_ listener: Listener, didFail error: UVError) { reception.failed(error, on: self) }
 }
 
 extension ListenerSettings.Address {

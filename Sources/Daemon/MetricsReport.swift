@@ -109,7 +109,7 @@ struct MetricsReport {
     text.begin("bearerd_client_connections", .gauge, "Connections of programs now.")
     text.sample(UInt64(worker.sessionCount))
     text.begin("bearerd_client_connections_total", .counter, "Connections of programs that were accepted.")
-    for slot in worker.listeners { text.sample([("listener", slot.name)], slot.accepted) }
+    for slot in worker.reception?.slots ?? [] { text.sample([("listener", slot.name)], slot.accepted) }
   }
 
   private mutating func credentials() {
@@ -137,7 +137,7 @@ struct MetricsReport {
   }
 
   private mutating func suspensions() {
-    let breakers = generation.breakers.map { breaker in
+    let breakers = generation.limits.breakers.map { breaker in
       (labels: [("credential", breaker.credential), ("upstream", breaker.origin.description)], breaker: breaker)
     }
     text.begin(
@@ -145,11 +145,11 @@ struct MetricsReport {
       "Whether the credential is held back from an upstream that keeps rejecting it.")
     for (labels, breaker) in breakers {
       let index = generation.snapshot.rules.grants.firstIndex { $0.name == breaker.credential }
-      let isHeld = index.map { breaker.holdsBack(generation.keyring.generation(ofGrant: $0)) } ?? false
+      let isHeld = index.map { breaker.holdsBack(breaker.value(in: generation.keyring, ofGrant: $0)) } ?? false
       text.sample(labels, isHeld ? 1 : 0)
     }
     text.begin("bearerd_credential_suspensions_total", .counter, "How often it came to that.")
-    for (labels, breaker) in breakers { text.sample(labels, breaker.breaker.suspensions) }
+    for (labels, breaker) in breakers { text.sample(labels, breaker.state.suspensions) }
   }
 
   private mutating func configuration() {

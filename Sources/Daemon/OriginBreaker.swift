@@ -1,30 +1,36 @@
 internal import Configuration
+internal import Credentials
 internal import Gateway
 internal import Policy
 internal import System
 
-/// The breaker of one credential at one origin. What it knows outlives reloads: they make no wrong password right.
-final class OriginBreaker {
+/// The breaker of one credential at one origin, for all workers. What it knows outlives reloads: they make no wrong password
+/// right.
+///
+/// `@unchecked Sendable`, because what changes is touched under the lock alone, `rejected` too.
+final class OriginBreaker: @unchecked Sendable {
   let credential: String
   let origin: Origin
-  private(set) var suspension: Suspension
-  private(set) var breaker = CredentialBreaker()
-  /// Of the value that it knows; nil: none yet.
-  private var fingerprint: String?
+  private let lock: SharedLock
   private let rejected: RejectedValues
+  private var suspension: Suspension
+  private var breaker = CredentialBreaker()
+  /// Which value it knows; nil: none yet.
+  private var value: String?
 
-  private init(credential: String, origin: Origin, suspension: Suspension, rejected: RejectedValues) {
+  private init(credential: String, origin: Origin, suspension: Suspension, rejected: RejectedValues, lock: SharedLock) {
     self.credential = credential
     self.origin = origin
     self.suspension = suspension
     self.rejected = rejected
+    self.lock = lock
   }
 
   /// Those that the services of a configuration need, each once; `byService` has them by the index of the grant, too.
   /// - Parameters:
   ///   - earlier: of the configuration before; those that are not needed any more leave to `rejected` what they know.
   static func all(
-    for settings: Settings, after earlier: [OriginBreaker], rejected: RejectedValues
+    for settings: Settings, after earlier: [OriginBreaker], rejected: RejectedValues, lock: SharedLock
   ) -> (breakers: [OriginBreaker], byService: [[(grant: Int, breaker: OriginBreaker)]]) {
     var breakers: [OriginBreaker] = []
     let byService = settings.rules.services.map { service in
@@ -33,61 +39,69 @@ final class OriginBreaker {
         let name = settings.credentials[grant].name
         let origin = service.upstream.origin
         if let known = (breakers + earlier).first(where: { $0.credential == name && $0.origin == origin }) {
-          known.suspension = suspension
+          lock { known.suspension = suspension }
           if !breakers.contains(where: { $0 === known }) { breakers.append(known) }
           return (grant, known)
         }
         let made = OriginBreaker(
-          credential: name, origin: origin, suspension: suspension, rejected: rejected)
+          credential: name, origin: origin, suspension: suspension, rejected: rejected, lock: lock)
         breakers.append(made)
         return (grant, made)
       }
     }
+    let now = Clock.monotonicMicroseconds / 1_000
     for gone in earlier where !breakers.contains(where: { $0 === gone }) {
-      rejected.remember(
-        gone.breaker, of: gone.fingerprint, at: gone.origin, now: Clock.monotonicMicroseconds / 1_000)
+      lock { rejected.remember(gone.breaker, of: gone.value, at: gone.origin, now: now) }
     }
     return (breakers, byService)
   }
 
   // MARK: what it is told and asked
 
-  /// - Parameter fingerprint: of the value; only asked for when the generation is another.
-  func follow(_ generation: UInt64, fingerprint: @autoclosure () -> String?, at now: UInt64, journal: Journal) {
-    if generation == breaker.generation { return }
-    let (before, fresh) = (self.fingerprint, fingerprint())
-    self.fingerprint = fresh
-    if fresh != nil, fresh == before { return change { $0.goOn(as: generation) } }
-    rejected.remember(breaker, of: before, at: origin, now: now)
-    let change = change { $0.follow(generation) }
-    if var known = rejected.recall(fresh, at: origin, now: now) {
-      known.goOn(as: generation)
+  /// Requests go out with this value.
+  /// - Returns: the number by which the breaker knows it, and what that changes.
+  func follow(_ value: String, at now: UInt64) -> (number: UInt64, change: CredentialBreaker.Change?) {
+    lock {
+      let before = self.value
+      if value == before { return (breaker.generation, nil) }
+      self.value = value
+      rejected.remember(breaker, of: before, at: origin, now: now)
+      let number = breaker.generation &+ 1
+      let change = change { $0.follow(number) }
+      guard var known = rejected.recall(value, at: origin, now: now) else { return (number, change) }
+      known.goOn(as: number)
       breaker = known
-    } else if let change {
-      tell(change, to: journal)
+      return (number, nil)
     }
   }
 
-  /// Nothing holds this generation of the credential back, and nothing has to be known anew: what is nearly always so.
-  func isClosed(for generation: UInt64) -> Bool {
-    guard case .closed = breaker.state else { return false }
-    return breaker.generation == generation
+  /// Whether the value of this number is the last one that a request wanted to go out with.
+  func knows(_ number: UInt64) -> Bool { lock { breaker.generation == number } }
+
+  /// Nothing holds this value back, and nothing has to be known anew: what is nearly always so.
+  func isClosed(for number: UInt64) -> Bool {
+    lock {
+      guard case .closed = breaker.state else { return false }
+      return breaker.generation == number
+    }
   }
 
-  func wait(at now: UInt64) -> UInt64? { breaker.wait(at: now) }
+  func wait(at now: UInt64) -> UInt64? { lock { breaker.wait(at: now) } }
 
-  func letOut(at now: UInt64) -> CredentialBreaker.Pass? { change { $0.letOut(suspension, at: now) } }
+  func letOut(at now: UInt64) -> CredentialBreaker.Pass? { lock { change { $0.letOut(suspension, at: now) } } }
 
-  func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64, journal: Journal) {
+  func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64) -> CredentialBreaker.Change? {
     let verdict = CredentialVerdict(status: status)
-    let change = change { $0.answered(verdict, to: pass, suspension, at: now) }
-    if let change { tell(change, to: journal) }
+    return lock { change { $0.answered(verdict, to: pass, suspension, at: now) } }
   }
 
-  func takeBack(_ pass: CredentialBreaker.Pass, at now: UInt64) { change { $0.takeBack(pass, at: now) } }
+  func takeBack(_ pass: CredentialBreaker.Pass, at now: UInt64) { lock { change { $0.takeBack(pass, at: now) } } }
 
-  /// Whether this generation of the credential is held back, or tried by one request alone.
-  func holdsBack(_ generation: UInt64) -> Bool { breaker.generation == generation && breaker.state != .closed }
+  /// Whether this value is held back, or tried by one request alone.
+  func holdsBack(_ value: String) -> Bool { lock { self.value == value && breaker.state != .closed } }
+
+  /// As it stands.
+  var state: CredentialBreaker { lock { breaker } }
 
   /// Changes a copy, a few numbers: changed in place, each look at it would be checked for two at a time.
   @inline(__always)
@@ -98,20 +112,9 @@ final class OriginBreaker {
     return result
   }
 
-  private func tell(_ change: CredentialBreaker.Change, to journal: Journal) {
-    let generation = String(breaker.generation)
-    switch change {
-    case .suspended(let time):
-      journal.event(
-        .warning, "credential-suspended", ("credential", credential), ("credential_generation", generation),
-        ("upstream", origin.description), ("rejections", String(breaker.rejections)),
-        ("seconds", String(time / 1_000)),
-        ("help", "it is held back there until it changes; after that time one request tries it"))
-    case .accepted, .renewed:
-      journal.event(
-        .notice, "credential-resumed", ("credential", credential), ("credential_generation", generation),
-        ("upstream", origin.description), ("reason", change == .accepted ? "accepted" : "changed"))
-    }
+  /// What tells a credential's values apart, in every worker alike.
+  func value(in keyring: Keyring, ofGrant index: Int) -> String {
+    keyring.fingerprint(ofGrant: index) ?? "\(credential) \(keyring.generation(ofGrant: index))"
   }
 }
 

@@ -10,7 +10,9 @@ package final class Server {
   private let file: String
   private let loop: Loop
   private let worker: Worker
+  private let reception: Reception
   private let journal: Journal
+  private let commons = Commons()
   private let commandSecrets = CommandSecrets()
   private let firstSecrets: FirstSecrets
   private let looks = FileLooks()
@@ -48,16 +50,19 @@ package final class Server {
       }
       generation = try Server.generation(
         preparation, number: 1, ports: sockets.map(\.ports), commands: commandSecrets, files: firstSecrets.files,
-        pending: firstSecrets.changing, after: nil)
+        pending: firstSecrets.changing, commons: commons, after: nil)
       try audit.adopt(preparation.audit)
     } catch {
       for opened in sockets { opened.close() }
       throw error
     }
-    let worker = Worker(loop: loop, journal: journal, generation: generation)
+    let worker = Worker(loop: loop, journal: journal, commons: commons, generation: generation)
     self.worker = worker
-    slots = sockets.enumerated().map { ListenerSlot($1, index: $0, worker: worker) }
-    worker.listen(on: slots)
+    let reception = Reception(worker: worker)
+    self.reception = reception
+    slots = sockets.enumerated().map { reception.slot($1, index: $0) }
+    let affordable = Reception.affordable(settings.limits.connections, journal: journal)
+    worker.listen(on: slots, of: reception, affordable: affordable)
   }
 
   /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over. Is ready when all
@@ -120,7 +125,7 @@ package final class Server {
       do throws(StartError) {
         generation = try Server.generation(
           preparation, number: number, ports: new.map(\.ports), commands: commandSecrets, files: firstSecrets.files,
-          pending: watch?.pending ?? [], after: worker.generation)
+          pending: watch?.pending ?? [], commons: commons, after: worker.generation)
         try audit.adopt(preparation.audit)
       } catch {
         for slot in new where !slots.contains(where: { $0 === slot }) { slot.close() }
@@ -130,7 +135,8 @@ package final class Server {
       slots = new
       for (index, slot) in new.enumerated() { slot.follow(settings.listeners[index], index: index) }
       CredentialReach.report(from: worker.generation.settings, to: settings, in: journal)
-      worker.adopt(generation, listeners: new)
+      reception.listen(on: new)
+      worker.adopt(generation, entrances: new.map(\.entrance))
       do throws(UVError) {
         for slot in added { try slot.start() }
       } catch {
@@ -178,7 +184,7 @@ package final class Server {
         } else {
           try refuseOwnAddresses(listener)
           let sockets = try ListenerSockets(listener, held: held, file: file, loop: loop)
-          result.append(ListenerSlot(sockets, index: index, worker: worker))
+          result.append(reception.slot(sockets, index: index))
         }
       }
       return result
@@ -226,7 +232,7 @@ package final class Server {
 
   private static func generation(
     _ preparation: Preparation, number: UInt64, ports: [[UInt16]], commands: CommandSecrets, files: SecretFiles,
-    pending: Set<SecretSource>, after previous: Generation?
+    pending: Set<SecretSource>, commons: Commons, after previous: Generation?
   ) throws(StartError) -> Generation {
     let settings = preparation.settings
     let keyring: Keyring
@@ -237,7 +243,9 @@ package final class Server {
       throw .system(error.description)
     }
     let snapshot = ConfigurationLoader.snapshot(of: settings, generation: number, ports: ports)
+    let limits = SharedLimits(settings, after: previous?.limits, lock: commons.lock)
     return Generation(
-      settings: settings, snapshot: snapshot, keyring: keyring, trust: preparation.trust, after: previous)
+      settings: settings, snapshot: snapshot, keyring: keyring, trust: preparation.trust, limits: limits,
+      after: previous)
   }
 }

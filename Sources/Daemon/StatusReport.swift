@@ -86,7 +86,7 @@ struct StatusReport {
   private func listeners(_ json: inout JSONWriter) {
     json.member("connections", UInt64(worker.sessionCount))
     json.array("listeners") { json in
-      for slot in worker.listeners {
+      for slot in worker.reception?.slots ?? [] {
         json.object { json in
           json.member("name", slot.name)
           json.array("addresses") { json in for place in slot.places { json.member(nil, place.text) } }
@@ -115,12 +115,12 @@ struct StatusReport {
   /// Who has less left than the rate allows.
   private func rates(ofService index: Int, _ json: inout JSONWriter) {
     json.array("rates") { json in
-      for entry in generation.rates.all where entry.service == index {
+      for entry in generation.limits.rates.all where entry.service == index {
         json.object { json in
           json.member("rate", entry.limiter.rate.description)
           json.member("rule", entry.rule.map { UInt64($0 + 1) })
           json.array("callers") { json in
-            for standing in entry.limiter.standings(at: worker.loop.now) {
+            for standing in generation.limits.lock({ entry.limiter.standings(at: worker.loop.now) }) {
               json.object { json in
                 json.member("uid", standing.caller.uid.map { UInt64($0) })
                 json.member("client", standing.caller.client)
@@ -152,11 +152,13 @@ struct StatusReport {
     json.member("last_accepted", time(tally.accepted.last))
     json.member("last_rejected", time(tally.rejected.last))
     json.array("suspended") { json in
-      for breaker in generation.breakers where breaker.credential == tally.name && breaker.holdsBack(status.generation)
+      for breaker in generation.limits.breakers
+      where breaker.credential == tally.name
+        && breaker.holdsBack(breaker.value(in: generation.keyring, ofGrant: index))
       {
         json.object { json in
           json.member("upstream", breaker.origin.description)
-          json.member("rejections", UInt64(breaker.breaker.rejections))
+          json.member("rejections", UInt64(breaker.state.rejections))
           json.member("seconds", (breaker.wait(at: worker.loop.now) ?? 0) / 1_000)
         }
       }

@@ -8,8 +8,8 @@ final class Way {
   let generation: UInt64
   let timeouts: Timeouts
   /// nil: its credential is never held back, or it has none.
-  let breaker: OriginBreaker?
-  /// nil: its requests are not counted.
+  let breaker: BreakerView?
+  /// nil: its requests are not counted. Of all workers: to be asked under their lock.
   let limiter: RateLimiter?
   /// What the log says of it whatever the request was, and if a credential was added.
   let logText: [UInt8]
@@ -20,7 +20,7 @@ final class Way {
   let next: Way?
 
   init(
-    _ route: Route, generation: UInt64, timeouts: Timeouts, breaker: OriginBreaker?, limiter: RateLimiter?,
+    _ route: Route, generation: UInt64, timeouts: Timeouts, breaker: BreakerView?, limiter: RateLimiter?,
     logText: [UInt8],
     credentialText: [UInt8], next: Way?
   ) {

@@ -3,14 +3,15 @@ internal import EventLoop
 internal import Gateway
 internal import HTTP1
 internal import Policy
+internal import System
 
 // What one caller may have of this worker (T54).
 extension Worker {
   /// Whose connections this one counts among.
-  func quotaHolder(of peer: Peer, on slot: ListenerSlot) -> CallerQuota.Holder {
+  func quotaHolder(of peer: Peer, at entrance: Entrance) -> CallerQuota.Holder {
     let admissions = generation.snapshot.admissions
-    guard admissions.indices.contains(slot.index) else { return .strangers }
-    return CallerQuota.Holder(peer.caller, admittedBy: admissions[slot.index].callers)
+    guard admissions.indices.contains(entrance.index) else { return .strangers }
+    return CallerQuota.Holder(peer.caller, admittedBy: admissions[entrance.index].callers)
   }
 
   /// Nothing is read, nothing is kept, nothing is waited for: an answer that fits into the socket, and the end.
@@ -18,45 +19,40 @@ extension Worker {
     stream.write(tooManyConnections.span)
     stream.close()
     generation.tally.countUnread(.tooManyConnections, at: loop.now)
-    isLoud(quota) { refused in
+    if let refused = quota.countRefusal(at: loop.now) {
       journal.event(
-        .warning, "caller-limit", ("uid", quota.holder.name), ("connections", String(share)), ("refused", refused),
+        .warning, "caller-limit", ("uid", quota.holder.name), ("connections", String(share)),
+        ("refused", String(refused)),
         ("help", "limits: { connections_per_user: N } says how many one user may have"))
     }
-    quotas.remove(quota)
+    commons.quotas.remove(quota)
   }
 
-  /// Whether `session` may ask for a session of its own at an upstream.
+  /// Whether one more request of this caller may ask for a session of its own at an upstream. It counts from now on.
   func admitsRequest(of quota: CallerQuota) -> Bool {
-    quota.requests < limits.requestsPerUser(outOf: connectionLimit)
+    quota.takeRequest(outOf: limits.requestsPerUser(outOf: connectionLimit))
   }
 
   /// Whether a request of somebody who is not admitted gets a line in the log.
   func logsStranger() -> Bool {
-    strangers.takeLine(at: loop.now, tell)
+    let (isTaken, omitted) = commons.strangers.takeLine(at: loop.now)
+    tell(omitted: omitted)
+    return isTaken
   }
 
   /// The end: what had no line of its own since the last one of its kind is counted in one.
   func tellWhatHadNoLine() {
-    for quota in quotas.withRefusals {
-      journal.event(.warning, "caller-limit", ("uid", quota.holder.name), ("refused", String(quota.refused)))
-      quota.refused = 0
+    for (name, count) in commons.quotas.takeRefused() {
+      journal.event(.warning, "caller-limit", ("uid", name), ("refused", String(count)))
     }
-    strangers.tellOmitted(tell)
+    tell(omitted: commons.strangers.takeOmitted())
   }
 
   private func tell(omitted: UInt64) {
+    guard omitted > 0 else { return }
     journal.event(
       .warning, "refusals-not-logged", ("count", String(omitted)),
       ("detail", "requests of users who are not admitted; the metrics have all of them"))
-  }
-
-  /// One line for many refusals, and how many there were.
-  func isLoud(_ quota: CallerQuota, _ line: (String) -> Void) {
-    quota.refused += 1
-    guard isLoud(&quota.loggedAt) else { return }
-    line(String(quota.refused))
-    quota.refused = 0
   }
 }
 

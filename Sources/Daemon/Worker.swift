@@ -10,6 +10,7 @@ final class Worker {
   let deadlines: DeadlineQueue
   let resolver: Resolver
   let journal: Journal
+  let commons: Commons
   let diagnostics: SocketDiagnostics?
   private let heap: HeapRelief
   private(set) var generation: Generation
@@ -28,33 +29,25 @@ final class Worker {
   private var sessions: [ObjectIdentifier: ClientSession] = [:]
   /// Of the loop, counted.
   private(set) var turn: UInt64 = 1
-  var strangers = StrangersInLog()
   var clockSteps = ClockSteps()
-  private(set) var listeners: [ListenerSlot] = []
-  private var isPaused = false
-  /// Accepting failed a moment ago; trying again at once would spin (T56).
-  private var mustWait = false
-  private var acceptFailureLoggedAt: UInt64?
-  private var limitLoggedAt: UInt64?
-  var quotas = CallerQuotas()
+  /// Where connections come in.
+  private var entrances: [Entrance] = []
+  /// Who accepts them.
+  private(set) var reception: Reception?
+  /// No more of them are accepted just now.
+  var isFull = false
   var callerUnits = CallerUnits()
-  /// As many as there are descriptors for, with another for each connection's upstream.
+  /// How many connections there are descriptors for.
   private var affordable = Int.max
   private(set) var isDraining = false
   /// Called when a draining worker has no session left.
   var onDrained: (() -> Void)?
   private var flushAgain: Timer?
-  private var acceptAgain: Timer?
 
-  /// Milliseconds until accepting is tried again, and between two lines that say why it is not.
-  private static let acceptPause: UInt64 = 200
-  private static let acceptSilence: UInt64 = 10_000
-  /// Descriptors for what is no connection: files of secrets, the control socket, programs that print secrets.
-  private static let reserve = 16
-
-  init(loop: Loop, journal: Journal, generation: Generation) {
+  init(loop: Loop, journal: Journal, commons: Commons, generation: Generation) {
     self.loop = loop
     self.journal = journal
+    self.commons = commons
     self.generation = generation
     limits = generation.settings.limits
     deadlines = DeadlineQueue(loop: loop)
@@ -68,11 +61,10 @@ final class Worker {
     }
     _ = lookAtClocks()
     flushAgain = Timer(loop: loop) { [unowned self] in flushJournal() }
-    acceptAgain = Timer(loop: loop) { [unowned self] in mustWait = false }
     loop.onTurnEnd = { [unowned self] in
       turn &+= 1
       openWhatWaits()
-      resumeIfPossible()
+      if isFull { reception?.resumeIfPossible() }
       flushJournal()
     }
   }
@@ -81,63 +73,32 @@ final class Worker {
   var upstreamIdleTime: UInt64 { limits.upstreamIdle }
   var sessionCount: Int { sessions.count }
 
-  /// By now the listeners are open, and connections are not; what `reserve` is for is still to come.
-  func listen(on slots: [ListenerSlot]) {
-    listeners = slots
-    let vitals = ProcessVitals()
-    let (wanted, limit) = (limits.connections, Int(clamping: vitals.descriptorLimit))
-    affordable = max(1, (limit - Int(clamping: vitals.openDescriptors) - Worker.reserve) / 2)
-    guard limit > 0, affordable < wanted else { return }
-    journal.event(
-      .notice, "descriptor-limit", ("connections", String(affordable)), ("wanted", String(wanted)),
-      (
-        "help",
-        "\(limit) descriptors are enough for so many; LimitNOFILE= of the unit, or ulimit -n, says how many there are"
-      ))
-  }
-
   var connectionLimit: Int { min(limits.connections, affordable) }
 
   // MARK: connections
 
-  func accepted(_ stream: EventLoop.Stream, on slot: ListenerSlot) {
-    let peer = Peer(of: stream, diagnostics: diagnostics)
-    let quota = quotas.add(quotaHolder(of: peer, on: slot))
-    let limit = connectionLimit
-    let share = limits.connections(of: quota.holder, outOf: limit)
-    guard quota.connections <= share else { return refuse(stream, of: quota, share: share) }
-    let session = ClientSession(stream: stream, listener: slot, peer: peer, quota: quota, worker: self)
-    sessions[ObjectIdentifier(session)] = session
-    heap.follow(sessions.count)
-    guard sessions.count >= limit, !isPaused else { return }
-    pause()
-    if isLoud(&limitLoggedAt) {
-      journal.event(
-        .warning, "connection-limit", ("connections", String(limit)),
-        ("help", "new ones wait until some end; limits: { connections: N } says how many there may be"))
-    }
+  /// Connections come from here now.
+  /// - Parameter affordable: how many there are descriptors for.
+  func listen(on slots: [ListenerSlot], of reception: Reception, affordable: Int) {
+    self.reception = reception
+    self.affordable = affordable
+    entrances = slots.map(\.entrance)
+    reception.listen(on: slots)
   }
 
-  func acceptFailed(_ error: UVError, on slot: ListenerSlot) {
-    if error.isTooManyFiles { makeRoom() }
-    if isLoud(&acceptFailureLoggedAt) {
-      journal.event(.error, "accept-failed", ("listener", slot.name), ("detail", error.description))
-    }
-    pause()
-    mustWait = true
-    acceptAgain?.start(after: Worker.acceptPause)
+  func take(_ stream: EventLoop.Stream, at entrance: Entrance) {
+    let peer = Peer(of: stream, diagnostics: diagnostics)
+    let (quota, connections) = commons.quotas.add(quotaHolder(of: peer, at: entrance))
+    let share = limits.connections(of: quota.holder, outOf: connectionLimit)
+    guard connections <= share else { return refuse(stream, of: quota, share: share) }
+    let session = ClientSession(stream: stream, entrance: entrance, peer: peer, quota: quota, worker: self)
+    sessions[ObjectIdentifier(session)] = session
+    heap.follow(sessions.count)
   }
 
   /// No descriptor is left: those that nobody uses just now are the first to go.
   func makeRoom() {
     for destination in generation.allDestinations { destination.closeIdle() }
-  }
-
-  /// Whether a line of its kind is due again.
-  func isLoud(_ loggedAt: inout UInt64?) -> Bool {
-    if let loggedAt, loop.now < loggedAt + Worker.acceptSilence { return false }
-    loggedAt = loop.now
-    return true
   }
 
   /// `turnEnded` is called, once all that this turn has brought is known.
@@ -156,22 +117,9 @@ final class Worker {
   func ended(_ session: ClientSession) {
     sessions[ObjectIdentifier(session)] = nil
     heap.follow(sessions.count)
-    quotas.remove(session.quota)
-    mustWait = false
+    commons.quotas.remove(session.quota)
+    reception?.hasRoom()
     if isDraining, sessions.isEmpty { onDrained?() }
-  }
-
-  private func pause() {
-    guard !isPaused else { return }
-    isPaused = true
-    for slot in listeners { slot.pause() }
-  }
-
-  /// At the end of a turn, so that what the turn closed counts.
-  private func resumeIfPossible() {
-    guard isPaused, !mustWait, !isDraining, sessions.count < connectionLimit else { return }
-    isPaused = false
-    for slot in listeners { slot.resume() }
   }
 
   /// Whoever is called while it is lent gets another one.
@@ -199,18 +147,16 @@ final class Worker {
 
   /// Makes a generation current: what was not authorised yet is decided anew; what was may finish, for a while if it would no
   /// longer be allowed.
-  func adopt(_ new: Generation, listeners slots: [ListenerSlot]) {
+  func adopt(_ new: Generation, entrances: [Entrance]) {
     let old = generation
     generation = new
     limits = new.settings.limits
-    let gone = listeners.filter { slot in !slots.contains { $0 === slot } }
-    listeners = slots
-    for slot in gone { slot.close() }
+    self.entrances = entrances
     for destination in old.allDestinations { destination.retire() }
     var revoked: [ClientSession] = []
     for session in Array(sessions.values) {
-      let isOrphan = !slots.contains { $0 === session.listener }
-      if !session.configurationChanged(listener: isOrphan ? nil : session.listener.index) { revoked.append(session) }
+      let isOrphan = !entrances.contains { $0 === session.entrance }
+      if !session.configurationChanged(listener: isOrphan ? nil : session.entrance.index) { revoked.append(session) }
     }
     guard !revoked.isEmpty else { return }
     journal.event(.notice, "revoked", ("exchanges", String(revoked.count)))
@@ -223,7 +169,7 @@ final class Worker {
   /// No new connections, no new requests; what runs may finish.
   func drain() {
     isDraining = true
-    for slot in listeners { slot.close() }
+    reception?.closeListeners()
     for destination in generation.allDestinations { destination.retire() }
     for session in Array(sessions.values) { session.drain() }
     if sessions.isEmpty { onDrained?() }
@@ -231,13 +177,12 @@ final class Worker {
 
   /// Whatever still runs is cut.
   func close() {
-    for slot in listeners { slot.close() }
+    reception?.close()
     for session in Array(sessions.values) { session.cut() }
     for destination in generation.allDestinations { destination.retire() }
     deadlines.close()
     heap.close()
     flushAgain?.close()
-    acceptAgain?.close()
     loop.onTurnEnd = nil
     tellWhatHadNoLine()
     journal.flush()

@@ -1,0 +1,45 @@
+internal import Credentials
+internal import Gateway
+internal import Policy
+
+/// A breaker as one generation of one worker sees it, whose keyring numbers the values that it reads by itself.
+final class BreakerView {
+  let shared: OriginBreaker
+  /// Of the keyring, and what the breaker calls the same value.
+  private var generation: UInt64 = 0
+  private var number: UInt64 = 0
+
+  init(_ shared: OriginBreaker) { self.shared = shared }
+
+  /// Nothing holds this generation of the credential back, and nothing has to be known anew: what is nearly always so.
+  func isClosed(for generation: UInt64) -> Bool { generation == self.generation && shared.isClosed(for: number) }
+
+  /// The credential has this generation now. To be told before the rest is asked.
+  func follow(_ keyring: Keyring, _ grant: Int, at now: UInt64, journal: Journal) {
+    let generation = keyring.generation(ofGrant: grant)
+    if generation == self.generation, shared.knows(number) { return }
+    let (number, change) = shared.follow(shared.value(in: keyring, ofGrant: grant), at: now)
+    (self.generation, self.number) = (generation, number)
+    if let change { tell(change, to: journal) }
+  }
+
+  func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64, journal: Journal) {
+    if let change = shared.answered(status: status, to: pass, at: now) { tell(change, to: journal) }
+  }
+
+  private func tell(_ change: CredentialBreaker.Change, to journal: Journal) {
+    let generation = String(generation)
+    switch change {
+    case .suspended(let time):
+      journal.event(
+        .warning, "credential-suspended", ("credential", shared.credential), ("credential_generation", generation),
+        ("upstream", shared.origin.description), ("rejections", String(shared.state.rejections)),
+        ("seconds", String(time / 1_000)),
+        ("help", "it is held back there until it changes; after that time one request tries it"))
+    case .accepted, .renewed:
+      journal.event(
+        .notice, "credential-resumed", ("credential", shared.credential), ("credential_generation", generation),
+        ("upstream", shared.origin.description), ("reason", change == .accepted ? "accepted" : "changed"))
+    }
+  }
+}

@@ -1,0 +1,34 @@
+internal import Glibc
+
+/// Under it is touched what several loops share, for a few instructions each time. A loop that is alone passes it by.
+///
+/// A mutex of the C library and not of `Synchronization`, which the thread sanitizer does not know.
+///
+/// `@unchecked Sendable`, because the mutex is made for any thread, and nothing else changes.
+package final class SharedLock: @unchecked Sendable {
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  /// False: there is only one loop.
+  @usableFromInline package let isShared: Bool
+
+  package init(isShared: Bool) {
+    self.isShared = isShared
+    pthread_mutex_init(mutex, nil)
+  }
+
+  deinit {
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  /// Not to be entered within `body` once more.
+  @inlinable @inline(__always)
+  package func callAsFunction<Result>(_ body: () -> Result) -> Result {
+    guard isShared else { return body() }
+    enter()
+    defer { leave() }
+    return body()
+  }
+
+  @usableFromInline package func enter() { pthread_mutex_lock(mutex) }
+  @usableFromInline package func leave() { pthread_mutex_unlock(mutex) }
+}
