@@ -43,7 +43,7 @@ extension ClientSession {
   private func sendMetrics() {
     var answer = ByteBuffer()
     MetricsAnswer.write(
-      MetricsReport.bytes(of: worker), isHead: machine.exchange.head.method == .head,
+      MetricsReport.bytes(of: worker, WorkerCounts(of: worker)), isHead: machine.exchange.head.method == .head,
       closes: machine.exchange.answerClosesClient, to: &answer)
     let contents = answer.contents
     stream.write(contents.span)

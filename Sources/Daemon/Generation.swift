@@ -65,30 +65,13 @@ final class Generation {
     return breakersByService[route.service].first { $0.grant == grant }?.breaker
   }
 
-  /// How many sessions there are, by origin and credential.
-  struct Pool {
-    let upstream: String
-    /// Its name; empty: none is added.
-    let credential: String
-    var idle = 0
-    var active = 0
-  }
-
-  /// In no order that means anything, but always in the same one.
   var pools: [Pool] {
-    var pools: [Pool] = []
-    for destination in allDestinations {
-      let (upstream, credential) = (destination.upstream.origin.description, destination.context?.identity.grant ?? "")
-      var index = pools.firstIndex { $0.upstream == upstream && $0.credential == credential }
-      if index == nil {
-        index = pools.endIndex
-        pools.append(Pool(upstream: upstream, credential: credential))
-      }
-      guard let index else { continue }
-      pools[index].idle += destination.idle.count
-      pools[index].active += destination.sessionCount - destination.idle.count
-    }
-    return pools.sorted { ($0.upstream, $0.credential) < ($1.upstream, $1.credential) }
+    Pool.sorted(
+      allDestinations.map { destination in
+        Pool(
+          upstream: destination.upstream.origin.description, credential: destination.context?.identity.grant ?? "",
+          idle: destination.idle.count, active: destination.sessionCount - destination.idle.count)
+      })
   }
 
   private func makeDestination(of route: Route) throws(TLSError) -> Destination {

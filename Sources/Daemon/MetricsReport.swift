@@ -8,10 +8,12 @@ internal import System
 /// lists that are fixed here; nothing of a request gets into one.
 struct MetricsReport {
   private let worker: Worker
+  private let counts: WorkerCounts
   private var text = Exposition()
 
-  static func bytes(of worker: Worker) -> [UInt8] {
-    var report = MetricsReport(worker: worker)
+  /// - Parameter counts: of all workers.
+  static func bytes(of worker: Worker, _ counts: WorkerCounts) -> [UInt8] {
+    var report = MetricsReport(worker: worker, counts: counts)
     report.requests()
     report.upstreams()
     report.connections()
@@ -21,11 +23,14 @@ struct MetricsReport {
     return report.text.bytes
   }
 
-  private init(worker: Worker) { self.worker = worker }
+  private init(worker: Worker, counts: WorkerCounts) {
+    self.worker = worker
+    self.counts = counts
+  }
 
   private var generation: Generation { worker.generation }
   private var services: [Service] { generation.snapshot.rules.services }
-  private var tallies: [ServiceTally] { generation.tally.services }
+  private var tallies: [WorkerCounts.ServiceRow] { counts.services }
 
   // MARK: requests
 
@@ -46,13 +51,13 @@ struct MetricsReport {
     for (index, name) in classes.enumerated() {
       text.sample(
         [("service", ""), ("rule", "none"), ("status", name)],
-        generation.tally.unplaced.counts.requests(row: 0, statusClass: index))
+        counts.unplaced.requests(row: 0, statusClass: index))
     }
     text.begin("bearerd_refusals_total", .counter, "Answers of our own, by the last part of their type.")
-    for tally in tallies + [generation.tally.unplaced] {
+    for tally in tallies + [WorkerCounts.ServiceRow(name: "", counts: counts.unplaced)] {
       for code in RefusalCode.allCases {
         let count = tally.counts.refusals(code)
-        guard count > 0 || code.isOrdinary(placed: tally !== generation.tally.unplaced) else { continue }
+        guard count > 0 || code.isOrdinary(placed: !tally.name.isEmpty) else { continue }
         text.sample([("service", tally.name), ("code", code.row.code.description)], count)
       }
     }
@@ -91,7 +96,7 @@ struct MetricsReport {
       text.sample([("service", tally.name), ("result", "reported")], tally.counts.pinsReported)
     }
     text.begin("bearerd_upstream_connections", .gauge, "Connections to upstreams now.")
-    for pool in generation.pools {
+    for pool in counts.pools {
       let labels = [("upstream", pool.upstream), ("credential", pool.credential)]
       text.sample(labels + [("state", "idle")], UInt64(pool.idle))
       text.sample(labels + [("state", "active")], UInt64(pool.active))
@@ -107,7 +112,7 @@ struct MetricsReport {
 
   private mutating func connections() {
     text.begin("bearerd_client_connections", .gauge, "Connections of programs now.")
-    text.sample(UInt64(worker.sessionCount))
+    text.sample(UInt64(counts.connections))
     text.begin("bearerd_client_connections_total", .counter, "Connections of programs that were accepted.")
     for slot in worker.reception?.slots ?? [] { text.sample([("listener", slot.name)], slot.accepted) }
   }
@@ -119,7 +124,7 @@ struct MetricsReport {
       for (index, name) in names.enumerated() { write([("credential", name)], index) }
     }
     text.begin("bearerd_credential_available", .gauge, "Whether there is a secret to send.")
-    each { text.sample($0, keyring.isAvailable(grant: $1) ? 1 : 0) }
+    each { text.sample($0, counts.credentials[$1].isAvailable ? 1 : 0) }
     text.begin("bearerd_credential_generation", .gauge, "How many-th value since the start.")
     each { text.sample($0, keyring.generation(ofGrant: $1)) }
     text.begin(
@@ -130,9 +135,9 @@ struct MetricsReport {
     }
     text.begin(
       "bearerd_credential_accepted_total", .counter, "Answers to requests with the credential, but for 401 and 407.")
-    each { text.sample($0, generation.tally.credentials[$1].accepted.count) }
+    each { text.sample($0, counts.credentials[$1].accepted.count) }
     text.begin("bearerd_credential_rejected_total", .counter, "Answers 401 and 407 to requests with the credential.")
-    each { text.sample($0, generation.tally.credentials[$1].rejected.count) }
+    each { text.sample($0, counts.credentials[$1].rejected.count) }
     suspensions()
   }
 
@@ -163,7 +168,7 @@ struct MetricsReport {
     text.begin("bearerd_configuration_last_reload_successful", .gauge, "Whether the last attempt to reload went well.")
     text.sample(lifetime.lastReload?.problem == nil ? 1 : 0)
     text.begin("bearerd_log_lines_dropped_total", .counter, "Lines for which the log had no room.")
-    text.sample(worker.journal.droppedCount)
+    text.sample(counts.droppedLines)
     audit()
   }
 

@@ -80,8 +80,8 @@ package final class Server {
       loop: loop, journal: journal,
       commands: [
         "reload": { answer in reloads.ask { answer($0.map { Array("\($0)\n".utf8) }) } },
-        "status": { [worker] answer in answer(.success(StatusReport.bytes(of: worker))) },
-        "metrics": { [worker] answer in answer(.success(MetricsReport.bytes(of: worker))) },
+        "status": { [worker] answer in answer(.success(StatusReport.bytes(of: worker, WorkerCounts(of: worker)))) },
+        "metrics": { [worker] answer in answer(.success(MetricsReport.bytes(of: worker, WorkerCounts(of: worker)))) },
       ].merging(DebugCommands.of(worker, reloads)) { $1 })
     control?.follow(worker.generation.settings)
     lifecycle = try Lifecycle(loop: loop, reload: { reloads.ask { _ in } }, stop: { [unowned self] in stop() })

@@ -10,11 +10,18 @@ internal import System
 /// secrets it has names, times and fingerprints.
 struct StatusReport {
   private let worker: Worker
+  private let counts: WorkerCounts
   private let now = Clock.now
 
-  static func bytes(of worker: Worker) -> [UInt8] { StatusReport(worker: worker).document }
+  /// - Parameter counts: of all workers.
+  static func bytes(of worker: Worker, _ counts: WorkerCounts) -> [UInt8] {
+    StatusReport(worker: worker, counts: counts).document
+  }
 
-  private init(worker: Worker) { self.worker = worker }
+  private init(worker: Worker, counts: WorkerCounts) {
+    self.worker = worker
+    self.counts = counts
+  }
 
   private var generation: Generation { worker.generation }
 
@@ -33,7 +40,7 @@ struct StatusReport {
       json.array("services") { json in
         for (index, service) in generation.snapshot.rules.services.enumerated() {
           json.object {
-            self.service(service, generation.tally.services[index].counts, &$0)
+            self.service(service, counts.services[index].counts, &$0)
             rates(ofService: index, &$0)
           }
         }
@@ -66,7 +73,7 @@ struct StatusReport {
       json.member("resident_bytes", vitals.residentBytes)
       json.member("open_files", vitals.openDescriptors)
       json.member("most_files", vitals.descriptorLimit)
-      json.member("log_lines_dropped", worker.journal.droppedCount)
+      json.member("log_lines_dropped", counts.droppedLines)
     }
   }
 
@@ -84,7 +91,7 @@ struct StatusReport {
   }
 
   private func listeners(_ json: inout JSONWriter) {
-    json.member("connections", UInt64(worker.sessionCount))
+    json.member("connections", UInt64(counts.connections))
     json.array("listeners") { json in
       for slot in worker.reception?.slots ?? [] {
         json.object { json in
@@ -135,11 +142,11 @@ struct StatusReport {
   }
 
   private func credential(_ index: Int, _ json: inout JSONWriter) {
-    let tally = generation.tally.credentials[index]
+    let tally = counts.credentials[index]
     let status = generation.keyring.status(ofGrant: index)
     json.member("name", tally.name)
-    json.member("available", generation.keyring.isAvailable(grant: index))
-    json.member("problem", status.problem)
+    json.member("available", tally.isAvailable)
+    json.member("problem", tally.problem)
     json.member("generation", status.generation)
     let changed = generation.keyring.changedAt(ofGrant: index)
     json.member("changed", changed == 0 ? nil : changed)
@@ -174,7 +181,7 @@ struct StatusReport {
 
   private func pools(_ json: inout JSONWriter) {
     json.array("pools") { json in
-      for pool in generation.pools {
+      for pool in counts.pools {
         json.object { json in
           json.member("upstream", pool.upstream)
           json.member("credential", pool.credential)
@@ -186,9 +193,9 @@ struct StatusReport {
   }
 
   private func refusals(_ json: inout JSONWriter) {
-    json.member("unplaced", generation.tally.unplaced.counts.requests)
+    json.member("unplaced", counts.unplaced.requests)
     json.array("recent_refusals") { json in
-      for entry in generation.tally.recent.entries {
+      for entry in counts.recent {
         json.object { json in
           json.member("at", time(entry.time))
           json.member("code", entry.code.row.code.description)

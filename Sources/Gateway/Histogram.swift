@@ -21,5 +21,11 @@ package struct Histogram: Sendable, Equatable {
     sum &+= microseconds
   }
 
+  /// What another one has counted, too.
+  package mutating func add(_ other: Histogram) {
+    for index in counts.indices { counts[index] &+= other.counts[index] }
+    sum &+= other.sum
+  }
+
   package var count: UInt64 { counts.reduce(0, &+) }
 }

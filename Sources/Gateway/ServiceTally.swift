@@ -36,7 +36,7 @@ package final class ServiceTally {
 }
 
 /// The counters of a service. All places are known once the configuration is; counting looks nothing up and allocates nothing.
-package struct ServiceCounts {
+package struct ServiceCounts: Sendable {
   /// By rule (the first row: without rules), then by class of status (`1xx` first).
   private var byRule: [UInt64] = []
   private var byCode = [UInt64](repeating: 0, count: RefusalCode.allCases.count)
@@ -63,6 +63,7 @@ package struct ServiceCounts {
 
   /// Of the last exchange that ended; 0: none has.
   package private(set) var lastStatus = 0
+  private var lastAt: UInt64 = 0
   /// When the upstream last gave an answer that was passed on and no failure of its own; when it last did not. Milliseconds
   /// of the loop's clock; nil: never.
   package private(set) var lastSuccess: UInt64?
@@ -103,6 +104,7 @@ package struct ServiceCounts {
     redactions &+= record.redactions
     if record.isRetried { retries &+= 1 }
     lastStatus = record.status
+    lastAt = now
     if let refusal = record.refusal {
       count(refusal: refusal.code)
       if refusal.code.concernsUpstream { lastFailure = now }
@@ -114,6 +116,40 @@ package struct ServiceCounts {
       lastSuccess = now
     }
   }
+}
+
+extension ServiceCounts {
+  /// What another worker has counted of the same service, too.
+  package mutating func add(_ other: ServiceCounts) {
+    let missing = other.byRule.count - byRule.count
+    if missing > 0 { byRule += [UInt64](repeating: 0, count: missing) }
+    for index in other.byRule.indices { byRule[index] &+= other.byRule[index] }
+    for index in byCode.indices { byCode[index] &+= other.byCode[index] }
+    requests &+= other.requests
+    refusals &+= other.refusals
+    bytesUp &+= other.bytesUp
+    bytesDown &+= other.bytesDown
+    retries &+= other.retries
+    redactions &+= other.redactions
+    connect.add(other.connect)
+    handshake.add(other.handshake)
+    responseHead.add(other.responseHead)
+    fullHandshakes &+= other.fullHandshakes
+    resumedHandshakes &+= other.resumedHandshakes
+    pinsMatched &+= other.pinsMatched
+    pinsMismatched &+= other.pinsMismatched
+    pinsReported &+= other.pinsReported
+    if other.lastStatus != 0, lastStatus == 0 || other.lastAt > lastAt {
+      (lastStatus, lastAt) = (other.lastStatus, other.lastAt)
+    }
+    lastSuccess = later(lastSuccess, other.lastSuccess)
+    lastFailure = later(lastFailure, other.lastFailure)
+  }
+}
+
+func later(_ one: UInt64?, _ other: UInt64?) -> UInt64? {
+  guard let one, let other else { return one ?? other }
+  return max(one, other)
 }
 
 extension RefusalCode {

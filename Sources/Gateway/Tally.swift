@@ -54,10 +54,16 @@ extension Tally {
 
 /// What was counted for one credential.
 package final class CredentialTally {
-  package struct Use {
+  package struct Use: Sendable {
     package fileprivate(set) var count: UInt64 = 0
     /// Milliseconds of the loop's clock.
     package fileprivate(set) var last: UInt64?
+
+    /// What another worker has counted of the same credential, too.
+    package mutating func add(_ other: Use) {
+      count &+= other.count
+      last = later(last, other.last)
+    }
 
     fileprivate mutating func note(_ time: UInt64) {
       count &+= 1
@@ -86,7 +92,7 @@ package final class CredentialTally {
 
 /// The last few refusals, the newest first.
 package final class RecentRefusals {
-  package struct Entry {
+  package struct Entry: Sendable {
     package let code: RefusalCode
     package let service: String
     /// Milliseconds of the loop's clock.
@@ -95,7 +101,7 @@ package final class RecentRefusals {
 
   private var ring: [(code: RefusalCode, service: ServiceTally, time: UInt64)] = []
   private var next = 0
-  private static let limit = 8
+  package static let limit = 8
 
   init() { ring.reserveCapacity(RecentRefusals.limit) }
 

@@ -1,0 +1,68 @@
+internal import Credentials
+internal import Gateway
+internal import Policy
+
+/// What a worker has counted so far, or several together: for those who ask how it goes.
+struct WorkerCounts: Sendable {
+  struct ServiceRow: Sendable {
+    let name: String
+    var counts: ServiceCounts
+  }
+
+  struct CredentialRow: Sendable {
+    let name: String
+    var accepted: CredentialTally.Use
+    var rejected: CredentialTally.Use
+    /// Everywhere.
+    var isAvailable: Bool
+    /// The first one's.
+    var problem: String?
+  }
+
+  /// In the order of the rule set.
+  private(set) var services: [ServiceRow]
+  /// In the order of the grants.
+  private(set) var credentials: [CredentialRow]
+  private(set) var unplaced: ServiceCounts
+  /// The newest first.
+  private(set) var recent: [RecentRefusals.Entry]
+  private(set) var pools: [Generation.Pool]
+  private(set) var connections: Int
+  private(set) var droppedLines: UInt64
+
+  init(of worker: Worker) {
+    let generation = worker.generation
+    services = generation.tally.services.map { ServiceRow(name: $0.name, counts: $0.counts) }
+    credentials = generation.tally.credentials.enumerated().map { index, tally in
+      CredentialRow(
+        name: tally.name, accepted: tally.accepted, rejected: tally.rejected,
+        isAvailable: generation.keyring.isAvailable(grant: index),
+        problem: generation.keyring.status(ofGrant: index).problem)
+    }
+    unplaced = generation.tally.unplaced.counts
+    recent = generation.tally.recent.entries
+    pools = generation.pools
+    connections = worker.sessionCount
+    droppedLines = worker.journal.droppedCount
+  }
+
+  /// Another worker's, too. What is only there is left out: it has another configuration for a moment.
+  mutating func add(_ other: WorkerCounts) {
+    for index in services.indices {
+      guard let same = other.services.first(where: { $0.name == services[index].name }) else { continue }
+      services[index].counts.add(same.counts)
+    }
+    for index in credentials.indices {
+      guard let same = other.credentials.first(where: { $0.name == credentials[index].name }) else { continue }
+      credentials[index].accepted.add(same.accepted)
+      credentials[index].rejected.add(same.rejected)
+      credentials[index].isAvailable = credentials[index].isAvailable && same.isAvailable
+      credentials[index].problem = credentials[index].problem ?? same.problem
+    }
+    unplaced.add(other.unplaced)
+    recent = Array((recent + other.recent).sorted { $0.time > $1.time }.prefix(RecentRefusals.limit))
+    pools = Generation.Pool.sorted(pools + other.pools)
+    connections += other.connections
+    droppedLines &+= other.droppedLines
+  }
+}
