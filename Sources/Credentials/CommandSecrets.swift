@@ -80,6 +80,38 @@ package final class CommandSecrets {
     }
   }
 
+  // MARK: from one thread to another
+
+  func isKnown(_ command: SecretCommand) -> Bool { all[command] != nil }
+  func lastFailure(of command: SecretCommand) -> String? { all[command]?.failure }
+
+  /// No pages: there is no value.
+  func copy(of command: SecretCommand) throws(SystemError) -> (pages: LockedMemory?, count: Int) {
+    guard let kept = all[command] else { return (nil, 0) }
+    switch kept.value {
+    case .none: return (nil, 0)
+    case .some(let value):
+      return try value.withBytes { (bytes) throws(SystemError) in
+        let pages = try LockedMemory(byteCount: max(1, bytes.count), mustLock: mustLock)
+        pages.bytes.copyMemory(from: bytes)
+        return (pages, bytes.count)
+      }
+    }
+  }
+
+  func put(_ bytes: UnsafeRawBufferPointer?, failure: String?, of command: SecretCommand) throws(SystemError) {
+    let kept = kept(command)
+    if let bytes {
+      var value = try Secret(capacity: bytes.count, in: arena)
+      try value.append(bytes)
+      kept.value = consume value
+      if !arena.isLocked { isLocked = false }
+    } else {
+      kept.value = nil
+    }
+    kept.failure = failure
+  }
+
   private func kept(_ command: SecretCommand) -> Kept {
     if let kept = all[command] { return kept }
     let kept = Kept()

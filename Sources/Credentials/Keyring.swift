@@ -140,6 +140,8 @@ extension Keyring {
   /// Whose output some credential needs; each once.
   package var commands: Set<SecretCommand> { Set(slots.flatMap(\.entry.scheme.commands)) }
 
+  package var commandOutputs: CommandSecrets { reader.commands }
+
   /// What its output has to be, wherever it is used.
   func forms(of command: SecretCommand) -> [SecretForm] {
     slots.flatMap(\.entry.scheme.sources).filter { $0.source == .command(command) }.map(\.form)

@@ -54,6 +54,8 @@ final class AuditTrail {
   private let loop: Loop
   private let journal: Journal
   private var scribe: Scribe?
+  /// No longer wanted, and perhaps still in some worker's hand.
+  private var dismissed: [Scribe] = []
   /// They write what was handed over, and nothing more comes.
   private var leaving: [Scribe] = []
   /// What is being written.
@@ -107,9 +109,17 @@ final class AuditTrail {
     }
   }
 
+  /// No worker has one any more that this configuration does not want.
+  func settle() {
+    for scribe in dismissed { scribe.writer.close() }
+    leaving += dismissed
+    dismissed = []
+  }
+
   /// Nothing goes to an upstream any more: all that is left is written, if the disk takes it in time.
   func close() {
     leave()
+    settle()
     let deadline = Clock.monotonicMicroseconds / 1_000 + AuditTrail.patience
     for scribe in leaving {
       let now = Clock.monotonicMicroseconds / 1_000
@@ -130,10 +140,7 @@ final class AuditTrail {
   private func leave() {
     journal.audit = nil
     journal.requiredAudit = nil
-    if let scribe {
-      scribe.writer.close()
-      leaving.append(scribe)
-    }
+    if let scribe { dismissed.append(scribe) }
     (scribe, file) = (nil, nil)
   }
 

@@ -50,6 +50,9 @@ final class Journal {
   /// Of users in lines of help: strangers could make us ask for each request.
   var userNames: [UInt32: String] = [:]
   private let hasPriorities: Bool
+  /// Which worker's it is, and what those have in common; nil: there is one.
+  private let number: Int
+  var share: LogShare?
   private static let limit = 1 << 20
   /// `<6>`, and `time=2026-11-21T05:12:08.123Z `: what stands before `level=`.
   private static let priorityCount = 3
@@ -57,8 +60,10 @@ final class Journal {
   /// `2026-11-21T05:12:08.`
   private static let timeWithoutMilliseconds = 20
 
-  init(hasPriorities: Bool) {
+  init(hasPriorities: Bool, of number: Int = 0, share: LogShare? = nil) {
     self.hasPriorities = hasPriorities
+    self.number = number
+    self.share = share
   }
 
   /// Writes what gathered. Returns false when some is left for later.
@@ -70,7 +75,7 @@ final class Journal {
     }
     if buffer.isEmpty { return true }
     var waiting = take()
-    let written = StandardError.write(waiting.storage.span.extracting(first: waiting.count))
+    let written = write(waiting.storage.span.extracting(first: waiting.count))
     if written == waiting.count { waiting.removeAll() } else { waiting.removeFirst(written) }
     buffer = waiting
     if dropped > 0, buffer.count < Journal.limit / 2 {
@@ -79,6 +84,10 @@ final class Journal {
       event(.warning, "log-lines-dropped", ("count", String(count)))
     }
     return buffer.isEmpty
+  }
+
+  private func write(_ lines: Span<UInt8>) -> Int {
+    if let share { share.write(lines, of: number) } else { StandardError.write(lines) }
   }
 
   /// Why no request may go out now; nil: it may.

@@ -7,15 +7,14 @@ internal import System
 final class SecretCommands {
   private unowned let worker: Worker
   private let secrets: CommandSecrets
+  private let onChange: (SecretCommand) -> Void
   private let beside: BesideLoop
   private var jobs: [SecretCommand: Job] = [:]
   private let timer: BootTimer
   private var alarm: ReadableSource?
-  private var waits: [Wait] = []
   /// All that are not over, which may be more than the jobs': what was killed is still to be reaped. Weak, since what one
   /// has printed shall go with it.
   private var runs: [WeakRun] = []
-  private var isClosed = false
 
   private struct WeakRun { weak var run: CommandRun? }
 
@@ -33,9 +32,11 @@ final class SecretCommands {
     init(_ command: SecretCommand) { schedule = CommandSchedule(command) }
   }
 
-  init(worker: Worker, secrets: CommandSecrets) throws(StartError) {
+  /// - Parameter onChange: one of them stands otherwise now.
+  init(worker: Worker, onChange: @escaping (SecretCommand) -> Void) throws(StartError) {
     self.worker = worker
-    self.secrets = secrets
+    self.onChange = onChange
+    secrets = worker.generation.keyring.commandOutputs
     beside = BesideLoop(loop: worker.loop)
     do {
       timer = try BootTimer()
@@ -53,6 +54,7 @@ final class SecretCommands {
       job.run?.cancel()
       jobs[command] = nil
       secrets.forget(command)
+      onChange(command)
     }
     for command in wanted {
       if let job = jobs[command] { job.schedule.hurry() } else { jobs[command] = Job(command) }
@@ -60,34 +62,13 @@ final class SecretCommands {
     look()
   }
 
-  /// Calls `onEnd` once, never from within this call: the first run of each command that this grant of the current generation needs has
-  /// ended, well or not, or never will. nil: there is nothing to wait for.
-  func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
-    guard !isClosed, worker.generation.keyring.isAwaited(grant: index) else { return nil }
-    let wait = Wait(grant: index, generation: worker.generation, onEnd: onEnd)
-    waits.append(wait)
-    return wait
-  }
-
-  private final class Wait: SecretWait {
-    let grant: Int
-    let generation: Generation
-
-    init(grant: Int, generation: Generation, onEnd: @escaping () -> Void) {
-      self.grant = grant
-      self.generation = generation
-      super.init(onEnd: onEnd)
-    }
-  }
-
   /// Nothing runs any more, nor will.
   func stop() {
-    isClosed = true
     for job in jobs.values { job.run?.cancel() }
     jobs = [:]
     alarm?.close()
     alarm = nil
-    endWaits()
+    worker.commands?.close()
   }
 
   /// The loop ends.
@@ -96,12 +77,6 @@ final class SecretCommands {
     for entry in runs { entry.run?.close() }
     runs = []
     beside.close()
-  }
-
-  private func endWaits() {
-    let over = waits.filter { isClosed || $0.onEnd == nil || !$0.generation.keyring.isAwaited(grant: $0.grant) }
-    waits.removeAll { wait in over.contains { $0 === wait } }
-    for wait in over { wait.end() }
   }
 
   /// Does whatever is due.
@@ -155,7 +130,7 @@ final class SecretCommands {
   }
 
   private func ended(_ command: SecretCommand, _ job: Job, _ result: CommandRun.Result) {
-    tellChanges(command) {
+    change(command) { secrets in
       let isGood: Bool
       switch result {
       case .printed(let process): isGood = secrets.take(command, from: process, for: worker.generation.keyring)
@@ -173,21 +148,15 @@ final class SecretCommands {
   }
 
   private func expire(_ command: SecretCommand, _ job: Job) {
-    tellChanges(command) {
+    change(command) { secrets in
       job.schedule.expired()
       secrets.expire(command)
     }
   }
 
-  /// The next request goes out with what `change` has brought, or not at all.
-  private func tellChanges(_ command: SecretCommand, _ change: () -> Void) {
-    let generation = worker.generation
-    let keyring = generation.keyring
-    let before = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0) }
-    change()
-    for index in keyring.reload(command: command) where keyring.status(ofGrant: index) != before[index] {
-      worker.journal.credential(index, of: generation)
-    }
+  private func change(_ command: SecretCommand, _ change: (CommandSecrets) -> Void) {
+    worker.commands?.change(command, change)
+    onChange(command)
   }
 
   private func settle() {
@@ -199,6 +168,6 @@ final class SecretCommands {
       ]
     }
     timer.set(at: times.compactMap(\.self).min())
-    endWaits()
+    worker.commands?.endWaits()
   }
 }

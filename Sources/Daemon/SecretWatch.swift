@@ -148,7 +148,9 @@ final class SecretWatch {
   }
 
   private func tellUnwatched(_ directory: String, _ error: SystemError) {
-    guard missed.insert(directory).inserted else { return }
+    guard missed.insert(directory).inserted,
+      worker.journal.share?.isNews("watch \(directory)", error.description) ?? true
+    else { return }
     worker.journal.event(.warning, "secrets-not-watched", ("directory", directory), ("detail", error.description))
   }
 
@@ -157,6 +159,7 @@ final class SecretWatch {
     let keyring = generation.keyring
     let problems = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0).problem }
     change()
+    _ = worker.prepared?.reload(file: source, pending: reads?.pending ?? [])
     // Also of this file itself, if it has changed meanwhile: with what another one holds now, this would be half of two values.
     let changed = Set(keyring.reload(file: source, pending: reads?.pending ?? []))
     for index in 0..<keyring.grantCount {
@@ -173,6 +176,9 @@ extension Journal {
   func credential(_ index: Int, of generation: Generation) {
     let status = generation.keyring.status(ofGrant: index)
     let name = generation.snapshot.rules.grants[index].name
+    // Each worker reads for itself, and the log is one.
+    let value = generation.keyring.fingerprint(ofGrant: index) ?? ""
+    guard share?.isNews("credential \(name)", "\(value) \(status.problem ?? "")") ?? true else { return }
     guard let problem = status.problem else {
       event(.notice, "credential-changed", ("credential", name), ("credential_generation", String(status.generation)))
       return generation.keyring.reportShort(index, name, to: self)

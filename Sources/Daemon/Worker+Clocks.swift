@@ -26,6 +26,10 @@ extension Worker {
     let milliseconds = calendar.seconds &* 1_000 &+ calendar.microseconds / 1_000
     if let step = clockSteps.step(calendar: milliseconds, uptime: uptime) {
       let seconds = Int64((step.magnitude &+ 500) / 1_000) &* step.signum()
+      // Each worker notices it at its next request.
+      guard journal.share?.isNews("clock", "\(seconds) \(uptime / 60_000)") ?? true else {
+        return Moment(calendar: calendar.seconds, uptime: uptime / 1_000)
+      }
       journal.event(
         .notice, "clock-stepped", ("seconds", String(seconds)),
         ("detail", "certificates and pins are judged by the time that it shows now"))

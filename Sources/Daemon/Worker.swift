@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import System
@@ -21,9 +22,11 @@ final class Worker {
   private var output: Output? = Output()
   private var plaintext: [UInt8]?
   /// Where a missing secret is looked for once more.
-  weak var secrets: SecretWatch?
+  private(set) var secrets: SecretWatch?
   /// Where a secret is waited for that a program has yet to print.
-  weak var commands: SecretCommands?
+  private(set) var commands: CommandWaits?
+  /// The credentials of a configuration that is to come.
+  var prepared: Keyring?
   /// Sessions that begin something at the end of the turn.
   private var opening: [ClientSession] = []
   private var sessions: [ObjectIdentifier: ClientSession] = [:]
@@ -145,6 +148,15 @@ final class Worker {
 
   // MARK: generations
 
+  /// Goes on with the secrets that a start has found.
+  /// - Parameter unanswered: files that nobody could look at when the configuration was read.
+  func begin(after first: FirstSecrets, unanswered: Set<SecretSource>) {
+    let watch = SecretWatch(worker: self, first: first, unanswered: unanswered)
+    secrets = watch
+    commands = CommandWaits(worker: self)
+    watch.begin(generation, after: first)
+  }
+
   /// Makes a generation current: what was not authorised yet is decided anew; what was may finish, for a while if it would no
   /// longer be allowed.
   func adopt(_ new: Generation, entrances: [Entrance]) {
@@ -184,6 +196,8 @@ final class Worker {
     heap.close()
     flushAgain?.close()
     loop.onTurnEnd = nil
+    secrets?.close()
+    commands?.close()
     tellWhatHadNoLine()
     journal.flush()
   }

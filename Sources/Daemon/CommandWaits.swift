@@ -1,0 +1,66 @@
+internal import Credentials
+
+/// What commands have printed, as one worker has it: its keyrings, and the requests that wait for a first value. The programs
+/// are run in one place for all of them.
+final class CommandWaits {
+  private unowned let worker: Worker
+  private let secrets: CommandSecrets
+  private var waits: [Wait] = []
+  private var isClosed = false
+
+  private final class Wait: SecretWait {
+    let grant: Int
+    let generation: Generation
+
+    init(grant: Int, generation: Generation, onEnd: @escaping () -> Void) {
+      self.grant = grant
+      self.generation = generation
+      super.init(onEnd: onEnd)
+    }
+  }
+
+  init(worker: Worker) {
+    self.worker = worker
+    secrets = worker.generation.keyring.commandOutputs
+  }
+
+  /// Calls `onEnd` once, never from within this call: the first run of each command that this grant of the current generation needs has
+  /// ended, well or not, or never will. nil: there is nothing to wait for.
+  func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
+    guard !isClosed, worker.generation.keyring.isAwaited(grant: index) else { return nil }
+    let wait = Wait(grant: index, generation: worker.generation, onEnd: onEnd)
+    waits.append(wait)
+    return wait
+  }
+
+  /// The next request goes out with what `change` has brought, or not at all.
+  func change(_ command: SecretCommand, _ change: (CommandSecrets) -> Void) {
+    let generation = worker.generation
+    let keyring = generation.keyring
+    let before = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0) }
+    change(secrets)
+    _ = worker.prepared?.reload(command: command)
+    for index in keyring.reload(command: command) where keyring.status(ofGrant: index) != before[index] {
+      worker.journal.credential(index, of: generation)
+    }
+  }
+
+  /// What another thread has of it.
+  func adopt(_ output: CommandOutput) {
+    change(output.command) { $0.adopt(output) }
+    endWaits()
+  }
+
+  /// Of those who have nothing to wait for any more.
+  func endWaits() {
+    let over = waits.filter { isClosed || $0.onEnd == nil || !$0.generation.keyring.isAwaited(grant: $0.grant) }
+    waits.removeAll { wait in over.contains { $0 === wait } }
+    for wait in over { wait.end() }
+  }
+
+  /// Nothing comes any more.
+  func close() {
+    isClosed = true
+    endWaits()
+  }
+}

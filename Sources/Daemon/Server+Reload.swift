@@ -1,0 +1,110 @@
+internal import Configuration
+internal import EventLoop
+internal import Gateway
+internal import System
+
+extension Server {
+  /// All of it, or nothing changes and the reason is said.
+  func use(_ preparation: Preparation, _ answer: @escaping Reloads.Answer) {
+    preparation.report(to: journal)
+    worker.prepare(preparation) { [unowned self] error in
+      if let error { return answer(fail(error)) }
+      do throws(StartError) {
+        try adopt(preparation, answer)
+      } catch {
+        answer(fail(error))
+      }
+    }
+  }
+
+  /// Every worker has its credentials.
+  private func adopt(_ preparation: Preparation, _ answer: @escaping Reloads.Answer) throws(StartError) {
+    let settings = preparation.settings
+    let number = worker.generation.snapshot.generation + 1
+    try held.check(settings)
+    let new = try slots(for: settings)
+    do throws(StartError) {
+      try audit.adopt(preparation.audit)
+    } catch {
+      for slot in new where !slots.contains(where: { $0 === slot }) { slot.close() }
+      throw error
+    }
+    let added = new.filter { slot in !slots.contains { $0 === slot } }
+    slots = new
+    for (index, slot) in new.enumerated() { slot.follow(settings.listeners[index], index: index) }
+    CredentialReach.report(from: worker.generation.settings, to: settings, in: journal)
+    let installation = Installation(
+      preparation: preparation,
+      snapshot: ConfigurationLoader.snapshot(of: settings, generation: number, ports: new.map(\.ports)),
+      limits: SharedLimits(settings, after: worker.generation.limits, lock: commons.lock),
+      audit: journal.audit, requiredAudit: journal.requiredAudit,
+      entrances: new.map { Installation.Row(id: $0.entrance.id, name: $0.entrance.name, index: $0.entrance.index) })
+    reception.listen(on: new)
+    worker.install(installation, entrances: new.map(\.entrance))
+    do throws(UVError) {
+      for slot in added { try slot.start() }
+    } catch {
+      journal.event(.error, "listen-failed", ("detail", error.description))
+    }
+    for slot in added { slot.announce(in: journal) }
+    held.closeUnclaimed(by: settings, journal: journal)
+    worker.generation.keyring.report(to: journal, of: worker.generation)
+    commands?.follow(worker.generation)
+    control?.follow(settings)
+    audit.settle()
+    worker.lifetime.reloaded(problem: nil)
+    journal.event(.notice, "reloaded", ("generation", String(number)))
+    ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
+    answer(.success(number))
+  }
+
+  private func fail(_ error: StartError) -> Result<UInt64, StartError> {
+    worker.forgetPrepared()
+    if !worker.isDraining { reloadFailed(error) }
+    return .failure(error)
+  }
+
+  func reloadFailed(_ error: StartError) {
+    let number = worker.generation.snapshot.generation
+    error.report(to: journal)
+    worker.lifetime.reloaded(problem: error.summary)
+    journal.event(.error, "reload-failed", ("detail", error.summary), ("still", "generation \(number)"))
+    ServiceManager.notify("READY=1\nSTATUS=reload failed, still serving generation \(number)")
+  }
+
+  /// Listeners that stay as they are keep their sockets.
+  private func slots(for settings: Settings) throws(StartError) -> [ListenerSlot] {
+    var result: [ListenerSlot] = []
+    do throws(StartError) {
+      for (index, listener) in settings.listeners.enumerated() {
+        let free = slots.filter { slot in !result.contains { $0 === slot } }
+        let kept = free.first { $0.name == listener.name && $0.stands(at: listener.addresses) }
+        // Only ports that the system chooses can be meant by two; each keeps its own.
+        let renamed = free.first { slot in
+          slot.stands(at: listener.addresses)
+            && !settings.listeners.contains { $0.name == slot.name && slot.stands(at: $0.addresses) }
+        }
+        if let kept = kept ?? renamed {
+          result.append(kept)
+        } else {
+          try refuseOwnAddresses(listener)
+          let sockets = try ListenerSockets(listener, held: held, file: file, loop: loop)
+          result.append(reception.slot(sockets, index: index))
+        }
+      }
+      return result
+    } catch {
+      for slot in result where !slots.contains(where: { $0 === slot }) { slot.close() }
+      throw error
+    }
+  }
+
+  /// A socket of ours would be in the way of a new one of ours.
+  private func refuseOwnAddresses(_ listener: ListenerSettings) throws(StartError) {
+    for slot in slots where slot.shares(listener.addresses) {
+      throw .system(
+        "listener \(listener.name): its address is in use by our own listener \(slot.name), which is another now: restart bearerd for this change"
+      )
+    }
+  }
+}

@@ -1,0 +1,66 @@
+internal import Audit
+internal import Configuration
+internal import Credentials
+internal import Gateway
+internal import Policy
+internal import System
+
+/// What every worker gets of a configuration that will be used. The rest it makes for itself.
+struct Installation: Sendable {
+  let preparation: Preparation
+  let snapshot: Snapshot
+  let limits: SharedLimits
+  let audit: AuditWriter?
+  let requiredAudit: AuditWriter?
+  let entrances: [Row]
+
+  struct Row: Sendable {
+    let id: UInt64
+    let name: String
+    let index: Int
+  }
+}
+
+/// A configuration comes into use in two steps: first every worker makes what may fail, its credentials; if all of them have
+/// them, nothing is left that could.
+extension Worker {
+  /// Reads the files that a configuration names, and makes its keyring. `onEnd` is called on a later turn, with what is in
+  /// the way.
+  func prepare(_ preparation: Preparation, onEnd: @escaping (StartError?) -> Void) {
+    let files = ConfigurationLoader.secretFiles(of: preparation.settings)
+    let make = { [unowned self] in
+      // Meanwhile it may have been stopped.
+      guard !isDraining else { return onEnd(.system("bearerd is stopping")) }
+      do throws(Denied) {
+        let current = generation.keyring
+        prepared = try ConfigurationLoader.keyring(
+          for: preparation.settings, commands: current.commandOutputs, files: current.fileContents,
+          pending: secrets?.pending ?? [], after: current)
+        onEnd(nil)
+      } catch {
+        onEnd(.system(error.description))
+      }
+    }
+    guard let secrets else { return make() }
+    secrets.read(files, unanswered: ConfigurationLoader.unanswered(in: preparation), onEnd: make)
+  }
+
+  /// It will not be used.
+  func forgetPrepared() {
+    prepared = nil
+    secrets?.follow(generation)
+  }
+
+  /// What was prepared is in use from now on.
+  func install(_ next: Installation, entrances: [Entrance]) {
+    guard let keyring = prepared else { return }
+    prepared = nil
+    journal.audit = next.audit
+    journal.requiredAudit = next.requiredAudit
+    let generation = Generation(
+      settings: next.preparation.settings, snapshot: next.snapshot, keyring: keyring, trust: next.preparation.trust,
+      limits: next.limits, after: generation)
+    adopt(generation, entrances: entrances)
+    secrets?.follow(generation)
+  }
+}
