@@ -42,7 +42,7 @@ package final class AuditWriter: Sendable {
     var news: [News] = []
   }
 
-  private let shared: Mutex<Shared>
+  private let shared: Guarded<Shared>
   private let pen: Mutex<AuditPen>
   private let signal = ThreadSignal()
   private let onNews: @Sendable () -> Void
@@ -63,7 +63,7 @@ package final class AuditWriter: Sendable {
     let status = Status(
       path: file.path, device: file.device, inode: file.inode, count: pen.settled.count, head: pen.settled.head,
       dropped: 0)
-    shared = Mutex(Shared(askedAt: Clock.monotonicMicroseconds, status: status))
+    shared = Guarded(Shared(askedAt: Clock.monotonicMicroseconds, status: status))
     self.pen = Mutex(pen)
     self.onNews = onNews
   }

@@ -115,5 +115,7 @@ static inline int bearerd_pidfd(pid_t process) { return (int)syscall(SYS_pidfd_o
 static inline long bearerd_splice(int from, int to, size_t count) {
   return syscall(SYS_splice, from, NULL, to, NULL, count, 2 /* SPLICE_F_NONBLOCK */);
 }
+// A bit for each processor; how many bytes of them there are.
+static inline long bearerd_affinity(void *set, size_t count) { return syscall(SYS_sched_getaffinity, 0, count, set); }
 static inline void bearerd_become_file_system_user(uid_t user) { (void)setfsuid(user); }
 static inline int bearerd_boot_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC); }

@@ -8,7 +8,7 @@ package enum TopKey: String, ConfigurationKey {
   package static let kind = "the file"
   case listeners, credentials, services, limits, timeouts
   case requireLockedMemory = "require_locked_memory"
-  case control, metrics, audit
+  case control, metrics, audit, workers
 }
 
 package enum AuditKey: String, ConfigurationKey {
@@ -119,7 +119,7 @@ package enum LimitKey: String, ConfigurationKey {
 enum SchemaWords {
   /// Known to the documentation of later versions, refused by this one: a key that is not enforced must not be accepted.
   static let later: Set<String> = [
-    "jar", "login", "oauth", "refresh_on", "replay_buffer", "workers",
+    "jar", "login", "oauth", "refresh_on", "replay_buffer",
   ]
 
   /// What other programs call it, in small letters and without hyphens.

@@ -17,11 +17,12 @@ package struct Settings: Sendable, Equatable {
   package let controlSocket: String?
   /// nil: there is no such file.
   package let audit: AuditSettings?
+  package let workers: WorkerCount
 
   package init(
     file: String, listeners: [ListenerSettings], credentials: [CredentialSettings], rules: RuleSet, limits: Limits,
     requireLockedMemory: Bool, controlSocket: String?, metricsListener: Int? = nil,
-    audit: AuditSettings? = nil
+    audit: AuditSettings? = nil, workers: WorkerCount = .fixed(1)
   ) {
     self.file = file
     self.listeners = listeners
@@ -32,6 +33,7 @@ package struct Settings: Sendable, Equatable {
     self.controlSocket = controlSocket
     self.metricsListener = metricsListener
     self.audit = audit
+    self.workers = workers
   }
 }
 

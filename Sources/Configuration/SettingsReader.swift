@@ -21,6 +21,7 @@ struct SettingsReader {
     let isLocked = top[.requireLockedMemory].flatMap { boolean($0) } ?? false
     let control = top[.control].flatMap { controlSocket($0) }
     let audit = top[.audit].flatMap { self.audit($0, at: top.place(of: .audit)) }
+    let workers = top[.workers].flatMap { self.workers($0) } ?? .fixed(1)
     let used = Set(services.map(\.service.listener))
     let metrics = metrics(top, beside: listeners)
     let allListeners = listen(listeners, &services) + (metrics.map { [$0] } ?? [])
@@ -37,7 +38,7 @@ struct SettingsReader {
       file: file, listeners: allListeners.map(\.settings), credentials: credentials.compactMap(\.settings),
       rules: rules,
       limits: limits, requireLockedMemory: isLocked, controlSocket: control,
-      metricsListener: metrics == nil ? nil : allListeners.count - 1, audit: audit)
+      metricsListener: metrics == nil ? nil : allListeners.count - 1, audit: audit, workers: workers)
   }
 
   /// Of a file with errors: they are reported already.

@@ -18,7 +18,14 @@ extension ClientSession {
       upstream.send(output.toUpstream.storage.span.extracting(first: output.toUpstream.count))
       upstream.send(input.extracting(output.upstreamBody))
     }
-    if actions.contains(.sendToClient) { sendToClient(input, output) }
+    if actions.contains(.sendToClient) {
+      // Whoever sees the end of the answer may ask once more, and another worker at that.
+      if actions.contains(.record), holdsRequest {
+        giveRequestBack()
+        hasHeldRequest = true
+      }
+      sendToClient(input, output)
+    }
     if actions.contains(.shutdownUpstream) { upstream?.shutdown() }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
     if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
@@ -43,7 +50,8 @@ extension ClientSession {
   private func sendMetrics() {
     var answer = ByteBuffer()
     MetricsAnswer.write(
-      MetricsReport.bytes(of: worker, WorkerCounts(of: worker)), isHead: machine.exchange.head.method == .head,
+      MetricsReport.bytes(of: worker, worker.allCounts ?? WorkerCounts(of: worker)),
+      isHead: machine.exchange.head.method == .head,
       closes: machine.exchange.answerClosesClient, to: &answer)
     let contents = answer.contents
     stream.write(contents.span)

@@ -84,7 +84,8 @@ extension ClientSession {
 
   private func record(_ exchange: inout Exchange) {
     pass = nil
-    let wentOut = holdsRequest
+    let wentOut = holdsRequest || hasHeldRequest
+    hasHeldRequest = false
     returnRate()
     giveRequestBack()
     bodyPace.rest()

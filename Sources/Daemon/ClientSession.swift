@@ -23,6 +23,8 @@ final class ClientSession: Timed, StreamDelegate {
   let quota: CallerQuota
   /// Its request counts among those under way.
   var holdsRequest = false
+  /// It did until now, and has no record yet.
+  var hasHeldRequest = false
   var bodyPace = BodyPace()
   /// Bytes that the machine could not use yet, of the client and of the upstream.
   var pending: HeldBytes?

@@ -1,18 +1,27 @@
 internal import Gateway
+internal import Synchronization
 internal import System
 
 /// What the workers have in common, one per process.
 final class Commons: Sendable {
+  /// How many there are.
+  let workers: Int
   /// Of all that is counted for all workers together.
   let lock: SharedLock
   let quotas: CallerQuotas
   let strangers: Strangers
+  /// No more connections are accepted just now: whoever ends one says so.
+  let isFull = Atomic<Bool>(false)
 
-  init() {
-    lock = SharedLock(isShared: false)
+  init(workers: Int) {
+    self.workers = workers
+    lock = SharedLock(isShared: workers > 1)
     quotas = CallerQuotas(lock: lock)
     strangers = Strangers(lock: lock)
   }
+
+  /// What one worker may have of something that there is so much of in all: together they have no less, and each has some.
+  func share(of all: Int) -> Int { all == 0 ? 0 : (all - 1) / workers + 1 }
 
   /// `@unchecked Sendable`, because they are counted under the lock alone.
   final class Strangers: @unchecked Sendable {

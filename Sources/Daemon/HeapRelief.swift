@@ -5,6 +5,7 @@ internal import System
 /// have been gone for a while, it is given back: never per request, and once for each flood.
 final class HeapRelief {
   private let giveBack: () -> Void
+  private let leastPeak: Int
   private var timer: Timer?
   private var isPlanned = false
   private var connections = 0
@@ -12,13 +13,14 @@ final class HeapRelief {
   private var peak = 0
 
   /// Fewer leave nothing worth the time.
-  private static let leastPeak = 256
+  static let leastPeak = 256
   /// Of the peak, what may be left.
   private static let share = 4
   /// Milliseconds after which they are not expected back.
   private static let quiet: UInt64 = 2_000
 
-  init(loop: Loop, giveBack: @escaping () -> Void = { Heap.giveBack() }) {
+  init(loop: Loop, leastPeak: Int = HeapRelief.leastPeak, giveBack: @escaping () -> Void = { Heap.giveBack() }) {
+    self.leastPeak = leastPeak
     self.giveBack = giveBack
     timer = Timer(loop: loop) { [unowned self] in look() }
   }
@@ -34,7 +36,7 @@ final class HeapRelief {
 
   func close() { timer?.close() }
 
-  private var isDue: Bool { peak >= HeapRelief.leastPeak && connections <= peak / HeapRelief.share }
+  private var isDue: Bool { peak >= leastPeak && connections <= peak / HeapRelief.share }
 
   private func look() {
     isPlanned = false

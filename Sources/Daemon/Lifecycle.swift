@@ -9,7 +9,10 @@ final class Lifecycle {
   private var drain: Timer?
 
   /// SIGHUP reloads; SIGTERM and SIGINT stop (a second one at once).
-  init(loop: Loop, reload: @escaping () -> Void, stop: @escaping () -> Void) throws(StartError) {
+  /// - Parameter isAlive: whether the other loops are at work.
+  init(
+    loop: Loop, isAlive: @escaping () -> Bool, reload: @escaping () -> Void, stop: @escaping () -> Void
+  ) throws(StartError) {
     self.loop = loop
     do throws(UVError) {
       signals = [
@@ -22,7 +25,7 @@ final class Lifecycle {
     }
     if let interval = ServiceManager.watchdogInterval {
       // Twice as often as asked for: a loop that hangs misses it, one that is busy does not.
-      watchdog = Timer(loop: loop) { ServiceManager.notify("WATCHDOG=1") }
+      watchdog = Timer(loop: loop) { if isAlive() { ServiceManager.notify("WATCHDOG=1") } }
       watchdog?.start(after: interval / 2, repeatEvery: max(1, interval / 2))
     }
   }

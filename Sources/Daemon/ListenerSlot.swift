@@ -74,6 +74,12 @@ final class ListenerSlot: ListenerDelegate {
     reception.accepted(stream, on: self)
   }
 
+  func listener(_ listener: Listener, handsOn socket: AcceptedSocket) -> Bool {
+    guard reception.handsOn(socket, from: self) else { return false }
+    accepted &+= 1
+    return true
+  }
+
   func listener(_ listener: Listener, didFail error: UVError) { reception.failed(error, on: self) }
 }
 

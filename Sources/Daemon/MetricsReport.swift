@@ -112,7 +112,7 @@ struct MetricsReport {
 
   private mutating func connections() {
     text.begin("bearerd_client_connections", .gauge, "Connections of programs now.")
-    text.sample(UInt64(counts.connections))
+    text.sample(UInt64(counts.connections.reduce(0, +)))
     text.begin("bearerd_client_connections_total", .counter, "Connections of programs that were accepted.")
     for slot in worker.reception?.slots ?? [] { text.sample([("listener", slot.name)], slot.accepted) }
   }

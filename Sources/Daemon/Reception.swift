@@ -1,10 +1,12 @@
 internal import Configuration
 internal import EventLoop
+internal import Synchronization
 internal import System
 
 /// Accepts connections on all listeners, for as long as there is room, and gives them to the worker.
 final class Reception {
   private unowned let worker: Worker
+  private unowned let crew: Crew
   private(set) var slots: [ListenerSlot] = []
   /// Accepting failed a moment ago; trying again at once would spin (T56).
   private var mustWait = false
@@ -18,9 +20,12 @@ final class Reception {
   private static let silence: UInt64 = 10_000
   /// Descriptors for what is no connection: files of secrets, the control socket, programs that print secrets.
   private static let reserve = 16
+  /// And for what each worker besides the first one has of its own: its loop, and what tells it of callers and of files.
+  private static let perWorker = 8
 
-  init(worker: Worker) {
+  init(worker: Worker, crew: Crew) {
     self.worker = worker
+    self.crew = crew
     again = Timer(loop: worker.loop) { [unowned self] in mustWait = false }
   }
 
@@ -32,10 +37,11 @@ final class Reception {
 
   /// How many connections there are descriptors for, with another for each connection's upstream. By now the listeners are
   /// open, and connections are not; what `reserve` is for is still to come.
-  static func affordable(_ wanted: Int, journal: Journal) -> Int {
+  static func affordable(_ wanted: Int, workers: Int, journal: Journal) -> Int {
     let vitals = ProcessVitals()
     let limit = Int(clamping: vitals.descriptorLimit)
-    let affordable = max(1, (limit - Int(clamping: vitals.openDescriptors) - reserve) / 2)
+    let others = (workers - 1) * perWorker
+    let affordable = max(1, (limit - Int(clamping: vitals.openDescriptors) - others - reserve) / 2)
     if limit > 0, affordable < wanted {
       journal.event(
         .notice, "descriptor-limit", ("connections", String(affordable)), ("wanted", String(wanted)),
@@ -53,10 +59,37 @@ final class Reception {
     slots = new
   }
 
+  /// Whether another worker gets this connection: the one that has the fewest, and the first one of those that have as many.
+  /// Who asks one thing after the other, each on a connection of its own, thus has one worker's sessions at the upstreams.
+  ///
+  /// One thread accepts for all, and hands the connections on. With a socket for each (SO_REUSEPORT), any program of the same
+  /// user could listen beside us and get its part of the connections (T5), and a reload would lose those that wait on a
+  /// socket that goes. With one socket for all, each connection would wake everybody, and the first would take all that wait.
+  func handsOn(_ socket: AcceptedSocket, from slot: ListenerSlot) -> Bool {
+    guard !crew.links.isEmpty, slot.entrance.index != worker.generation.settings.metricsListener else { return false }
+    var (chosen, fewest) = (WorkerLink?.none, worker.sessionCount)
+    for link in crew.links {
+      let count = link.connections.load(ordering: .relaxed)
+      if count < fewest { (chosen, fewest) = (link, count) }
+    }
+    guard let chosen else { return false }
+    chosen.connections.add(1, ordering: .sequentiallyConsistent)
+    let id = slot.entrance.id
+    chosen.post { $0.receive(socket, at: id) }
+    pauseIfFull()
+    return true
+  }
+
   func accepted(_ stream: EventLoop.Stream, on slot: ListenerSlot) {
     worker.take(stream, at: slot.entrance)
+    pauseIfFull()
+  }
+
+  private var connections: Int { worker.sessionCount + crew.connections }
+
+  private func pauseIfFull() {
     let limit = worker.connectionLimit
-    guard worker.sessionCount >= limit, !worker.isFull else { return }
+    guard connections >= limit, !worker.isFull else { return }
     pause()
     if isDue(&limitLoggedAt) {
       worker.journal.event(
@@ -66,7 +99,10 @@ final class Reception {
   }
 
   func failed(_ error: UVError, on slot: ListenerSlot) {
-    if error.isTooManyFiles { worker.makeRoom() }
+    if error.isTooManyFiles {
+      worker.makeRoom()
+      crew.tell { $0.makeRoom() }
+    }
     if isDue(&failureLoggedAt) {
       worker.journal.event(.error, "accept-failed", ("listener", slot.name), ("detail", error.description))
     }
@@ -80,8 +116,8 @@ final class Reception {
 
   /// At the end of a turn, so that what the turn closed counts.
   func resumeIfPossible() {
-    guard worker.isFull, !mustWait, !worker.isDraining, worker.sessionCount < worker.connectionLimit else { return }
-    worker.isFull = false
+    guard worker.isFull, !mustWait, !worker.isDraining, connections < worker.connectionLimit else { return }
+    setFull(false)
     for slot in slots { slot.resume() }
   }
 
@@ -95,8 +131,14 @@ final class Reception {
 
   private func pause() {
     guard !worker.isFull else { return }
-    worker.isFull = true
+    setFull(true)
     for slot in slots { slot.pause() }
+  }
+
+  /// Whoever ends a connection looks at this, and the end of this turn at how many are left.
+  private func setFull(_ isFull: Bool) {
+    worker.isFull = isFull
+    worker.commons.isFull.store(isFull, ordering: .sequentiallyConsistent)
   }
 
   private func isDue(_ loggedAt: inout UInt64?) -> Bool {

@@ -21,7 +21,7 @@ final class SecretReads {
   private let onRead: (SecretReading) -> Void
   private let onDelay: (SecretSource, String) -> Void
 
-  /// Threads for files that have not taken long yet. Each has a page of locked memory.
+  /// Threads for files that have not taken long yet, of all workers together. Each has a page of locked memory.
   private static let mostQuick = 16
   /// And for those that have: as long as there are no more of them, they are in nobody's way. With the threads that look names
   /// up, and those that a start leaves behind, they are fewer than TasksMax= of the unit.
@@ -143,7 +143,7 @@ final class SecretReads {
   }
 
   private func startWaiting() {
-    while quick < Self.mostQuick, !waiting.isEmpty {
+    while quick < worker.commons.share(of: Self.mostQuick), !waiting.isEmpty {
       let (source, read) = waiting.removeFirst()
       quick += 1
       read.startedAt = worker.loop.now
@@ -197,7 +197,9 @@ final class SecretReads {
 
   private func deadlinePassed(_ read: Read, _ source: SecretSource) {
     let now = worker.loop.now
-    if let startedAt = read.startedAt, now >= startedAt + Self.longTime, !read.isHanging, hanging < Self.mostHanging {
+    if let startedAt = read.startedAt, now >= startedAt + Self.longTime, !read.isHanging,
+      hanging < worker.commons.share(of: Self.mostHanging)
+    {
       read.isHanging = true
       quick -= 1
       hanging += 1

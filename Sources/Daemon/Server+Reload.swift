@@ -7,12 +7,24 @@ extension Server {
   /// All of it, or nothing changes and the reason is said.
   func use(_ preparation: Preparation, _ answer: @escaping Reloads.Answer) {
     preparation.report(to: journal)
+    let workers = preparation.settings.workers.count
+    guard workers == commons.workers || preparation.settings.workers == worker.generation.settings.workers else {
+      return answer(
+        fail(.system("workers: it says \(workers), and \(commons.workers) run: restart bearerd for this change")))
+    }
+    // The first one alone ahead of the others: it empties the environment of secrets.
     worker.prepare(preparation) { [unowned self] error in
       if let error { return answer(fail(error)) }
-      do throws(StartError) {
-        try adopt(preparation, answer)
-      } catch {
-        answer(fail(error))
+      crew.ask { worker, reply in
+        worker.prepare(preparation, onEnd: reply)
+      } then: { [unowned self] (errors: [StartError?]) in
+        if case let error?? = errors.first(where: { $0 != nil }) { return answer(fail(error)) }
+        guard !worker.isDraining else { return answer(fail(.system("bearerd is stopping"))) }
+        do throws(StartError) {
+          try adopt(preparation, answer)
+        } catch {
+          answer(fail(error))
+        }
       }
     }
   }
@@ -38,7 +50,8 @@ extension Server {
       snapshot: ConfigurationLoader.snapshot(of: settings, generation: number, ports: new.map(\.ports)),
       limits: SharedLimits(settings, after: worker.generation.limits, lock: commons.lock),
       audit: journal.audit, requiredAudit: journal.requiredAudit,
-      entrances: new.map { Installation.Row(id: $0.entrance.id, name: $0.entrance.name, index: $0.entrance.index) })
+      entrances: new.map(Installation.Row.init))
+    crew.tell { $0.install(installation, entrances: $0.entrances(installation.entrances)) }
     reception.listen(on: new)
     worker.install(installation, entrances: new.map(\.entrance))
     do throws(UVError) {
@@ -51,15 +64,21 @@ extension Server {
     worker.generation.keyring.report(to: journal, of: worker.generation)
     commands?.follow(worker.generation)
     control?.follow(settings)
-    audit.settle()
-    worker.lifetime.reloaded(problem: nil)
-    journal.event(.notice, "reloaded", ("generation", String(number)))
-    ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
-    answer(.success(number))
+    // They do what they are told in its order: who replies to this has installed it.
+    crew.ask { _, reply in
+      reply(true)
+    } then: { [unowned self] (_: [Bool]) in
+      audit.settle()
+      worker.lifetime.reloaded(problem: nil)
+      journal.event(.notice, "reloaded", ("generation", String(number)))
+      ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
+      answer(.success(number))
+    }
   }
 
   private func fail(_ error: StartError) -> Result<UInt64, StartError> {
     worker.forgetPrepared()
+    crew.tell { $0.forgetPrepared() }
     if !worker.isDraining { reloadFailed(error) }
     return .failure(error)
   }

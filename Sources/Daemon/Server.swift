@@ -12,7 +12,8 @@ package final class Server {
   let worker: Worker
   let reception: Reception
   let journal: Journal
-  let commons = Commons()
+  let commons: Commons
+  let crew: Crew
   private let firstSecrets: FirstSecrets
   private let looks = FileLooks()
   private let unanswered: Set<SecretSource>
@@ -25,6 +26,9 @@ package final class Server {
   /// Seconds for which a start waits for the files that the configuration names.
   private static let startPatience = 20
   private var reloads: Reloads?
+  /// Of the workers besides the first one; nil: there are none.
+  private let beginning: WorkerThread.Beginning?
+  private var isFinished = false
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
   package init(file: String, held: HeldSockets) throws(StartError) {
@@ -34,6 +38,8 @@ package final class Server {
     let preparation = try Preparation.atStart(file: file, seconds: Server.startPatience, looks: looks)
     let settings = preparation.settings
     preparation.report(to: journal)
+    commons = Commons(workers: settings.workers.count)
+    if commons.workers > 1 { journal.share = LogShare() }
     unanswered = ConfigurationLoader.unanswered(in: preparation)
     firstSecrets = FirstSecrets(
       ConfigurationLoader.secretFiles(of: settings), unanswered: unanswered, journal: journal)
@@ -55,11 +61,24 @@ package final class Server {
     }
     let worker = Worker(loop: loop, journal: journal, commons: commons, generation: generation)
     self.worker = worker
-    let reception = Reception(worker: worker)
+    crew = Crew(worker: worker)
+    worker.crew = crew
+    let reception = Reception(worker: worker, crew: crew)
     self.reception = reception
     slots = sockets.enumerated().map { reception.slot($1, index: $0) }
-    let affordable = Reception.affordable(settings.limits.connections, journal: journal)
+    let affordable = Reception.affordable(
+      settings.limits.connections, workers: commons.workers, journal: journal)
     worker.listen(on: slots, of: reception, affordable: affordable)
+    guard let log = journal.share else {
+      beginning = nil
+      return
+    }
+    let installation = Installation(
+      preparation: preparation, snapshot: generation.snapshot, limits: generation.limits, audit: journal.audit,
+      requiredAudit: journal.requiredAudit, entrances: slots.map(Installation.Row.init))
+    beginning = WorkerThread.Beginning(
+      installation: installation, commons: commons, affordable: affordable,
+      hasPriorities: ServiceManager.isJournalStream, log: log)
   }
 
   /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over. Is ready when all
@@ -67,6 +86,7 @@ package final class Server {
   package func run() throws(StartError) {
     worker.generation.keyring.report(to: journal, of: worker.generation)
     worker.begin(after: firstSecrets, unanswered: unanswered)
+    if let beginning { try crew.start(beginning) }
     let reloads = Reloads(
       file: file, audit: audit, looks: looks, worker: worker, use: { [unowned self] in use($0, $1) },
       onFailure: { [unowned self] in reloadFailed($0) })
@@ -75,11 +95,17 @@ package final class Server {
       loop: loop, journal: journal,
       commands: [
         "reload": { answer in reloads.ask { answer($0.map { Array("\($0)\n".utf8) }) } },
-        "status": { [worker] answer in answer(.success(StatusReport.bytes(of: worker, WorkerCounts(of: worker)))) },
-        "metrics": { [worker] answer in answer(.success(MetricsReport.bytes(of: worker, WorkerCounts(of: worker)))) },
-      ].merging(DebugCommands.of(worker, reloads)) { $1 })
+        "status": { [worker, crew] answer in
+          crew.count { answer(.success(StatusReport.bytes(of: worker, $0))) }
+        },
+        "metrics": { [worker, crew] answer in
+          crew.count { answer(.success(MetricsReport.bytes(of: worker, $0))) }
+        },
+      ].merging(DebugCommands.of(worker, crew, reloads)) { $1 })
     control?.follow(worker.generation.settings)
-    lifecycle = try Lifecycle(loop: loop, reload: { reloads.ask { _ in } }, stop: { [unowned self] in stop() })
+    lifecycle = try Lifecycle(
+      loop: loop, isAlive: { [crew] in crew.hasPulse() }, reload: { reloads.ask { _ in } },
+      stop: { [unowned self] in stop() })
     do throws(UVError) {
       for slot in slots { try slot.start() }
     } catch {
@@ -87,7 +113,11 @@ package final class Server {
     }
     for slot in slots { slot.announce(in: journal) }
     held.closeUnclaimed(by: worker.generation.settings, journal: journal)
-    commands = try SecretCommands(worker: worker) { _ in }
+    commands = try SecretCommands(worker: worker) { [worker, crew] command in
+      guard !crew.links.isEmpty else { return }
+      let output = worker.generation.keyring.commandOutputs.output(of: command)
+      crew.tell { $0.commands?.adopt(output) }
+    }
     commands?.follow(worker.generation)
     journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.generation.snapshot.generation)")
@@ -101,16 +131,29 @@ package final class Server {
     guard !worker.isDraining else { return finish() }
     ServiceManager.notify("STOPPING=1")
     commands?.stop()
-    journal.event(.notice, "stopping", ("connections", String(worker.sessionCount)))
+    crew.tell { $0.commands?.close() }
+    journal.event(.notice, "stopping", ("connections", String(worker.sessionCount + crew.connections)))
     lifecycle?.startDrain(limit: worker.limits.drain) { [unowned self] in finish() }
-    worker.onDrained = { [unowned self] in finish() }
+    // The others first: what has been accepted for them is theirs.
+    var areOthersDrained = false
+    crew.ask { worker, reply in
+      worker.onDrained = { reply(true) }
+      worker.drain()
+    } then: { [unowned self] (_: [Bool]) in
+      areOthersDrained = true
+      if worker.sessionCount == 0, worker.isDraining { finish() }
+    }
+    worker.onDrained = { [unowned self] in if areOthersDrained { finish() } }
     worker.drain()
   }
 
   private func finish() {
+    guard !isFinished else { return }
+    isFinished = true
     worker.onDrained = nil
-    journal.event(.notice, "stopped", ("cut", String(worker.sessionCount)))
+    journal.event(.notice, "stopped", ("cut", String(worker.sessionCount + crew.connections)))
     worker.close()
+    crew.close()
     audit.close()
     control?.close()
     commands?.close()

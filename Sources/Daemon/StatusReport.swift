@@ -32,6 +32,7 @@ struct StatusReport {
       json.member("now", UInt64(max(0, now.seconds)))
       json.member("milliseconds", worker.loop.now)
       json.member("started", worker.lifetime.startedAt)
+      json.member("workers", UInt64(worker.commons.workers))
       configuration(&json)
       process(&json)
       if let audit = worker.journal.audit { self.audit(audit.status, &json) }
@@ -91,7 +92,8 @@ struct StatusReport {
   }
 
   private func listeners(_ json: inout JSONWriter) {
-    json.member("connections", UInt64(counts.connections))
+    json.member("connections", UInt64(counts.connections.reduce(0, +)))
+    json.array("worker_connections") { json in for count in counts.connections { json.member(nil, UInt64(count)) } }
     json.array("listeners") { json in
       for slot in worker.reception?.slots ?? [] {
         json.object { json in

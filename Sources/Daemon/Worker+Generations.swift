@@ -18,6 +18,8 @@ struct Installation: Sendable {
     let id: UInt64
     let name: String
     let index: Int
+
+    init(_ slot: ListenerSlot) { (id, name, index) = (slot.entrance.id, slot.entrance.name, slot.entrance.index) }
   }
 }
 
@@ -57,10 +59,16 @@ extension Worker {
     prepared = nil
     journal.audit = next.audit
     journal.requiredAudit = next.requiredAudit
-    let generation = Generation(
-      settings: next.preparation.settings, snapshot: next.snapshot, keyring: keyring, trust: next.preparation.trust,
-      limits: next.limits, after: generation)
+    let generation = Generation(next, keyring: keyring, after: generation)
     adopt(generation, entrances: entrances)
     secrets?.follow(generation)
+  }
+}
+
+extension Generation {
+  convenience init(_ next: Installation, keyring: Keyring, after previous: Generation?) {
+    self.init(
+      settings: next.preparation.settings, snapshot: next.snapshot, keyring: keyring, trust: next.preparation.trust,
+      limits: next.limits, after: previous)
   }
 }

@@ -26,6 +26,7 @@ extension Worker {
         ("help", "limits: { connections_per_user: N } says how many one user may have"))
     }
     commons.quotas.remove(quota)
+    connectionEnded()
   }
 
   /// Whether one more request of this caller may ask for a session of its own at an upstream. It counts from now on.

@@ -5,7 +5,8 @@ internal import Gateway
 internal import System
 internal import TLS
 
-/// One loop and everything that it touches. Nothing here is shared with another thread.
+/// One loop and everything that it touches. Nothing here is shared with another thread but what `commons` and the generation's
+/// `limits` count, which see to that themselves, and what never changes.
 final class Worker {
   let loop: Loop
   let deadlines: DeadlineQueue
@@ -34,9 +35,10 @@ final class Worker {
   private(set) var turn: UInt64 = 1
   var clockSteps = ClockSteps()
   /// Where connections come in.
-  private var entrances: [Entrance] = []
-  /// Who accepts them.
+  private(set) var entrances: [Entrance] = []
+  /// Who accepts them; nil: another thread does, which knows this worker by its link.
   private(set) var reception: Reception?
+  let link: WorkerLink?
   /// No more of them are accepted just now.
   var isFull = false
   var callerUnits = CallerUnits()
@@ -46,16 +48,21 @@ final class Worker {
   /// Called when a draining worker has no session left.
   var onDrained: (() -> Void)?
   private var flushAgain: Timer?
+  /// The other workers, if they are known here.
+  weak var crew: Crew?
+  /// What all workers have counted, while a scrape is answered; nil: there is one.
+  var allCounts: WorkerCounts?
 
-  init(loop: Loop, journal: Journal, commons: Commons, generation: Generation) {
+  init(loop: Loop, journal: Journal, commons: Commons, generation: Generation, link: WorkerLink? = nil) {
+    self.link = link
     self.loop = loop
     self.journal = journal
     self.commons = commons
     self.generation = generation
     limits = generation.settings.limits
     deadlines = DeadlineQueue(loop: loop)
-    resolver = Resolver(loop: loop)
-    heap = HeapRelief(loop: loop)
+    resolver = Resolver(loop: loop, limits: Resolver.Limits().shared(by: commons.workers))
+    heap = HeapRelief(loop: loop, leastPeak: commons.share(of: HeapRelief.leastPeak))
     do throws(SystemError) {
       diagnostics = try SocketDiagnostics()
     } catch {
@@ -72,7 +79,7 @@ final class Worker {
     }
   }
 
-  var idleLimit: Int { isDraining ? 0 : limits.idlePerIdentity }
+  var idleLimit: Int { isDraining ? 0 : commons.share(of: limits.idlePerIdentity) }
   var upstreamIdleTime: UInt64 { limits.upstreamIdle }
   var sessionCount: Int { sessions.count }
 
@@ -84,9 +91,14 @@ final class Worker {
   /// - Parameter affordable: how many there are descriptors for.
   func listen(on slots: [ListenerSlot], of reception: Reception, affordable: Int) {
     self.reception = reception
-    self.affordable = affordable
-    entrances = slots.map(\.entrance)
     reception.listen(on: slots)
+    listen(at: slots.map(\.entrance), affordable: affordable)
+  }
+
+  /// The same, if another thread accepts them.
+  func listen(at entrances: [Entrance], affordable: Int) {
+    self.entrances = entrances
+    self.affordable = affordable
   }
 
   func take(_ stream: EventLoop.Stream, at entrance: Entrance) {
@@ -97,6 +109,7 @@ final class Worker {
     let session = ClientSession(stream: stream, entrance: entrance, peer: peer, quota: quota, worker: self)
     sessions[ObjectIdentifier(session)] = session
     heap.follow(sessions.count)
+    gateScrapes(of: session)
   }
 
   /// No descriptor is left: those that nobody uses just now are the first to go.
@@ -121,8 +134,12 @@ final class Worker {
     sessions[ObjectIdentifier(session)] = nil
     heap.follow(sessions.count)
     commons.quotas.remove(session.quota)
-    reception?.hasRoom()
+    connectionEnded()
     if isDraining, sessions.isEmpty { onDrained?() }
+  }
+
+  func connectionEnded() {
+    if let link { link.connectionEnded() } else { reception?.hasRoom() }
   }
 
   /// Whoever is called while it is lent gets another one.
@@ -169,6 +186,7 @@ final class Worker {
     for session in Array(sessions.values) {
       let isOrphan = !entrances.contains { $0 === session.entrance }
       if !session.configurationChanged(listener: isOrphan ? nil : session.entrance.index) { revoked.append(session) }
+      gateScrapes(of: session)
     }
     guard !revoked.isEmpty else { return }
     journal.event(.notice, "revoked", ("exchanges", String(revoked.count)))

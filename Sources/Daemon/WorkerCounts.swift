@@ -27,7 +27,8 @@ struct WorkerCounts: Sendable {
   /// The newest first.
   private(set) var recent: [RecentRefusals.Entry]
   private(set) var pools: [Generation.Pool]
-  private(set) var connections: Int
+  /// Of each worker.
+  private(set) var connections: [Int]
   private(set) var droppedLines: UInt64
 
   init(of worker: Worker) {
@@ -42,7 +43,7 @@ struct WorkerCounts: Sendable {
     unplaced = generation.tally.unplaced.counts
     recent = generation.tally.recent.entries
     pools = generation.pools
-    connections = worker.sessionCount
+    connections = [worker.sessionCount]
     droppedLines = worker.journal.droppedCount
   }
 

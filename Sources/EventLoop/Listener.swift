@@ -4,8 +4,14 @@ internal import Glibc
 package protocol ListenerDelegate: AnyObject {
   /// The stream has no delegate yet and does not read. It is the delegate's to close.
   func listener(_ listener: Listener, didAccept stream: Stream)
+  /// Asked first: true if it goes to another loop, and is the delegate's to close.
+  func listener(_ listener: Listener, handsOn socket: AcceptedSocket) -> Bool
   /// Accepting failed (EMFILE and the like). The listener has paused itself; call `resume()` later.
   func listener(_ listener: Listener, didFail error: UVError)
+}
+
+extension ListenerDelegate {
+  package func listener(_ listener: Listener, handsOn socket: AcceptedSocket) -> Bool { false }
 }
 
 /// A listening socket. To be closed.
@@ -141,13 +147,13 @@ extension Listener {
         if reason != EAGAIN { fail(UVError(operation: "accept", status: -reason)) }
         return
       }
+      let socket = AcceptedSocket(descriptor: accepted, isUnix: isUnix, peer: peer, local: boundAddress)
+      guard let delegate else { return socket.close() }
+      if delegate.listener(self, handsOn: socket) { continue }
       do throws(UVError) {
-        let stream = try Stream(loop: loop, adopting: accepted, isUnix: isUnix)
-        stream.noteAddresses(peer: peer, local: boundAddress)
-        guard let delegate else { return stream.close() }
-        delegate.listener(self, didAccept: stream)
+        delegate.listener(self, didAccept: try socket.stream(on: loop))
       } catch {
-        Glibc.close(accepted)
+        socket.close()
         return fail(error)
       }
     }

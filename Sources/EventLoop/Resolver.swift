@@ -21,6 +21,15 @@ package final class Resolver {
     package var slowness: UInt64 = 1_000
 
     package init() {}
+
+    /// A part for each of several resolvers.
+    package func shared(by count: Int) -> Limits {
+      var part = self
+      part.all = max(2, all / count)
+      part.slow = max(1, slow / count)
+      part.known = max(1, known / count)
+      return part
+    }
   }
 
   private unowned let loop: Loop

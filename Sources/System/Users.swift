@@ -33,8 +33,11 @@ package enum Users {
   package static func localName(ofUID uid: UInt32) -> String? {
     guard let file = fopen("/etc/passwd", "re") else { return nil }
     defer { fclose(file) }
-    while let entry = fgetpwent(file) {
-      if entry.pointee.pw_uid == uid { return entry.pointee.pw_name.map { String(cString: $0) } }
+    var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
+    // Not fgetpwent, whose entry all threads share. A line that is longer ends the search.
+    var buffer = [CChar](repeating: 0, count: 4096)
+    while fgetpwent_r(file, &entry, &buffer, buffer.count, &found) == 0, let found {
+      if found.pointee.pw_uid == uid { return found.pointee.pw_name.map { String(cString: $0) } }
     }
     return nil
   }

@@ -114,6 +114,7 @@ struct StatusDocument: Decodable {
   /// Of a clock that only goes on.
   let milliseconds: UInt64
   let started: Int
+  let workers: Int
   let configuration: Configuration
   let process: ProcessUse
   let audit: Audit?

@@ -16,7 +16,7 @@ struct StatusText: CustomStringConvertible {
     let configuration = status.configuration
     var text = """
       bearerd \(status.version.harmless), up \(Age(status.now - status.started)); \
-      \(counted(status.connections, "connection")); \(Size(status.process.residentBytes)) of memory
+      \(counted(status.connections, "connection"))\(workers); \(Size(status.process.residentBytes)) of memory
       configuration \(configuration.file.harmless), generation \(configuration.generation), \
       in use for \(Age(status.now - configuration.loaded))
 
@@ -29,6 +29,8 @@ struct StatusText: CustomStringConvertible {
     }
     return text + audit
   }
+
+  private var workers: String { status.workers > 1 ? " at \(status.workers) workers" : "" }
 
   private var audit: String {
     guard let audit = status.audit else { return "" }

@@ -30,7 +30,7 @@ enum StatusDocuments {
       : ""
     return """
       ok
-      {"version":"0.1.0","now":\(now),"milliseconds":\(5_000_000 + second * 1_000),"started":\(1_800_000_000 - 8_000),
+      {"version":"0.1.0","now":\(now),"milliseconds":\(5_000_000 + second * 1_000),"started":\(1_800_000_000 - 8_000),"workers":1,
       "configuration":{"file":"/etc/bearerd/bearerd.yaml","generation":3,"loaded":\(1_800_000_000 - 720)\(reload)},
       "process":{"resident_bytes":17825792,"open_files":31,"most_files":1024,"log_lines_dropped":0},
       \(audit)"connections":3,"listeners":[{"name":"main","addresses":["localhost:7070"],"accepted":57}],

@@ -29,6 +29,7 @@ struct Summary: CustomStringConvertible {
     if let control = settings.controlSocket { lines.append("control \(control)") }
     if let index = settings.metricsListener { lines.append("metrics on listener \(settings.listeners[index].name)") }
     if let audit = settings.audit { lines.append("audit \(audit.file)\(audit.isRequired ? " is required" : "")") }
+    if settings.workers != .fixed(1) { lines.append("workers \(settings.workers)") }
     description = lines.joined(separator: "\n")
   }
 

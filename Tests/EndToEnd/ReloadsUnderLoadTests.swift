@@ -13,7 +13,10 @@ import Testing
     let stage: Stage
     let other: UpstreamServer
 
-    init() throws {
+    private let workers: Int
+
+    init(workers: Int = 1) throws {
+      self.workers = workers
       stage = try Stage(handler: Self.host(0))
       other = try UpstreamServer(chain: [stage.leaf], handler: Self.host(1))
       for host in 0...1 { try rotate(host, to: 0) }
@@ -60,6 +63,7 @@ import Testing
         \(lines(0).service)
         \(lines(1).service)
           stranger: { upstream: "\(stage.origin)/", credential: none }
+        workers: \(workers)
         """
     }
 
@@ -101,8 +105,9 @@ import Testing
     }
   }
 
-  @Test func `T47: 20 reloads and 40 rotations fail no request and mix no pair of host and credential`() throws {
-    let places = try Places()
+  @Test(arguments: [1, 2])
+  func `T47: 20 reloads and 40 rotations fail no request and mix no pair of host and credential`(workers: Int) throws {
+    let places = try Places(workers: workers)
     let stage = places.stage
     try stage.start(places.configuration(0))
     let port = try stage.daemon!.port()

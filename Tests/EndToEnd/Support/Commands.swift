@@ -13,7 +13,7 @@ extension Stage {
 
   /// A configuration replaced and read again.
   func reload(_ configuration: String) throws {
-    try scratch.write("bearerd.yaml", configuration, mode: 0o644)
+    try scratch.write("bearerd.yaml", Self.withWorkers(configuration), mode: 0o644)
     try daemon!.reload()
   }
 

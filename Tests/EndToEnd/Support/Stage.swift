@@ -90,10 +90,18 @@ final class Stage {
   func start(
     _ configuration: String? = nil, environment: [String: String] = [:], wrapper: [String] = [], passed: [Int32] = []
   ) throws -> RunningDaemon {
-    let file = try scratch.write("bearerd.yaml", configuration ?? self.configuration(), mode: 0o644)
+    let text = Self.withWorkers(configuration ?? self.configuration())
+    let file = try scratch.write("bearerd.yaml", text, mode: 0o644)
     let daemon = try RunningDaemon(configuration: file, environment: environment, wrapper: wrapper, passed: passed)
     self.daemon = daemon
     return daemon
+  }
+
+  /// BEARERD_WORKERS runs all of these tests with so many, where they do not say how many themselves.
+  static func withWorkers(_ configuration: String) -> String {
+    guard let count = ProcessInfo.processInfo.environment["BEARERD_WORKERS"], !configuration.contains("\nworkers:")
+    else { return configuration }
+    return "\(configuration)\nworkers: \(count)\n"
   }
 
   /// A new client of the daemon's listener.

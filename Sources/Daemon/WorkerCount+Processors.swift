@@ -1,0 +1,12 @@
+internal import Configuration
+internal import System
+
+extension WorkerCount {
+  /// How many that makes on this machine, now.
+  var count: Int {
+    switch self {
+    case .fixed(let count): count
+    case .eachProcessor: min(Processors.count, WorkerCount.most)
+    }
+  }
+}

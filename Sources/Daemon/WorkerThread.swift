@@ -1,0 +1,114 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+internal import System
+
+/// The life of a worker besides the first one: everything that it touches is made on its own thread.
+enum WorkerThread {
+  /// What it begins with.
+  struct Beginning: Sendable {
+    let installation: Installation
+    let commons: Commons
+    /// How many connections there are descriptors for.
+    let affordable: Int
+    let hasPriorities: Bool
+    let log: LogShare
+  }
+
+  /// Its first word to the main thread.
+  ///
+  /// `@unchecked Sendable`, because the problem is put there ahead of the signal, and looked at behind it.
+  final class Start: @unchecked Sendable {
+    private let signal = ThreadSignal()
+    private(set) var problem: StartError?
+
+    /// False: it takes too long.
+    func wait(milliseconds: Int) -> Bool { signal.wait(milliseconds: milliseconds) }
+
+    fileprivate func succeeded() { signal.give() }
+
+    fileprivate func failed(_ error: StartError) {
+      problem = error
+      signal.give()
+    }
+  }
+
+  /// Returns when it has ended.
+  static func run(_ beginning: Beginning, _ link: WorkerLink, _ start: Start) {
+    let journal = Journal(hasPriorities: beginning.hasPriorities, of: link.number, share: beginning.log)
+    do throws(StartError) {
+      let worker = try begin(beginning, link, journal)
+      start.succeeded()
+      worker.loop.run()
+      journal.flush()
+    } catch {
+      start.failed(error)
+    }
+    beginning.log.leave(link.number)
+  }
+
+  private static func begin(
+    _ beginning: Beginning, _ link: WorkerLink, _ journal: Journal
+  ) throws(StartError) -> Worker {
+    let installation = beginning.installation
+    let preparation = installation.preparation
+    let unanswered = ConfigurationLoader.unanswered(in: preparation)
+    let first = FirstSecrets(
+      ConfigurationLoader.secretFiles(of: preparation.settings), unanswered: unanswered, journal: journal)
+    let keyring: Keyring
+    do throws(Denied) {
+      keyring = try ConfigurationLoader.keyring(
+        for: preparation.settings, commands: CommandSecrets(), files: first.files, pending: first.changing, after: nil)
+    } catch {
+      throw .system(error.description)
+    }
+    do throws(UVError) {
+      let worker = Worker(
+        loop: try Loop(), journal: journal, commons: beginning.commons,
+        generation: Generation(installation, keyring: keyring, after: nil), link: link)
+      journal.audit = installation.audit
+      journal.requiredAudit = installation.requiredAudit
+      worker.listen(at: worker.entrances(installation.entrances), affordable: beginning.affordable)
+      worker.begin(after: first, unanswered: unanswered)
+      try link.listen(worker)
+      return worker
+    } catch {
+      throw .system(error.description)
+    }
+  }
+}
+
+extension Worker {
+  /// Its thread returns.
+  func end() {
+    close()
+    link?.close()
+    loop.stop()
+  }
+
+  /// Those that it has already, and new ones for the others.
+  func entrances(_ rows: [Installation.Row]) -> [Entrance] {
+    rows.map { row in
+      let known = entrances.first { $0.id == row.id }
+      known?.follow(name: row.name, index: row.index)
+      return known ?? Entrance(id: row.id, name: row.name, index: row.index)
+    }
+  }
+
+  /// A connection that the main thread has accepted.
+  func receive(_ socket: AcceptedSocket, at id: UInt64) {
+    // Its listener may have gone, or the worker be about to end.
+    guard !isDraining, let entrance = entrances.first(where: { $0.id == id }) else {
+      socket.close()
+      link?.connectionEnded()
+      return
+    }
+    do throws(UVError) {
+      take(try socket.stream(on: loop), at: entrance)
+    } catch {
+      socket.close()
+      link?.connectionEnded()
+      journal.event(.error, "accept-failed", ("listener", entrance.name), ("detail", error.description))
+    }
+  }
+}

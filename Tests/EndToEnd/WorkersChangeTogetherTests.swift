@@ -1,0 +1,157 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// What changes, changes at all workers, and they end together.
+@Suite struct WorkersChangeTogether {
+  private func configuration(
+    _ stage: Stage, workers: String = "2", credential: String? = nil, service: String = "", more: String = ""
+  )
+    -> String
+  {
+    stage.configuration(
+      service: service, credential: credential ?? "bearer: { file: canary.token }",
+      more: "control: control.sock\n\(more)\nworkers: \(workers)\n")
+  }
+
+  private func occurrences(of text: String, in whole: String) -> Int { whole.components(separatedBy: text).count - 1 }
+
+  private func get(_ client: LocalClient, _ stage: Stage, _ path: String = "/api/x") throws -> LocalClient.Response {
+    try client.send(stage.head("GET", path))
+    return try client.response()
+  }
+
+  @Test func `T47: once a reload is answered, no worker decides by the old configuration`() throws {
+    let stage = try Stage()
+    try stage.start(configuration(stage, workers: "4"))
+    let clients = try (0..<8).map { _ in try stage.client() }
+    for number in 1...10 {
+      let rules = number % 2 == 1 ? "rules: [{ match: \"/**\", deny: true }]" : ""
+      try stage.scratch.write("bearerd.yaml", configuration(stage, workers: "4", service: rules), mode: 0o644)
+      #expect(try stage.control("reload") == "ok\n\(number + 1)\n")
+      for client in clients { #expect(try get(client, stage).status == (number % 2 == 1 ? 403 : 200)) }
+    }
+    #expect(occurrences(of: "event=reloaded", in: stage.daemon!.logText) == 10)
+    stage.assertCanary(times: 40)
+  }
+
+  @Test func `a configuration that one of them cannot use is used by none`() throws {
+    let stage = try Stage()
+    try stage.start(configuration(stage))
+    let clients = try (0..<4).map { _ in try stage.client() }
+    try stage.scratch.write("bearerd.yaml", "services: {", mode: 0o644)
+    #expect(try stage.control("reload").hasPrefix("error\n"))
+    // The address is in use: found when all have their credentials.
+    let squatter = try #require(Squatting(.loopback4, port: 0))
+    let taken = configuration(stage, more: "").replacing("localhost:0", with: "127.0.0.1:\(squatter.port)")
+    try stage.scratch.write("bearerd.yaml", taken, mode: 0o644)
+    #expect(try stage.control("reload").contains("EADDRINUSE"))
+    for client in clients { #expect(try get(client, stage).status == 200) }
+    try stage.scratch.write("canary.token", "AFTERWARDS")
+    for client in clients { #expect(try get(client, stage).status == 200) }
+    #expect(occurrences(of: "Bearer AFTERWARDS\r\n", in: stage.recorded) == 4)
+    stage.assertCanary(times: 4)
+  }
+
+  @Test func `another number of workers wants a restart, and says so`() throws {
+    let stage = try Stage()
+    try stage.start(configuration(stage))
+    try stage.scratch.write("bearerd.yaml", configuration(stage, workers: "3"), mode: 0o644)
+    let answer = try stage.control("reload")
+    #expect(answer == "error\nworkers: it says 3, and 2 run: restart bearerd for this change\n")
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T42: a program is run once for all workers, and what it printed is theirs and ends with its time`() throws
+  {
+    let stage = try Stage()
+    let script = """
+      #!/bin/sh
+      echo run >> \(stage.scratch.path)/runs
+      test -e \(stage.scratch.path)/broken && exit 1
+      echo PRINTED-secret
+      """
+    let file = try stage.scratch.write("helper", script, mode: 0o700)
+    try stage.start(configuration(stage, credential: "bearer: { command: [\(file)], ttl: 3s }"))
+    let clients = try (0..<4).map { _ in try stage.client() }
+    // All of them ask before it has ended, and wait.
+    for client in clients { try client.send(stage.head("GET")) }
+    for client in clients { #expect(try client.response().status == 200) }
+    let runs = try String(contentsOfFile: stage.scratch.path + "/runs", encoding: .utf8)
+    #expect(runs == "run\n")
+    try stage.scratch.write("broken", "")
+    #expect(
+      try eventually(seconds: 20) { try clients.allSatisfy { try get($0, stage).status == 503 } }, "its time is over")
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `SIGTERM lets exchanges of all workers finish, and exits 0`() throws {
+    let (arrived, goes) = (Gate(), Gate())
+    let stage = try Stage { connection in
+      while connection.head() != nil {
+        arrived.open()
+        goes.pass(seconds: 30)
+        connection.answer("ok")
+      }
+    }
+    let daemon = try stage.start(configuration(stage, workers: "3"))
+    let clients = try (0..<6).map { _ in try stage.client() }
+    for client in clients { try client.send(stage.head("GET")) }
+    for _ in clients { #expect(arrived.pass()) }
+    let port = try daemon.port()
+    kill(daemon.pid, SIGTERM)
+    #expect(daemon.waitForLog("event=stopping connections=6"))
+    #expect(eventually { (try? RawClient(port: port)) == nil })
+    #expect(daemon.isRunning)
+    goes.open(times: 6)
+    for client in clients { #expect(try client.response().text == "ok") }
+    #expect(daemon.waitForExit() == 0)
+    #expect(daemon.logText.contains("event=stopped cut=0"))
+    stage.assertCanary(times: 6)
+  }
+
+  @Test func `the deadline of a drain cuts what runs at any worker`() throws {
+    let (arrived, goes) = (Gate(), Gate())
+    let stage = try Stage { connection in
+      while connection.head() != nil {
+        arrived.open()
+        goes.pass(seconds: 30)
+      }
+    }
+    let daemon = try stage.start(configuration(stage, workers: "3", more: "limits: { drain: 400ms }"))
+    let clients = try (0..<3).map { _ in try stage.raw() }
+    for client in clients { try client.send(stage.head("GET")) }
+    for _ in clients { #expect(arrived.pass()) }
+    #expect(daemon.stop() == 0)
+    #expect(daemon.logText.contains("event=stopped cut=3"))
+    for client in clients { #expect(client.rest().ending == .reset) }
+    goes.open(times: 3)
+  }
+
+  @Test func `T48 T58: lines of all workers come whole, and records of all of them make one chain`() throws {
+    let stage = try Stage()
+    try stage.start(configuration(stage, workers: "4", more: "audit: { file: audit.log, required: true }"))
+    let (port, long) = (try stage.daemon!.port(), String(repeating: "long/", count: 200))
+    let load = SteadyLoad(callers: 8, port: port) { client, number in
+      try client.send("GET /api/\(long)\(number) HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+      let head = try client.answer().head
+      return head.hasPrefix("HTTP/1.1 200 ") ? nil : head
+    }
+    try load.goOn(by: 1_000)
+    #expect(load.stop() == [])
+    let answered = load.answered.count
+    #expect(try stage.verify().status == 0)
+    #expect(stage.daemon!.stop() == 0)
+    let lines = stage.daemon!.logText.split(separator: "\n")
+    let isWhole = lines.allSatisfy { line in
+      line.wholeMatch(of: /time=\S{24} level=[a-z]+ event=.*/) != nil && occurrences(of: "time=", in: String(line)) == 1
+    }
+    #expect(isWhole)
+    #expect(lines.count { $0.contains("event=request") } == answered, "each has its line")
+    let records = try Stage.lines(stage.scratch.path + "/audit.log")
+    #expect(records.count { $0.contains("event=request") } == answered, "each has its record")
+    stage.assertCanary(times: answered)
+  }
+}
