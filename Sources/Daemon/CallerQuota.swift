@@ -53,14 +53,18 @@ final class CallerQuota: @unchecked Sendable {
 
   /// One more request is under way, until `giveRequestBack`. False: there are as many as there may be.
   func takeRequest(outOf limit: Int) -> Bool {
-    lock {
-      guard requests < limit else { return false }
-      requests += 1
-      return true
-    }
+    lock.enter()
+    defer { lock.leave() }
+    guard requests < limit else { return false }
+    requests += 1
+    return true
   }
 
-  func giveRequestBack() { lock { requests -= 1 } }
+  func giveRequestBack() {
+    lock.enter()
+    defer { lock.leave() }
+    requests -= 1
+  }
 
   var requestsUnderWay: Int { lock { requests } }
 

@@ -76,26 +76,44 @@ final class OriginBreaker: @unchecked Sendable {
   }
 
   /// Whether the value of this number is the last one that a request wanted to go out with.
-  func knows(_ number: UInt64) -> Bool { lock { breaker.generation == number } }
+  func knows(_ number: UInt64) -> Bool {
+    lock.enter()
+    defer { lock.leave() }
+    return breaker.generation == number
+  }
 
   /// Nothing holds this value back, and nothing has to be known anew: what is nearly always so.
   func isClosed(for number: UInt64) -> Bool {
-    lock {
-      guard case .closed = breaker.state else { return false }
-      return breaker.generation == number
-    }
+    lock.enter()
+    defer { lock.leave() }
+    guard case .closed = breaker.state else { return false }
+    return breaker.generation == number
   }
 
-  func wait(at now: UInt64) -> UInt64? { lock { breaker.wait(at: now) } }
+  func wait(at now: UInt64) -> UInt64? {
+    lock.enter()
+    defer { lock.leave() }
+    return breaker.wait(at: now)
+  }
 
-  func letOut(at now: UInt64) -> CredentialBreaker.Pass? { lock { change { $0.letOut(suspension, at: now) } } }
+  func letOut(at now: UInt64) -> CredentialBreaker.Pass? {
+    lock.enter()
+    defer { lock.leave() }
+    return change { $0.letOut(suspension, at: now) }
+  }
 
   func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64) -> CredentialBreaker.Change? {
     let verdict = CredentialVerdict(status: status)
-    return lock { change { $0.answered(verdict, to: pass, suspension, at: now) } }
+    lock.enter()
+    defer { lock.leave() }
+    return change { $0.answered(verdict, to: pass, suspension, at: now) }
   }
 
-  func takeBack(_ pass: CredentialBreaker.Pass, at now: UInt64) { lock { change { $0.takeBack(pass, at: now) } } }
+  func takeBack(_ pass: CredentialBreaker.Pass, at now: UInt64) {
+    lock.enter()
+    defer { lock.leave() }
+    change { $0.takeBack(pass, at: now) }
+  }
 
   /// Whether this value is held back, or tried by one request alone.
   func holdsBack(_ value: String) -> Bool { lock { self.value == value && breaker.state != .closed } }
