@@ -1,0 +1,96 @@
+import Credentials
+import Foundation
+import TestSupport
+import Testing
+
+/// What is held back, and what becomes of it.
+extension RedactionTests {
+  @Test func `T33: only what could become a secret is held back, and a line's end never is`() throws {
+    let redactor = Redactor()
+    redactor.begin(try Masked.patterns(of: Self.token))
+    for text in ["data: CANARY\n\n", "an end like CANARX", "CANARY-x7Kq/9+dE3_vT=5~mZ", "x"] {
+      var changed: [UInt8] = []
+      let bytes = Array(text.utf8)
+      let rest = try #require(redactor.redact(bytes.span, changed: &changed))
+      #expect(changed.count + rest.count == bytes.count && !redactor.isHolding, "\(text)")
+    }
+    var changed: [UInt8] = []
+    let bytes = Array("an end like CANARY-x7Kq/".utf8)
+    #expect(redactor.redact(bytes.span, changed: &changed) == 0..<12)
+    #expect(redactor.isHolding)
+    // Less than half of it may be another value.
+    redactor.release(to: &changed)
+    #expect(changed == Array("CANARY-x7Kq/".utf8) && !redactor.isHolding)
+    changed = []
+    let more = Array("9+".utf8)
+    #expect(redactor.redact(more.span, changed: &changed) == 2..<2)
+    redactor.release(to: &changed)
+    #expect(changed == Array("**".utf8))
+    changed = []
+    let last = Array("dE3_vT=5~mZ and on".utf8)
+    let rest = try #require(redactor.redact(last.span, changed: &changed))
+    #expect(changed + last[rest] == Array("*********** and on".utf8))
+  }
+
+  @Test(arguments: ["%43%41%4E%41%52%59%2d%78%37%4B%71%2f%39%2b", "CANARY-x7Kq\\u002f9%2", "Q0FOQVJZLXg3S3EvOS"])
+  func `T33: half of a secret at the end of an answer is masked, in any form`(end: String) throws {
+    let patterns = try Masked.patterns(of: Self.token)
+    let text = Array("cut: \(end)".utf8)
+    #expect(try Masked(patterns).stream([text]) == Array("cut: ".utf8) + stars(end.utf8.count))
+    #expect(try Masked(patterns).stream(text.map { [$0] }) == Array("cut: ".utf8) + stars(end.utf8.count))
+  }
+
+  /// Tokens of one issuer begin alike, and so does the base64 of one user's name.
+  @Test func `T33: another value that begins like the secret stays as it is, also where a stream pauses or ends`()
+    throws
+  {
+    let header = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9."
+    let tokens = [
+      "eyJzdWIiOiJhbGljZSIsImlhdCI6MX0.7kP3vQ0w9sT5hB1xQmZk0ZyQ3m2n1c8r6u5t4s3d2f1g",
+      "eyJzdWIiOiJib2IiLCJpYXQiOjF9.c29tZXRoaW5nIGVsc2UsIGFuZCBub3QgdGhlIHNlY3JldA",
+    ].map {
+      header + $0
+    }
+    let jwt = try Masked.patterns(of: tokens[0])
+    let scratch = try Scratch()
+    let password = SecretSource.file(try scratch.write("password", "ghs_16C7e42F292c6912E7710c838347Ae178B4a"))
+    let pair = try #require(
+      keyring(.basic(user: .plain("x-access-token"), password: password)).patterns(ofGrant: 0))
+    let other = Data("x-access-token:another one's password".utf8).base64EncodedString()
+    let password8 = try Masked.patterns(of: "admin123")
+    for (patterns, text) in [
+      (jwt, tokens[1]), (jwt, header), (pair, other), (password8, "admin"), (password8, "admin12"),
+    ] {
+      let bytes = Array(text.utf8)
+      #expect(try Masked(patterns).stream([bytes]) == bytes)
+      for split in 0...bytes.count {
+        let pieces = [Array(bytes[..<split]), Array(bytes[split...])]
+        #expect(try Masked(patterns).stream(pieces) { true } == bytes, "\(text) \(split)")
+      }
+    }
+  }
+
+  @Test func `T33: a value that changes while an answer comes is looked for as it was`() throws {
+    let scratch = try Scratch()
+    let file = try scratch.write("token", "the-first-value-1")
+    let keyring = try keyring(.bearer(.file(file)))
+    let redactor = Redactor()
+    redactor.begin(keyring.patterns(ofGrant: 0))
+    try scratch.write("token", "the-second-value-2")
+    #expect(keyring.reload(grant: 0))
+    var text = Array("the-first-value-1 the-second-value-2".utf8)
+    #expect(redactor.redact(&text))
+    #expect(text == Array("***************** the-second-value-2".utf8) && redactor.count == 1)
+    redactor.begin(keyring.patterns(ofGrant: 0))
+    #expect(redactor.redact(&text) && text.suffix(4) == Array("****".utf8))
+  }
+
+  @Test func `T33: without a value nothing passes`() {
+    let redactor = Redactor()
+    redactor.begin(nil)
+    var text: [UInt8] = [1]
+    #expect(!redactor.redact(&text))
+    var changed: [UInt8] = []
+    #expect(redactor.redact(text.span, changed: &changed) == nil && changed.isEmpty)
+  }
+}
