@@ -57,6 +57,9 @@ import Testing
     #expect(stage.fault() == 6)
     try stage.replace(Array(lines[..<3]) + [lines[5]] + Array(lines[3...]))
     #expect(stage.fault() == 4)
+    // Not even one that could be the rest of the record behind it.
+    try stage.replace(Array(lines[..<3]) + ["n=4 time=20"] + Array(lines[3...]))
+    #expect(stage.fault() == 4)
     try stage.replace(Array(lines[..<5]) + Array(lines[6...]))
     #expect(stage.fault() == 6)
   }
