@@ -8,7 +8,7 @@ struct SocketError: Error {
   let message: String
 }
 
-/// A connection whose calls wait, all of them together no longer than one deadline.
+/// A connection whose calls all of them together take no longer than until one deadline.
 struct BlockingSocket: ~Copyable {
   private let descriptor: Int32
   private let deadline: UInt64
@@ -68,6 +68,7 @@ struct BlockingSocket: ~Copyable {
   func send(_ bytes: [UInt8]) throws(SocketError) {
     var rest = bytes[...]
     while !rest.isEmpty {
+      try demandTime()
       let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       if count < 0, errno != EAGAIN, errno != EINTR { throw failed() }
       if count < 0 { try wait(for: POLLOUT) } else { rest = rest.dropFirst(count) }
@@ -77,6 +78,7 @@ struct BlockingSocket: ~Copyable {
   /// What came; empty: the peer closed.
   func receive() throws(SocketError) -> [UInt8] {
     while true {
+      try demandTime()
       var bytes = [UInt8](repeating: 0, count: 16_384)
       let count = recv(descriptor, &bytes, bytes.count, 0)
       if count >= 0 {
@@ -99,10 +101,15 @@ struct BlockingSocket: ~Copyable {
   }
 
   private func wait(for event: Int32) throws(SocketError) {
-    guard BlockingSocket.isReady(descriptor, event, until: deadline) else {
-      throw SocketError(kind: .failed, message: "no answer in time")
-    }
+    guard BlockingSocket.isReady(descriptor, event, until: deadline) else { throw late }
   }
+
+  /// A peer that always has more, or always takes more, is not waited for and yet may never end.
+  private func demandTime() throws(SocketError) {
+    guard Clock.monotonicMicroseconds < deadline else { throw late }
+  }
+
+  private var late: SocketError { SocketError(kind: .failed, message: "no answer in time") }
 
   private func failed() -> SocketError { SocketError(kind: .failed, message: String(cString: strerror(errno))) }
 

@@ -24,6 +24,8 @@ final class SelftestStage {
   /// Services under test that no request gets through to.
   let unreachable: [String]
   let standIn: StandIn
+  /// Bytes of an answer that are waited for. No attack provokes as many, but a broken daemon may never stop.
+  private static let most = 1 << 24
   /// How many daemons there have been.
   var daemons = 1
   static let variable = "BEARERCTL_SELFTEST"
@@ -125,9 +127,9 @@ final class SelftestStage {
     do throws(SocketError) {
       let socket = try target.connect(seconds: seconds)
       try socket.send(bytes)
-      while !Reply(answer).isWholeAndKept(toHead: isHead), case let more = try socket.receive(), !more.isEmpty {
-        answer += more
-      }
+      while answer.count < Self.most, !Reply(answer).isWholeAndKept(toHead: isHead),
+        case let more = try socket.receive(), !more.isEmpty
+      { answer += more }
     } catch {}  // What came until then is the answer.
     if !isReflection { received += answer }
     return try reply(answer, of: target)
@@ -144,9 +146,9 @@ final class SelftestStage {
       try socket.send(Array(text.utf8))
       answer = try socket.receive()
       try socket.send(Array(rest.utf8))
-      while !Reply(answer).isWholeAndKept(toHead: isHead), case let more = try socket.receive(), !more.isEmpty {
-        answer += more
-      }
+      while answer.count < Self.most, !Reply(answer).isWholeAndKept(toHead: isHead),
+        case let more = try socket.receive(), !more.isEmpty
+      { answer += more }
     } catch {}  // What came until then is the answer.
     received += answer
     return try reply(answer, of: target)
