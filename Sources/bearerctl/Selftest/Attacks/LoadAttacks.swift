@@ -64,7 +64,9 @@ enum LoadAttacks {
     guard let target = stage.targets.first else { return .notApplicable("nothing to ask") }
     try stage.reloaded({ standIn in
       standIn.edit = {
-        for key in ["connections", "connections_per_user"] { $0.set("limits", key, to: .text("\(most)")) }
+        $0.set("limits", "connections", to: .text("\(most)"))
+        // What is beyond one user's share would be refused, and would look as if it waited.
+        $0.set("limits", "connections_per_user", to: .text("\(2 * most)"))
       }
     }) {
       let crowd = Crowd(of: most + 4, at: target)
