@@ -12,6 +12,8 @@ final class Commons: Sendable {
   let strangers: Strangers
   /// No more connections are accepted just now: whoever ends one says so.
   let isFull = Atomic<Bool>(false)
+  /// Some worker has no descriptor left: the others close what they do not use, once the main thread hears of it.
+  let wantsRoom = Atomic<Bool>(false)
 
   init(workers: Int) {
     self.workers = workers

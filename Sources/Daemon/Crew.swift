@@ -116,6 +116,10 @@ final class Crew {
   }
 
   private func listen() {
+    if worker.commons.wantsRoom.exchange(false, ordering: .sequentiallyConsistent) {
+      worker.closeIdle()
+      tell { $0.closeIdle() }
+    }
     let open = questions
     questions = []
     let unanswered = open.filter { !$0() }

@@ -99,10 +99,7 @@ final class Reception {
   }
 
   func failed(_ error: UVError, on slot: ListenerSlot) {
-    if error.isTooManyFiles {
-      worker.makeRoom()
-      crew.tell { $0.makeRoom() }
-    }
+    if error.isTooManyFiles { worker.makeRoom() }
     if isDue(&failureLoggedAt) {
       worker.journal.event(.error, "accept-failed", ("listener", slot.name), ("detail", error.description))
     }

@@ -114,8 +114,11 @@ final class Worker {
 
   /// No descriptor is left: those that nobody uses just now are the first to go.
   func makeRoom() {
-    for destination in generation.allDestinations { destination.closeIdle() }
+    closeIdle()
+    if let link { link.askForRoom() } else { crew?.tell { $0.closeIdle() } }
   }
+
+  func closeIdle() { for destination in generation.allDestinations { destination.closeIdle() } }
 
   /// `turnEnded` is called, once all that this turn has brought is known.
   func openAtTurnEnd(_ session: ClientSession) { opening.append(session) }

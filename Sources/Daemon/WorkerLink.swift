@@ -34,6 +34,12 @@ final class WorkerLink: Sendable {
 
   // MARK: on its own thread
 
+  /// It has no descriptor left, and others may have some that nobody uses just now.
+  func askForRoom() {
+    commons.wantsRoom.store(true, ordering: .sequentiallyConsistent)
+    bell.wake()
+  }
+
   func listen(_ worker: Worker) throws(UVError) {
     let wakeup = try Wakeup(loop: worker.loop) { [unowned self, unowned worker] in
       for message in box.take() { message(worker) }

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Work in pieces of which each may take any time, such as asking a file system that may have gone (T55). One thread does
 /// them all, one after the other; whenever nothing has ended for a while, there are more threads.
 package enum BoundedWork {
@@ -9,16 +7,16 @@ package enum BoundedWork {
   private static let mostThreads = 64
 
   private final class Pieces<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    struct State {
+    struct State: Sendable {
       var waiting: ArraySlice<Key>
       var ended: [Key: Value] = [:]
       var wanted: Int
     }
 
-    let state: Mutex<State>
+    let state: Guarded<State>
     let isDone = ThreadSignal()
 
-    init(_ keys: [Key]) { state = Mutex(State(waiting: keys[...], wanted: keys.count)) }
+    init(_ keys: [Key]) { state = Guarded(State(waiting: keys[...], wanted: keys.count)) }
 
     func next() -> Key? { state.withLock { $0.waiting.popFirst() } }
 
