@@ -1,20 +1,30 @@
 internal import HTTP1
 
 extension RequestHead {
-  /// Whether a browser might have sent this, to go by what it says of itself: all begin `User-Agent` alike, and all say which
-  /// languages their person reads. A page can have its requests sent with less of neither. Of programs, PowerShell's and
-  /// some libraries' do the one, Node's `fetch` the other.
+  /// Whether a browser might have sent this, to go by what it says of itself: all begin `User-Agent` alike and name in it what
+  /// shows their pages; nearly all say which languages their person reads, and headless ones may not. A page can have its
+  /// requests sent with less of none of these. Of programs, PowerShell's and some libraries' begin so, and name no such thing;
+  /// Node's `fetch` names languages.
   var looksLikeBrowsers: Bool {
     var isMozilla = false
-    var namesLanguages = false
+    var namesMore = false
     for field in fields {
       switch field.known {
-      case .userAgent: isMozilla = isMozilla || bytes[field.value].starts(with: "Mozilla/".utf8)
+      case .userAgent:
+        let agent = bytes[field.value]
+        isMozilla = isMozilla || agent.starts(with: "Mozilla/".utf8)
+        namesMore = namesMore || ["AppleWebKit/", "Gecko/", "Firefox/"].contains { agent.holds($0) }
       case .other:
-        namesLanguages = namesLanguages || FieldName.matches(field.name, of: bytes.span, "accept-language")
+        namesMore = namesMore || FieldName.matches(field.name, of: bytes.span, "accept-language")
       default: break
       }
     }
-    return isMozilla && namesLanguages
+    return isMozilla && namesMore
+  }
+}
+
+extension ArraySlice<UInt8> {
+  fileprivate func holds(_ text: String) -> Bool {
+    indices.contains { self[$0...].starts(with: text.utf8) }
   }
 }

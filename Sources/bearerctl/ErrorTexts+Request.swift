@@ -114,7 +114,7 @@ extension ErrorText {
   static let siteUnknown = ErrorText(
     """
     The request came by a name from `hosts` that is not localhost, and it looks like a browser's: `User-Agent` begins with \
-    `Mozilla/`, and there is an `Accept-Language`. To such a name a browser sends no `Sec-Fetch-Site`, and with links, frames \
+    `Mozilla/` and names `AppleWebKit/`, `Gecko/` or `Firefox/`, or there is an `Accept-Language` beside it. To such a name a browser sends no `Sec-Fetch-Site`, and with links, frames \
     and images no `Origin` either, so that nobody can say whether a page is behind it (T2).
     """,
     todo: """

@@ -90,8 +90,8 @@ struct Remedy {
       return wrapped("Let the page send its Origin (fetch does; an <img> with crossorigin), and list that.")
     case .siteUnknown:
       return wrapped(
-        "In a browser, use localhost, 127.0.0.1 or a name that ends in .localhost. A program may send another User-Agent,"
-          + " or no Accept-Language; or give \(listener.admission) clients.")
+        "In a browser, use localhost, 127.0.0.1 or a name that ends in .localhost. A program may send another User-Agent;"
+          + " or give \(listener.admission) clients.")
     case .callerUnknown, .authorityMismatch, .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter,
       .badEscape, .fragment:
       return nil

@@ -14,6 +14,8 @@ import Testing
   ]
 
   static let agent = "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n"
+  static let headless =
+    "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/156.0.0.0\r\n"
   static let languages = "Accept-Language: en-US,en;q=0.5\r\n"
   static let page = "Origin: https://app.test\r\n"
 
@@ -29,6 +31,8 @@ import Testing
       Self.agent + Self.languages, Self.languages + Self.agent, "accept-language:\r\nuser-agent: Mozilla/\r\n",
       Self.agent + Self.languages + "Sec-Fetch-Mode: navigate\r\n", Self.agent + "User-Agent: x\r\n" + Self.languages,
       Self.agent + Self.languages + "Referer: http://\(host)/\r\n",
+      // Headless ones name no languages, and a page decides whether there is a Referer.
+      Self.agent, Self.headless, Self.headless + "Referer: http://page.test/\r\n", "User-Agent: Mozilla/ Gecko/\r\n",
     ]
     for fields in rows {
       for listed in [[], ["https://app.test"]] {
