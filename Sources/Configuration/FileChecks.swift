@@ -2,6 +2,7 @@
 extension SettingsReader {
   fileprivate static let othersAndGroupWrite: UInt32 = 0o022
   private static let othersAny: UInt32 = 0o007
+  private static let groupRead: UInt32 = 0o040
   private static let anyExecute: UInt32 = 0o111
 
   /// Whoever writes the configuration decides where the credentials go (T51).
@@ -63,6 +64,12 @@ extension SettingsReader {
     if !isTrusted(status.owner) {
       report.warning(
         place, "\(path) belongs to uid \(status.owner), who can change it", help: "chown root \(shellQuoted(path))")
+    } else if status.owner != Self.root, status.mode & Self.groupRead != 0 {
+      // The group of a file of root's is the daemon's own; of any other, nobody knows whose.
+      report.warning(
+        place,
+        "the group can read \(path) (mode \(octal(status.mode))): it is not used, and requests with this credential get 503",
+        help: "chmod g-r \(shellQuoted(path))")
     }
     checkDirectories(leadingTo: path, at: place)
   }

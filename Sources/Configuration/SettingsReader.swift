@@ -60,6 +60,8 @@ struct SettingsReader {
       report.error(node.place, "the path of a socket has at most \(Self.longestSocketPath) bytes")
       return nil
     }
+    // A start goes on without it.
+    if let problem = environment.socketProblem(path) { report.warning(node.place, problem.message, help: problem.help) }
     return path
   }
 

@@ -12,7 +12,7 @@ struct LoadedConfiguration {
   /// nil: where the daemon itself would look.
   init(_ option: String?) throws {
     file = absolute(option ?? ConfigurationLoader.defaultFile)
-    let user = LoadedConfiguration.user(of: file)
+    let user = try LoadedConfiguration.user(of: file)
     silent = try Rehearsal(file, as: user).silent
     do throws(LoadError) {
       settings = try ConfigurationLoader.load(file, as: user, silent: silent).settings
@@ -23,8 +23,8 @@ struct LoadedConfiguration {
   }
 
   /// Root may ask about the file of somebody whose daemon it is for: it is judged as that daemon would. nil: this user.
-  private static func user(of file: String) -> UInt32? {
-    guard Users.currentUID == 0, let status = FileStatus(path: file), status.owner != 0 else { return nil }
-    return status.owner
+  private static func user(of file: String) throws -> UInt32? {
+    guard Users.currentUID == 0, let owner = try Rehearsal.owner(of: file), owner != 0 else { return nil }
+    return owner
   }
 }

@@ -27,6 +27,16 @@ struct Rehearsal {
       })
   }
 
+  /// nil: there is no such file.
+  static func owner(of file: String) throws -> UInt32? {
+    let found = WaitingProcess.lines(milliseconds: patience * 1_000) { say in
+      say("s\(file)")
+      if let status = FileStatus(path: file) { say("o\(status.owner)") }
+    }
+    try demandEnd(found)
+    return found?.lines.first { $0.hasPrefix("o") }.flatMap { UInt32($0.dropFirst()) }
+  }
+
   private static func demandEnd(_ found: (lines: [String], isLate: Bool)?) throws {
     guard let found, found.isLate, let step = found.lines.last(where: { $0.hasPrefix("s") }) else { return }
     throw Failure(

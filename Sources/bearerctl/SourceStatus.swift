@@ -34,7 +34,7 @@ struct SourceStatus: CustomStringConvertible {
     switch source {
     case .file(let path):
       description = "file \(path): \(SourceStatus.ofFile(path))"
-      isMissing = FileStatus(path: path).map { !$0.isRegular || $0.size == 0 } ?? true
+      isMissing = FileStatus(path: path).map { !$0.isRegular || $0.size == 0 || $0.isForOthers } ?? true
     case .systemd(let name):
       description = "systemd credential \(name): \(SourceStatus.ofSystemd(name))"
       isMissing = false
@@ -53,6 +53,7 @@ struct SourceStatus: CustomStringConvertible {
     guard let status = FileStatus(path: path) else { return "missing, or not to be seen by you" }
     guard status.isRegular else { return "not a regular file" }
     if status.size == 0 { return "empty" }
+    if status.isForOthers { return "there, and not used: others than its owner can read or change it" }
     var readers: [String] = []
     if status.mode & 0o400 != 0 { readers.append(Users.name(ofUID: status.owner) ?? "uid \(status.owner)") }
     if status.mode & 0o040 != 0 {
@@ -71,4 +72,9 @@ struct SourceStatus: CustomStringConvertible {
     }
     return ofFile("\(directory)/\(name)")
   }
+}
+
+extension FileStatus {
+  /// No daemon takes a secret from it, whoever it runs as (T44). Of root's files the group may be the daemon's own.
+  fileprivate var isForOthers: Bool { mode & (owner == 0 ? 0o037 : 0o077) != 0 }
 }

@@ -6,10 +6,13 @@ import Testing
   @Test("T9: what a start would say of a socket's place, and nothing is made")
   func socket() throws {
     let scratch = try Scratch()
-    func check(_ path: String, _ words: String...) throws -> (status: Int32, text: String) {
+    func check(
+      _ path: String, _ words: String..., control: String = "control.sock"
+    ) throws -> (status: Int32, text: String) {
       let text = """
         listeners: { main: { address: "unix:\(scratch.path)/\(path)", allow_users: [\(getuid())] } }
         services: { api: { upstream: https://api.example.com/, credential: none } }
+        control: \(control)
 
         """
       let run = try run([Run.binary, "check", try scratch.write("bearerd.yaml", text, mode: 0o644)] + words)
@@ -29,6 +32,9 @@ import Testing
     let link = try check("link/app.sock")
     #expect(link.text.contains(start + "link/app.sock: DIR/link is a symbolic link\n"), "\(link.text)")
     #expect(link.text.contains("help: write the path of the directory itself\n"))
+    // A start goes on without a place to be asked at.
+    let control = try check("app.sock", "--strict", control: "precious")
+    #expect(control.status == 1 && control.text.contains("precious: a file stands there\n"), "\(control.text)")
     // It may be made a moment later.
     let missing = try check("none/app.sock", "--strict")
     #expect(missing.status == 1 && missing.text.contains("DIR/none: No such file or directory\n"), "\(missing.text)")

@@ -71,4 +71,15 @@ struct HungFilesHoldUpNobodyWhoAsks {
     }
     stage.assertCanary(times: 0)
   }
+
+  @Test func `T55: a configuration whose directory does not answer is named`() throws {
+    let stage = try Stage()
+    try deaf(stage) { path in
+      for command in [["explain", "GET", "/api/x", "--config"], ["selftest", "--config"], ["check"]] {
+        let result = try run([RunningDaemon.binary("bearerctl")] + command + ["\(path)/bearerd.yaml"], seconds: 60)
+        #expect(result.status == 71 && result.errors.contains("\(path)/bearerd.yaml is still being read"), "\(result)")
+      }
+    }
+    stage.assertCanary(times: 0)
+  }
 }

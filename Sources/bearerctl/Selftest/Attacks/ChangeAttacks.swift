@@ -15,7 +15,7 @@ enum ChangeAttacks {
         cut(target, stage, &tally)
       }
     }
-    guard tally.tried > 0 else { return .notApplicable("no credential is added") }
+    guard tally.tried > 0 else { return .notApplicable("no request with a credential begins as this attack needs it") }
     return tally.outcome("what is under way without its rule is cut; what comes then is refused")
   }
 
@@ -25,7 +25,7 @@ enum ChangeAttacks {
     stage.script.answering(rest: "", { _ in Array(head.utf8) }) {
       do throws(SocketError) {
         let socket = try target.connect(seconds: patience)
-        try socket.send(Array(target.request("Content-Length: 10", method: "POST", body: "hello").utf8))
+        try socket.send(Array(target.request("Content-Length: 10", body: "hello").utf8))
         let begun = try socket.receive()
         guard Reply(begun).status == 200 else { return }
         let began = Clock.monotonicMicroseconds
