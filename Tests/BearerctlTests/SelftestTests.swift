@@ -206,6 +206,23 @@ import Testing
     #expect(!run.output.contains("Nothing got through"))
   }
 
+  @Test("T48: a daemon whose log has a secret in it does not pass")
+  func leakingDaemon() throws {
+    let scratch = try Scratch()
+    let file = try scratch.write("bearerd.yaml", configuration("{ file: token }"), mode: 0o644)
+    try FileManager.default.copyItem(atPath: Run.binary, toPath: "\(scratch.path)/bearerctl")
+    let script = """
+      #!/bin/bash
+      secret=$(head -n 1 "$(dirname "$2")"/*.secret)
+      exec "\(Run.directory)/bearerd" "$@" 2> >(while read -r line; do echo "$line leaked=$secret" >&2; done)
+
+      """
+    try scratch.write("bearerd", script, mode: 0o755)
+    let run = try Run(program: "\(scratch.path)/bearerctl", ["selftest", "--config", file])
+    #expect(run.status == 1, "\(run.output)\(run.errors)")
+    #expect(run.output.contains(#/ T48 .* FAIL /#), "\(run.output)")
+  }
+
   private func configuration(_ source: String, service: String = "") -> String {
     """
     listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
