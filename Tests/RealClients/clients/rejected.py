@@ -145,12 +145,19 @@ class Chromium:
         self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
 
     def visit(self, url):
-        """Whether it would have asked for a password; and the status, if there is an answer to show."""
+        """Whether it would have asked for a password; and the status, if there is an answer to show. On a busy machine a
+        browser that has just begun may lose its first way."""
+        for _ in range(3):
+            with contextlib.suppress(queue.Empty):
+                return self.go(url)
+        raise RuntimeError(f"Chromium does not go to {url}")
+
+    def go(self, url):
         self.command("Page.navigate", url=url)
         asked, status = False, None
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
-            event = self.events.get(timeout=PATIENCE)
+            event = self.events.get(timeout=PATIENCE / 3)
             parameters = event.get("params", {})
             match event.get("method"):
                 case "Fetch.requestPaused":
