@@ -40,6 +40,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     switch origin.host {
     case .address(let address): race([SocketAddress(ip: address.bytes, port: origin.port)])
     case .name(let name):
+      if let addresses = Resolver.loopback(name, port: origin.port) { return resolved(.success(addresses)) }
       worker.deadlines.schedule(self, at: connectBy)
       worker.resolver.resolve(name, port: origin.port) { [weak self] result in self?.resolved(result) }
     }

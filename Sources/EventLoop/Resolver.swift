@@ -52,9 +52,7 @@ package final class Resolver {
   /// turn, once. Literal IPs are not for this call. `localhost` and what ends in `.localhost` is loopback and asks
   /// nobody (RFC 6761 section 6.3).
   package func resolve(_ name: String, port: UInt16, completion: @escaping Completion) {
-    if isLocalhost(name) {
-      return loop.onNextTurn { completion(.success(loopback.map { SocketAddress(ip: $0, port: port) })) }
-    }
+    if let known = Resolver.loopback(name, port: port) { return loop.onNextTurn { completion(.success(known)) } }
     if let lookup = lookups[name] {
       return lookup.join(port, completion)
     }
@@ -64,6 +62,11 @@ package final class Resolver {
     lookup.join(port, completion)
     lookups[name] = lookup
     if hasRoom(for: lookup) { start(lookup) } else { waiting.append(lookup) }
+  }
+
+  /// The addresses of `localhost` and its like, at once; nil: somebody has to be asked.
+  package static func loopback(_ name: String, port: UInt16) -> [SocketAddress]? {
+    isLocalhost(name) ? loopbackAddresses.map { SocketAddress(ip: $0, port: port) } : nil
   }
 
   private func hasRoom(for lookup: Lookup) -> Bool {
@@ -98,4 +101,4 @@ private func isLocalhost(_ name: String) -> Bool {
   return bare == "localhost" || bare.hasSuffix(".localhost")
 }
 
-private let loopback: [[UInt8]] = [[127, 0, 0, 1], [UInt8](repeating: 0, count: 15) + [1]]
+private let loopbackAddresses: [[UInt8]] = [[127, 0, 0, 1], [UInt8](repeating: 0, count: 15) + [1]]
