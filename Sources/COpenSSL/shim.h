@@ -4,11 +4,13 @@
 #error "bearerd needs OpenSSL 3.0 or later (Debian: libssl-dev)"
 #endif
 #include <openssl/bio.h>
+#include <openssl/core_dispatch.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>

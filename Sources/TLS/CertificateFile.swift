@@ -70,7 +70,9 @@ struct CertificateFile: ~Copyable {
 
   private mutating func append(der: UnsafeRawBufferPointer) throws(TLSError) {
     var position = der.bindMemory(to: UInt8.self).baseAddress
-    guard let certificate = d2i_X509(nil, &position, der.count) else {
+    // Of the library that will look into it; freed by `d2i_X509` if it cannot be read
+    var made = X509_new_ex(LeanLibrary.context, nil)
+    guard made != nil, let certificate = d2i_X509(&made, &position, der.count) else {
       throw invalid("certificate \(certificates.count + 1) cannot be read")
     }
     certificates.append(certificate)

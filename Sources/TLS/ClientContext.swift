@@ -15,7 +15,9 @@ package final class ClientContext {
       throw TLSError(kind: .internalError, detail: "\(identity.origin): not https, or another trust store")
     }
     ERR_clear_error()
-    guard let context = SSL_CTX_new(TLS_client_method()) else { throw .internalError("SSL_CTX_new") }
+    guard let context = SSL_CTX_new_ex(LeanLibrary.context, nil, TLS_client_method()) else {
+      throw .internalError("SSL_CTX_new_ex")
+    }
     self.identity = identity
     self.context = context
     store.install(in: context)

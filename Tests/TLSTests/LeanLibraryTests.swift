@@ -1,0 +1,24 @@
+import TLS
+import Testing
+
+/// What OpenSSL is given to read certificates with.
+@Suite struct LeanLibraryTests {
+  /// Of an X25519 key, which agrees on secrets and signs nothing.
+  private let exchangeCertificate = """
+    -----BEGIN CERTIFICATE-----
+    MIHvMIGWAhRceE8/9xasZjW8oHlU/oOf2IA1+zAKBggqhkjOPQQDAjARMQ8wDQYD
+    VQQDDAZ4MjU1MTkwIBcNMjYxMTIyMTIyMTM2WhgPMjEyNjEwMjkxMjIxMzZaMBEx
+    DzANBgNVBAMMBngyNTUxOTAqMAUGAytlbgMhAL3CuaOCqI0MpC/9XCa8/TRnd99O
+    d3NQTqANpSSFA0wbMAoGCCqGSM49BAMCA0gAMEUCIQDsMUBHJAAQ2ffHQ/+5vHYh
+    fKwvD0AsvyzJYy2PDvj33QIgDOMKecxDbvOLkSd5+h1tIUwUFgTqvGRtK3nUAtiW
+    5kk=
+    -----END CERTIFICATE-----
+
+    """
+
+  @Test func `A key that no signature of TLS is for is not decoded`() throws {
+    let description = try #require(try Certificates.describe(file: Array(exchangeCertificate.utf8)).first)
+    #expect(description.subject == "CN=x25519")
+    #expect(description.key == "unknown")
+  }
+}
