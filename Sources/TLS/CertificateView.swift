@@ -22,9 +22,7 @@ struct CertificateView {
   var notAfter: Int64 { seconds(X509_get0_notAfter(pointer)) ?? 0 }
 
   func isValid(at now: Int64) -> Bool {
-    var now = time_t(now)
-    // X509_cmp_time: below zero when the certificate's time is not later, 0 on error
-    return X509_cmp_time(X509_get0_notBefore(pointer), &now) < 0 && X509_cmp_time(X509_get0_notAfter(pointer), &now) > 0
+    notBefore <= now && now < notAfter
   }
 
   /// RFC 6125, by subjectAltName alone.
@@ -84,7 +82,8 @@ private func digest(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?
 
 func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
   [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
-    count = EVP_Digest(bytes.baseAddress, bytes.count, digest.baseAddress, nil, EVP_sha256(), nil) == 1 ? 32 : 0
+    let status = EVP_Digest(bytes.baseAddress, bytes.count, digest.baseAddress, nil, OpenSSLLibrary.sha256, nil)
+    count = status == 1 ? 32 : 0
   }
 }
 

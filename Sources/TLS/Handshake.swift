@@ -92,7 +92,7 @@ package struct Handshake: ~Copyable {
     else {
       throw TLSError(kind: .certificateInvalid, detail: "\(context.identity.origin.host): there is no verified chain")
     }
-    let (pins, remark) = try judgePins(pinning, chain: chain, host: context.identity.origin.host)
+    let (pins, remark) = try judgePins(pinning, chain: chain, leafKey: key, host: context.identity.origin.host)
     return SessionVerdict(
       pins: pins, remark: remark, leafKey: key, verifiedAt: now.uptime,
       validity: Validity(of: chain, pinning: pinning))

@@ -8,5 +8,10 @@ enum OpenSSLLibrary {
     _ = started
   }
 
+  /// Found once: EVP_sha256() is looked for among the providers at each use. nil digests nothing.
+  ///
+  /// Unsafe, because it is OpenSSL's pointer: made once, under Swift's lock for statics, then only read.
+  nonisolated(unsafe) static let sha256: OpaquePointer? = EVP_MD_fetch(LeanLibrary.context, "SHA256", nil)  // EVP_MD
+
   private static let started: Bool = OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1
 }
