@@ -74,6 +74,8 @@ package struct ByteBuffer: Sendable {
 extension ByteBuffer {
   /// The number in decimal digits.
   package mutating func append(decimal number: UInt64) {
+    // Most numbers of a line of the log are so short.
+    if number < 10 { return append(Byte.zero &+ UInt8(truncatingIfNeeded: number)) }
     var length = 1
     var bound: UInt64 = 10
     // 10^20 is no UInt64: it has at most 20 digits.

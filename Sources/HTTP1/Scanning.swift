@@ -62,6 +62,11 @@ enum Scanning {
     if range.count >= 8 {
       return (load(bytes, at: range.upperBound &- 8) | ones &* 0x20).byteSwapped
     }
+    if !range.isEmpty, bytes.count &- range.lowerBound >= 8 {
+      // Without those that stand behind it.
+      let behind = UInt64(truncatingIfNeeded: 64 &- 8 &* range.count)
+      return (load(bytes, at: range.lowerBound) | ones &* 0x20).byteSwapped &>> behind
+    }
     var tail: UInt64 = 0
     var index = range.lowerBound
     while index < range.upperBound {

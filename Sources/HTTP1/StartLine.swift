@@ -152,18 +152,11 @@ extension Version {
   @inline(__always)
   fileprivate init?(_ bytes: Span<UInt8>, at start: Int, orThrow reason: MessageError.Reason) throws(MessageError) {
     let available = Swift.min(bytes.count &- start, Self.bytes)
-    var word: UInt64 = 0
-    var index = 0
-    while index < available {
-      let byte = bytes[start &+ index]
-      word = word << 8 | UInt64(byte)
-      index &+= 1
-    }
-    if available == Self.bytes && word == Self.http11Word {
+    if available == Self.bytes, Scanning.load(bytes, at: start).byteSwapped == Self.http11Word {
       self = .http11
       return
     }
-    index = 0
+    var index = 0
     while index < available {
       let byte = bytes[start &+ index]
       let expected = UInt8(truncatingIfNeeded: Self.http11Word >> UInt64(56 &- 8 &* index))
