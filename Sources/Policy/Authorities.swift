@@ -58,9 +58,9 @@ struct Authorities: Sendable, Equatable {
     guard text.count == range.count else { return false }
     let name = bytes.span.extracting(range)
     // Nearly all write it as it stands in the configuration.
-    for index in name.indices where text[index] != name[index] && ByteClass.lowercased(text[index]) != name[index] {
-      return false
-    }
-    return true
+    var index = 0
+    while index < text.count, text[index] == name[index] { index &+= 1 }
+    while index < text.count, ByteClass.lowercased(text[index]) == name[index] { index &+= 1 }
+    return index == text.count
   }
 }
