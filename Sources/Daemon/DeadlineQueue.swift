@@ -5,6 +5,8 @@ class Timed {
   /// Milliseconds of the loop's clock; `.max`: never. Moving it later costs nothing.
   fileprivate(set) var dueAt = UInt64.max
   fileprivate var heapIndex = -1
+  /// Of its entry, while it has one.
+  fileprivate var queuedFor = UInt64.max
 
   init() {}
 
@@ -37,12 +39,15 @@ final class DeadlineQueue {
     owner.dueAt = time
     let index = owner.heapIndex
     if index >= 0 {
-      if heap[index].time <= time { return }
+      // What nearly every request does, without a look at the heap.
+      if owner.queuedFor <= time { return }
       heap[index].time = time
+      owner.queuedFor = time
       siftUp(index)
     } else {
       if time == .max { return }
       owner.heapIndex = heap.count
+      owner.queuedFor = time
       heap.append(Entry(time: time, owner: owner))
       siftUp(owner.heapIndex)
     }
@@ -71,6 +76,7 @@ final class DeadlineQueue {
         remove(at: 0)
       } else if owner.dueAt > now {
         heap[0].time = owner.dueAt
+        owner.queuedFor = owner.dueAt
         siftDown(0)
       } else {
         remove(at: 0)
