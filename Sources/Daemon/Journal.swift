@@ -49,6 +49,7 @@ final class Journal {
   private var hasRecords = false
   /// Of users in lines of help: strangers could make us ask for each request.
   var userNames: [UInt32: String] = [:]
+  private let keys = LogLine.Keys()
   private let hasPriorities: Bool
   /// Which worker's it is, and what those have in common; nil: there is one.
   private let number: Int
@@ -127,21 +128,21 @@ final class Journal {
         if let rule { line.field("rule", rule + 1) }
       }
     }
-    if let uid = exchange.record.caller?.uid { line.field(.uid, UInt64(uid)) }
+    if let uid = exchange.record.caller?.uid { line.field(keys.uid, UInt64(uid)) }
     if let unit = session.unit { line.field("unit", unit) }
     if let client = exchange.record.caller?.client { line.field("client", client) }
     let method = exchange.head.methodRange
     if !method.isEmpty, method.upperBound <= exchange.head.bytes.count {
-      line.field(.method, exchange.head.bytes.span.extracting(method))
+      line.field(keys.method, exchange.head.bytes.span.extracting(method))
     }
-    if !exchange.target.path.isEmpty { line.field(.path, exchange.target.path.span) }
-    line.field(.status, UInt64(max(0, exchange.record.status)))
+    if !exchange.target.path.isEmpty { line.field(keys.path, exchange.target.path.span) }
+    line.field(keys.status, UInt64(max(0, exchange.record.status)))
     if let refusal = exchange.record.refusal { line.field("refused", refusal.row.code.description) }
-    line.field(.up, exchange.record.bytesUp)
-    line.field(.down, exchange.record.bytesDown)
-    line.field(.milliseconds, session.worker.loop.now - session.startedAt)
+    line.field(keys.up, exchange.record.bytesUp)
+    line.field(keys.down, exchange.record.bytesDown)
+    line.field(keys.milliseconds, session.worker.loop.now - session.startedAt)
     let decidedBy = exchange.record.generation
-    line.field(.generation, decidedBy == 0 ? generation.snapshot.generation : decidedBy)
+    line.field(keys.generation, decidedBy == 0 ? generation.snapshot.generation : decidedBy)
     if exchange.record.isPreflight { line.raw(" preflight=true") }
     if exchange.record.isRejected { line.raw(" credential_rejected=true") }
     if exchange.record.redactions > 0 { line.field("redacted", exchange.record.redactions) }

@@ -16,7 +16,8 @@ package struct LogLine: ~Copyable {
     bytes.append(decimal: number)
   }
 
-  // What is written for each request has its key in one piece, as it stands in the line, and as bytes.
+  // What is written for each request has its key in one piece, as it stands in the line, and as bytes. Whoever writes many
+  // lines keeps the keys, because a lazily initialised global costs a call per access.
 
   mutating func field(_ key: Key, _ number: UInt64) {
     bytes.append(key.text.span)
@@ -48,16 +49,20 @@ package struct LogLine: ~Copyable {
   package struct Key {
     fileprivate let text: [UInt8]
 
-    private init(_ name: String) { text = Array(" \(name)=".utf8) }
+    fileprivate init(_ name: String) { text = Array(" \(name)=".utf8) }
+  }
 
-    static let uid = Key("uid")
-    package static let method = Key("method")
-    package static let path = Key("path")
-    static let status = Key("status")
-    static let up = Key("up")
-    static let down = Key("down")
-    static let milliseconds = Key("ms")
-    static let generation = Key("generation")
+  package struct Keys {
+    let uid = Key("uid")
+    package let method = Key("method")
+    package let path = Key("path")
+    let status = Key("status")
+    let up = Key("up")
+    let down = Key("down")
+    let milliseconds = Key("ms")
+    let generation = Key("generation")
+
+    package init() {}
   }
 
   package mutating func end() { bytes.append(UInt8(ascii: "\n")) }
