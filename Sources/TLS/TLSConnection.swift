@@ -90,8 +90,9 @@ struct TLSConnection: ~Copyable {
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
     guard var position = bytes.baseAddress else { return }
     var rest = bytes.count
+    // The sink takes everything, so that a failure is one whatever the error queue says; and whoever leaves something in that
+    // queue clears it.
     while rest > 0 {
-      clearErrors()
       var written = 0
       guard SSL_write_ex(ssl, position, rest, &written) == 1, written > 0 else {
         throw .protocolError("writing to \(state.origin.host)")
@@ -112,7 +113,7 @@ struct TLSConnection: ~Copyable {
 
 /// The same as ERR_clear_error, but a queue that is empty is only looked at: to clear it costs more than to fill it.
 @inline(__always)
-private func clearErrors() {
+func clearErrors() {
   if ERR_peek_error() != 0 { ERR_clear_error() }
 }
 
