@@ -25,6 +25,7 @@ struct PatternMatcher {
   var isIdle: Bool { states.isEmpty && cut.isEmpty }
 
   mutating func reset() {
+    if isIdle { return }
     states.removeAll(keepingCapacity: true)
     cut.removeAll(keepingCapacity: true)
   }

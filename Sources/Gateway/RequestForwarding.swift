@@ -75,7 +75,7 @@ struct RequestForwarding {
     let plan = snapshot.plans[route.service]
     let headers = snapshot.sharedHeaders(of: route)
 
-    output.append(contentsOf: head.bytes[head.methodRange])
+    output.append(head.bytes.span.extracting(head.methodRange))
     output.append(UInt8(ascii: " "))
     RequestForwarding.writeTarget(target, plan: plan, route: route, to: &output, notes: &notes)
     output.append(contentsOf: plan.hostLine)
@@ -233,7 +233,7 @@ struct RequestForwarding {
     }
     // The base ends with a slash and so does the mount: the path goes on after it.
     output.append(contentsOf: plan.basePath)
-    output.append(contentsOf: target.path[(route.pathStart + 1)...])
+    output.append(target.path.span.extracting((route.pathStart + 1)...))
     writeQuery(of: target, plan: plan, route: route, to: &output, notes: &notes)
   }
 
