@@ -11,7 +11,9 @@ package final class Redactor {
   /// Knows of what is held back which patterns began there.
   private var matcher = PatternMatcher()
   /// Places that were masked.
-  package private(set) var count: UInt64 = 0
+  package var count: UInt64 { masked }
+  // Visible here alone, so that the compiler can prove each access to it alone.
+  private var masked: UInt64 = 0
 
   static let mask = UInt8(ascii: "*")
 
@@ -29,7 +31,7 @@ package final class Redactor {
   package func begin(_ patterns: SecretPatterns?) {
     end()
     self.patterns = patterns
-    count = 0
+    masked = 0
   }
 
   /// Forgets the secrets.
@@ -55,7 +57,7 @@ package final class Redactor {
     var matcher = PatternMatcher()
     let places = text.withUnsafeBytes { patterns.places(in: $0, isWhole: true, &matcher) }
     for place in places { text.mask(place) }
-    count &+= UInt64(places.count)
+    masked &+= UInt64(places.count)
     return true
   }
 
@@ -82,7 +84,7 @@ package final class Redactor {
     if !rest.isEmpty {
       if let start = patterns.openStart(matcher, isMost: true) {
         held.shown.fill(max(held.released, start)..<rest.upperBound, with: Self.mask)
-        count &+= 1
+        masked &+= 1
       }
       held.shown.withBytes { changed.append(contentsOf: $0[rest]) }
       held.released = rest.upperBound
@@ -104,7 +106,7 @@ package final class Redactor {
       try hold(open, shown: open)
       return 0..<end
     }
-    count &+= UInt64(places.count)
+    masked &+= UInt64(places.count)
     let start = changed.count
     changed.append(contentsOf: piece)
     changed.mask(start..<(start + known))
@@ -137,10 +139,10 @@ package final class Redactor {
     if !isAll {
       held.shown.withBytes { changed.append(contentsOf: $0[min(held.released, border)..<border]) }
       let known = places.last.map { max(0, $0.upperBound - border) } ?? 0
-      if known > 0 { count &+= 1 }
+      if known > 0 { masked &+= 1 }
       return try pass(piece, patterns, maskedUpTo: known, changed: &changed)
     }
-    count &+= UInt64(places.count)
+    masked &+= UInt64(places.count)
     let end = patterns.openStart(matcher) ?? held.original.count
     matcher.forget(end)
     if held.released < end { held.shown.withBytes { changed.append(contentsOf: $0[held.released..<end]) } }
