@@ -76,7 +76,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
 
   /// One family after the other, beginning with the one that the system prefers (RFC 8305 §4).
   static func interleave(_ addresses: [SocketAddress]) -> [SocketAddress] {
-    guard let first = addresses.first else { return [] }
+    guard addresses.count > 2, let first = addresses.first else { return addresses }
     var preferred = addresses.filter { $0.ip.count == first.ip.count }[...]
     var other = addresses.filter { $0.ip.count != first.ip.count }[...]
     var result: [SocketAddress] = []
