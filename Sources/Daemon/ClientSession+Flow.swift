@@ -10,8 +10,14 @@ extension ClientSession {
   /// After every event: what waited goes on if it can; neither side is read while the other cannot take more; and the
   /// deadline that now runs.
   func settle() {
-    // That goes on within this turn.
-    if opensLater { return }
+    // That goes on within this turn. A turn reads for as long as there is something to read, and here it would pile up (T53).
+    if opensLater {
+      if isReading, let pending, pending.bytes.count >= ClientSession.muchPending {
+        isReading = false
+        stream.stopReading()
+      }
+      return
+    }
     feedPending()
     guard !isClosed, !isClosing else { return }
     let wantsClient = wantsClientBytes
@@ -26,6 +32,9 @@ extension ClientSession {
     }
     settleDeadline()
   }
+
+  /// To stop and to start again costs two system calls; most requests are smaller.
+  private static let muchPending = 65_536
 
   private var wantsClientBytes: Bool {
     guard standing.wantsClientBytes else { return false }

@@ -1,4 +1,5 @@
 import DemoUpstream
+import Foundation
 import TestSupport
 import Testing
 
@@ -97,6 +98,41 @@ import Testing
     client.setPatience(seconds: 20)
     for _ in 0..<300 { #expect(try client.answer().head.hasPrefix("HTTP/1.1 404 ")) }
     stage.assertCanary(times: 0)
+  }
+
+  /// While it waits for its upstream: the loop reads on within one turn, as fast as clients write.
+  @Test func `T54: uploads do not pile up before they have an upstream`() throws {
+    let count = 8 << 20
+    let stage = try Stage { connection in
+      while let (head, first) = connection.head() {
+        if head.hasPrefix("GET") {
+          connection.answer("")
+          continue
+        }
+        var taken = first.count
+        while taken < count, let more = try? connection.read(maximum: 262_144), !more.isEmpty { taken += more.count }
+        connection.answer("\(taken)")
+      }
+    }
+    try stage.start()
+    let clients = try (0..<4).map { _ in try stage.raw() }
+    for client in clients {
+      try client.send(stage.head("GET"))
+      _ = try client.answer()
+    }
+    let before = stage.observed.residentPeak
+    // The kernel lets a connection have more under way from one body to the next.
+    for _ in 0..<6 {
+      let head = try stage.head("PUT", fields: "Content-Length: \(count)\r\n")
+      for client in clients {
+        Thread.detachNewThread {
+          try? client.send(head)
+          try? Pattern.write(count, piece: 262_144) { try client.send($0) }
+        }
+      }
+      for client in clients { #expect(try client.answer().head.hasPrefix("HTTP/1.1 200 ")) }
+    }
+    #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000), "\(stage.observed.residentPeak - before) KiB")
   }
 
   /// Whether it stays the same for a while.
