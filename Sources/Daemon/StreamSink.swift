@@ -5,13 +5,23 @@ internal import TLS
 /// Ciphertext on its way to the socket.
 final class StreamSink: CiphertextSink {
   private let stream: EventLoop.Stream
+  private var isGathering = false
 
   init(_ stream: EventLoop.Stream) {
     self.stream = stream
     super.init()
   }
 
-  override func send(_ ciphertext: Span<UInt8>) { stream.write(ciphertext) }
+  override func send(_ ciphertext: Span<UInt8>) {
+    if isGathering { stream.gather(ciphertext) } else { stream.write(ciphertext) }
+  }
+
+  override func gather() { isGathering = true }
+
+  override func flush() {
+    isGathering = false
+    stream.writeGathered()
+  }
 }
 
 extension TLSError.Kind {

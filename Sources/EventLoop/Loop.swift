@@ -11,6 +11,9 @@ package final class Loop {
   private let turnEnd = HandleMemory<uv_prepare_t>()
   private let turnStart = HandleMemory<uv_idle_t>()
   private var deferred: [() -> Void] = []
+  /// Pieces that go out together. Made when somebody sends so much at once, and then kept.
+  private var gathering: UnsafeMutableRawBufferPointer?
+  private var gatheredCount = 0
 
   package init() throws(UVError) {
     // libuv writes with writev(2), which takes no MSG_NOSIGNAL.
@@ -41,7 +44,24 @@ package final class Loop {
     precondition(uv_loop_close(raw) == 0, "a handle was still open when its loop went away")
     raw.deallocate()
     readBuffer.deallocate()
+    gathering?.deallocate()
   }
+
+  /// False: there is no room for so many more.
+  func gather(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let memory = gathering ?? .allocate(byteCount: gatheringSize, alignment: 4096)
+    gathering = memory
+    guard bytes.count <= memory.count - gatheredCount else { return false }
+    UnsafeMutableRawBufferPointer(rebasing: memory[gatheredCount...]).copyMemory(from: bytes)
+    gatheredCount += bytes.count
+    return true
+  }
+
+  var gathered: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(gathering ?? .init(start: nil, count: 0))[..<gatheredCount])
+  }
+
+  func forgetGathered() { gatheredCount = 0 }
 
   /// Runs until `stop()` or until nothing is left to wait for.
   package func run() {
@@ -92,3 +112,6 @@ package final class Loop {
 /// One buffer serves all reads of a loop, because asking for memory, reading and reporting run back to back. The size
 /// is measured: 256 KiB needs a quarter of the system calls of 64 KiB for large bodies and costs small ones nothing.
 let readBufferSize = 256 * 1024
+
+/// As much as was read, in TLS records of 16 KiB with what each of them costs.
+private let gatheringSize = readBufferSize + 8192

@@ -17,6 +17,21 @@ extension Stream {
     }
   }
 
+  /// As `write`, but together with what is gathered next, in as few system calls as can be. Until `writeGathered`, which has
+  /// to follow within the same call of the loop, nobody else may write.
+  package func gather(_ bytes: Span<UInt8>) {
+    bytes.withUnsafeBytes { bytes in
+      if loop.gather(bytes) { return }
+      writeGathered()
+      if !loop.gather(bytes) { write(bytes, UnsafeRawBufferPointer(start: nil, count: 0)) }
+    }
+  }
+
+  package func writeGathered() {
+    write(loop.gathered, UnsafeRawBufferPointer(start: nil, count: 0))
+    loop.forgetGathered()
+  }
+
   /// Bytes that the kernel has not taken yet.
   package var queuedBytes: Int {
     guard !isClosed, hasQueue else { return 0 }

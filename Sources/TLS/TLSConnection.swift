@@ -90,6 +90,9 @@ struct TLSConnection: ~Copyable {
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
     guard var position = bytes.baseAddress else { return }
     var rest = bytes.count
+    let isLong = rest > Int(SSL3_RT_MAX_PLAIN_LENGTH)
+    if isLong { state.sink.gather() }
+    defer { if isLong { state.sink.flush() } }
     // The sink takes everything, so that a failure is one whatever the error queue says; and whoever leaves something in that
     // queue clears it.
     while rest > 0 {
