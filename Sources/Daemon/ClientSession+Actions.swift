@@ -48,11 +48,12 @@ extension ClientSession {
   }
 
   private func sendMetrics() {
+    guard let desk else { return }
     var answer = ByteBuffer()
     MetricsAnswer.write(
       MetricsReport.bytes(of: worker, worker.allCounts ?? WorkerCounts(of: worker)),
-      isHead: machine.exchange.head.method == .head,
-      closes: machine.exchange.answerClosesClient, to: &answer)
+      isHead: desk.machine.exchange.head.method == .head,
+      closes: desk.machine.exchange.answerClosesClient, to: &answer)
     let contents = answer.contents
     stream.write(contents.span)
   }
@@ -85,7 +86,7 @@ extension ClientSession {
     } catch {
       returnPass()
       failureDetail = error.description
-      worker.journal.denied(error, exchange: machine.exchange, generation: generation)
+      worker.journal.denied(error, route: standing.route, generation: generation)
       step { machine, output in machine.upstreamRefused(error.refusal, output: &output) }
       return false
     }

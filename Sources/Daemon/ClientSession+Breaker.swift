@@ -5,9 +5,9 @@ internal import Gateway
 /// The breaker's part in an exchange: asked before anything is opened and again when the head goes out, told of the answer.
 extension ClientSession {
   /// Why the credential may not go out now; nil: it may.
-  func suspension(ofGrant grant: Int) -> Refusal? {
+  func suspension(ofGrant grant: Int, of keyring: Keyring) -> Refusal? {
     returnPass()
-    guard let breaker = way?.breaker, !breaker.isClosed(for: generation.keyring.generation(ofGrant: grant)) else {
+    guard let breaker = way?.breaker, !breaker.isClosed(for: keyring.generation(ofGrant: grant)) else {
       return nil
     }
     follow(breaker, grant)

@@ -19,11 +19,9 @@ extension ClientSession {
   /// - Parameter output: gets what the machine wants done.
   func tell(_ output: inout Output, _ event: (inout ClientConnection, inout Output) -> Void) {
     output.reset()
-    standing = ClientSession.tell(&machine, event, &output)
-    if standing.route == nil, way != nil {
-      way = nil
-      timeouts = nil
-    }
+    let desk = desk ?? sitDown()
+    standing = ClientSession.tell(&desk.machine, event, &output)
+    if standing.route == nil, way != nil { way = nil }
   }
 
   private static func tell(
@@ -31,6 +29,21 @@ extension ClientSession {
   ) -> ClientConnection.Standing {
     event(&machine, &output)
     return machine.standing
+  }
+
+  /// Something happens after a rest.
+  private func sitDown() -> Desk {
+    let taken = worker.takeDesk()
+    taken.machine.serve(
+      listener: entrance.index, caller: caller, isLocalSocket: stream.isUnix, isFresh: standing.isFresh)
+    desk = taken
+    return taken
+  }
+
+  /// Until it asks for something, others can use the desk.
+  func rest() {
+    guard standing.isResting, let desk = desk.take() else { return }
+    worker.leave(desk)
   }
 
   /// Nothing has gone out of the request under way, and there is a newer configuration.
@@ -50,13 +63,10 @@ extension ClientSession {
   private func findWay() {
     guard let route = standing.route else {
       way = nil
-      timeouts = nil
       return
     }
     if let way, way.generation == standing.generation, way.route == route { return }
-    let found = generation.way(of: route)
-    way = found
-    timeouts = found.timeouts
+    way = generation.way(of: route)
   }
 
   func feedPending() {
@@ -99,8 +109,7 @@ extension ClientSession {
       }
       if wasAwaitingHead, position > start { begin() }
       perform(input, output)
-      while let opened = openResult {
-        openResult = nil
+      while let opened = openResult.take() {
         take(opened, input, position: &position, &output)
       }
       if position == start, standing.phase == phase { break }
@@ -118,6 +127,6 @@ extension ClientSession {
     failureDetail = nil
     responseHeadTook = nil
     findWay()
-    totalBy = if let total = timeouts?.total { startedAt + total } else { .max }
+    totalBy = if let total = way?.timeouts.total { startedAt + total } else { .max }
   }
 }

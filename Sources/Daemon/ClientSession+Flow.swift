@@ -31,6 +31,7 @@ extension ClientSession {
       return settle()
     }
     settleDeadline()
+    rest()
   }
 
   /// To stop and to start again costs two system calls; most requests are smaller.
@@ -78,14 +79,14 @@ extension ClientSession {
     case .head: worker.limits.clientHead
     case .none: nil
     case .linger: 2_000
-    case .responseHead: if let timeouts { timeouts.responseHead } else { worker.limits.clientIdle }
-    case .silence: if let timeouts { timeouts.bodySilence } else { worker.limits.clientIdle }
-    case .upgraded: if let timeouts { timeouts.upgraded } else { worker.limits.clientIdle }
+    case .responseHead: if let way { way.timeouts.responseHead } else { worker.limits.clientIdle }
+    case .silence: if let way { way.timeouts.bodySilence } else { worker.limits.clientIdle }
+    case .upgraded: if let way { way.timeouts.upgraded } else { worker.limits.clientIdle }
     }
   }
 
   func record() {
-    machine.withExchange { exchange in record(&exchange) }
+    desk?.machine.withExchange { exchange in record(&exchange) }
     // The next head may be refused before it is whole.
     failureDetail = nil
     responseHeadTook = nil

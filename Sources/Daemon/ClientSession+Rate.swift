@@ -13,7 +13,7 @@ extension ClientSession {
 
   /// Why the request may not go out now; nil: it may.
   func rateExcess(_ way: Way) -> Refusal? {
-    guard let limiter = way.limiter, !hasSpentRate, let caller = machine.exchange.caller else { return nil }
+    guard let limiter = way.limiter, !hasSpentRate, let caller = desk?.machine.exchange.caller else { return nil }
     guard let wait = worker.commons.lock({ limiter.reserve(for: caller, at: worker.loop.now) }) else {
       rateHold = RateHold(limiter: limiter, caller: caller)
       return nil

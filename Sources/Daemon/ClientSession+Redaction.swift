@@ -12,15 +12,13 @@ extension ClientSession {
 
   /// The request is authorised in this moment, with the value that is looked for from now on.
   func beginRedaction() {
-    guard let grant = standing.grant, standing.redacts else { return }
-    let redactor = redactor ?? Redactor()
-    self.redactor = redactor
-    redactor.begin(worker.generation.keyring.patterns(ofGrant: grant))
+    guard let grant = standing.grant, standing.redacts, let desk else { return }
+    desk.redactor.begin(worker.generation.keyring.patterns(ofGrant: grant))
   }
 
   /// Whenever something came from the upstream.
   func settleHeld() {
-    guard let redactor else { return }
+    guard let redactor = desk?.redactor else { return }
     if redactor.isHolding, !isClosed {
       let heldBack = heldBack ?? HeldBack(self)
       self.heldBack = heldBack
@@ -31,13 +29,13 @@ extension ClientSession {
   }
 
   func heldLongEnough() {
-    guard let redactor, redactor.isHolding else { return }
+    guard let redactor = desk?.redactor, redactor.isHolding else { return }
     step { machine, output in machine.heldLongEnough(redaction: redactor, output: &output) }
     settle()
   }
 
   func endRedaction() {
-    redactor?.end()
+    desk?.redactor.end()
     if let heldBack { worker.deadlines.cancel(heldBack) }
   }
 }

@@ -26,7 +26,7 @@ extension ClientSession: UpstreamSessionOwner {
   func takeResponse(_ input: Span<UInt8>) {
     var position = 0
     var output = worker.takeOutput()
-    tell(&output) { [redactor] machine, output in
+    tell(&output) { [redactor = desk?.redactor] machine, output in
       machine.receivedFromUpstream(input, position: &position, redaction: redactor, output: &output)
     }
     if pass != nil { noteVerdict() }
@@ -44,7 +44,7 @@ extension ClientSession: UpstreamSessionOwner {
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
     guard session === upstream else { return session.close() }
     failureDetail = isClean ? nil : "closed without close_notify"
-    step { [redactor] machine, output in
+    step { [redactor = desk?.redactor] machine, output in
       machine.upstreamEnded(isClean: isClean, redaction: redactor, output: &output)
     }
     settle()
@@ -90,15 +90,19 @@ extension ClientSession: UpstreamSessionOwner {
       openResult = .failed(ConnectFailure(.tooManyRequests, ""))
       return
     }
-    if let grant = standing.grant, awaitsSecret(grant, fresh: fresh, hasWaited: hasWaited) { return }
-    if let grant = standing.grant, !generation.keyring.isAvailable(grant: grant) {
-      let problem = generation.keyring.status(ofGrant: grant).problem
-      openResult = .failed(ConnectFailure(.credentialUnavailable, problem ?? "there is no secret"))
-      return
-    }
-    if let grant = standing.grant, let refusal = suspension(ofGrant: grant) {
-      openResult = .failed(ConnectFailure(refusal, "the upstream keeps rejecting the credential"))
-      return
+    if let grant = standing.grant {
+      let keyring = generation.keyring
+      let isAvailable = keyring.isAvailable(grant: grant)
+      if awaitsSecret(grant, of: keyring, isAvailable, fresh: fresh, hasWaited: hasWaited) { return }
+      guard isAvailable else {
+        let problem = keyring.status(ofGrant: grant).problem
+        openResult = .failed(ConnectFailure(.credentialUnavailable, problem ?? "there is no secret"))
+        return
+      }
+      if let refusal = suspension(ofGrant: grant, of: keyring) {
+        openResult = .failed(ConnectFailure(refusal, "the upstream keeps rejecting the credential"))
+        return
+      }
     }
     if let excess = rateExcess(way) {
       openResult = .failed(ConnectFailure(excess, ""))
@@ -119,9 +123,10 @@ extension ClientSession: UpstreamSessionOwner {
   }
 
   /// True when the credential is being read, or not there yet, but may be soon.
-  private func awaitsSecret(_ grant: Int, fresh: Bool, hasWaited: Bool) -> Bool {
-    let isAvailable = generation.keyring.isAvailable(grant: grant)
-    if !hasWaited, !isAvailable || generation.keyring.hasFiles(grant: grant) && isReading(grant) {
+  private func awaitsSecret(
+    _ grant: Int, of keyring: Keyring, _ isAvailable: Bool, fresh: Bool, hasWaited: Bool
+  ) -> Bool {
+    if !hasWaited, !isAvailable || keyring.hasFiles(grant: grant) && isReading(grant) {
       secretWait = worker.secrets?.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) }
     }
     if secretWait == nil, !isAvailable {
@@ -173,8 +178,7 @@ extension ClientSession: UpstreamSessionOwner {
     let bytes = held?.bytes ?? []
     var position = 0
     var output = worker.takeOutput()
-    while let opened = openResult {
-      openResult = nil
+    while let opened = openResult.take() {
       take(opened, bytes.span, position: &position, &output)
     }
     worker.giveBack(consume output)
@@ -182,7 +186,7 @@ extension ClientSession: UpstreamSessionOwner {
     settle()
   }
 
-  func take(_ opened: Opened, _ input: Span<UInt8>, position: inout Int, _ output: inout Output) {
+  func take(_ opened: consuming Opened, _ input: Span<UInt8>, position: inout Int, _ output: inout Output) {
     switch opened {
     case .session(let session, let isReused):
       upstream = session

@@ -14,10 +14,12 @@ final class ClientSession: Timed, StreamDelegate {
   let worker: Worker
   /// Where it came in.
   let entrance: Entrance
-  var machine: ClientConnection
+  /// Where its request is worked on; nil: there is none, nor the beginning of one.
+  var desk: Desk?
   /// Of the machine, after its last event.
-  var standing: ClientConnection.Standing
-  let peer: Peer
+  var standing = ClientConnection.Standing.atFirst
+  /// As the kernel says.
+  let caller: Caller?
   /// Of systemd, in which the client's socket was made, if that is known.
   let unit: String?
   let quota: CallerQuota
@@ -44,8 +46,6 @@ final class ClientSession: Timed, StreamDelegate {
   var generation: Generation
   /// Of the request under way, or the last one; nil: it had no route.
   var way: Way?
-  /// Its times, at hand: each event asks for one.
-  var timeouts: Timeouts?
   var isReading = false
   var isClosed = false
   /// Its listener is no longer configured: it carries its exchange to the end and no other.
@@ -61,8 +61,6 @@ final class ClientSession: Timed, StreamDelegate {
   var responseHeadTook: UInt64?
   var totalBy = UInt64.max
   var failureDetail: String?
-  /// What looks for the credential in the answer; nil: none was added so far.
-  var redactor: Redactor?
   var heldBack: HeldBack?
   /// Requests that began in that turn of the loop, and whether the next ones wait for another one.
   var turn: UInt64 = 0
@@ -73,24 +71,24 @@ final class ClientSession: Timed, StreamDelegate {
 
   enum Opened {
     case session(UpstreamSession, isReused: Bool)
-    case failed(ConnectFailure)
+    indirect case failed(ConnectFailure)
   }
 
   init(stream: EventLoop.Stream, entrance: Entrance, peer: Peer, quota: CallerQuota, worker: Worker) {
     self.stream = stream
     self.entrance = entrance
-    self.peer = peer
+    caller = peer.caller
     unit = worker.callerUnits.unit(of: peer.controlGroup)
     self.quota = quota
     self.worker = worker
     generation = worker.generation
-    machine = ClientConnection(
-      listener: entrance.index, caller: peer.caller, limits: worker.generation.snapshot.headLimits,
-      isLocalSocket: stream.isUnix)
-    standing = machine.standing
     super.init()
     stream.delegate = self
     settle()
+  }
+
+  deinit {
+    if let desk { worker.leave(desk) }
   }
 
   // MARK: what the client's stream says
@@ -109,7 +107,7 @@ final class ClientSession: Timed, StreamDelegate {
 
   func streamDidEnd(_ stream: EventLoop.Stream) {
     isReading = false
-    let isGone = isWithinExchange && peer.isGone(stream, worker: worker)
+    let isGone = isWithinExchange && Peer.isGone(stream, worker: worker)
     step { machine, output in
       if isGone { machine.clientClosed(output: &output) } else { machine.clientEnded(output: &output) }
     }
@@ -151,7 +149,7 @@ final class ClientSession: Timed, StreamDelegate {
   func configurationChanged(listener index: Int?) -> Bool {
     guard let index else {
       isOrphan = true
-      guard machine.hasSession else {
+      guard standing.hasSession else {
         // There is nobody any more who could let it in.
         close(reset: standing.phase != .lingering)
         return true
@@ -159,19 +157,26 @@ final class ClientSession: Timed, StreamDelegate {
       drain()
       return false
     }
-    machine.listener = index
+    guard let desk else {
+      // The last one's secrets are not kept for a connection that rests.
+      (generation, way) = (worker.generation, nil)
+      return true
+    }
+    desk.machine.listener = index
     if standing.phase == .awaitingUpstream {
       cancelOpening()
       decideAnew()
       takeOpened()
     }
-    return machine.isStillAllowed(by: worker.generation.snapshot)
+    return isStillAllowed
   }
+
+  private var isStillAllowed: Bool { desk?.machine.isStillAllowed(by: worker.generation.snapshot) ?? true }
 
   /// The time of grace of a revoked exchange is over. It may have ended by itself, or be allowed again.
   func cut(ifStillIn old: Generation) {
-    guard machine.hasSession, generation === old, !isClosed else { return }
-    if !isOrphan, machine.isStillAllowed(by: worker.generation.snapshot) { return }
+    guard standing.hasSession, generation === old, !isClosed else { return }
+    if !isOrphan, isStillAllowed { return }
     step { machine, output in machine.revoked(output: &output) }
     settle()
   }

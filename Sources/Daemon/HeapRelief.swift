@@ -1,47 +1,94 @@
 internal import EventLoop
-internal import System
 
-/// After a flood of connections the allocator keeps all that they needed, for as long as the process lives. Once most of them
-/// have been gone for a while, it is given back: never per request, and once for each flood.
+/// After a flood the allocator keeps all that was needed at its height, for as long as the process lives. Once most of what came
+/// has been gone for a while, it is given back: never per request, and once for each flood.
 final class HeapRelief {
-  private let giveBack: () -> Void
+  /// What is to be done about it.
+  var giveBack: () -> Void = {}
   private let leastPeak: Int
   private var timer: Timer?
   private var isPlanned = false
-  private var connections = 0
-  /// The most since it was given back last.
-  private var peak = 0
+  private var floods: [Flood] = []
 
   /// Fewer leave nothing worth the time.
   static let leastPeak = 256
-  /// Of the peak, what may be left.
-  private static let share = 4
   /// Milliseconds after which they are not expected back.
-  private static let quiet: UInt64 = 2_000
+  private static let quiet: UInt64 = 500
 
-  init(loop: Loop, leastPeak: Int = HeapRelief.leastPeak, giveBack: @escaping () -> Void = { Heap.giveBack() }) {
+  init(loop: Loop, leastPeak: Int) {
     self.leastPeak = leastPeak
-    self.giveBack = giveBack
     timer = Timer(loop: loop) { [unowned self] in look() }
   }
 
-  /// How many connections there are now.
-  func follow(_ count: Int) {
-    connections = count
-    peak = max(peak, count)
-    guard !isPlanned, isDue else { return }
-    isPlanned = true
-    timer?.start(after: HeapRelief.quiet)
+  /// One more kind of what may come all at once.
+  func flood() -> Flood {
+    let flood = Flood(leastPeak: leastPeak) { [unowned self] in plan() }
+    floods.append(flood)
+    return flood
   }
 
   func close() { timer?.close() }
 
-  private var isDue: Bool { peak >= leastPeak && connections <= peak / HeapRelief.share }
+  private func plan() {
+    guard !isPlanned else { return }
+    isPlanned = true
+    timer?.start(after: HeapRelief.quiet)
+  }
 
   private func look() {
     isPlanned = false
-    guard isDue else { return }
-    giveBack()
-    peak = connections
+    var isOver = false
+    for flood in floods where flood.takeEnd() { isOver = true }
+    if isOver { giveBack() }
+  }
+}
+
+/// How many of one kind there are, and were.
+final class Flood {
+  private(set) var count = 0
+  /// The most since memory was given back last, and since the flood seemed to be over.
+  private var peak = 0
+  private var recentPeak = 0
+  private var seemsOver = false
+  private let leastPeak: Int
+  private let onEbb: () -> Void
+
+  /// Of the peak, what may be left.
+  private static let share = 4
+
+  fileprivate init(leastPeak: Int, onEbb: @escaping () -> Void) {
+    self.leastPeak = leastPeak
+    self.onEbb = onEbb
+  }
+
+  func rise() {
+    count &+= 1
+    if count > peak { peak = count }
+    if count > recentPeak { recentPeak = count }
+  }
+
+  func fall() {
+    count &-= 1
+    if peak >= leastPeak, !seemsOver { ebb() }
+  }
+
+  private func ebb() {
+    guard count <= peak / Flood.share else { return }
+    seemsOver = true
+    recentPeak = count
+    onEbb()
+  }
+
+  /// Whether it was over all the time since it seemed to be. It is forgotten, then.
+  fileprivate func takeEnd() -> Bool {
+    guard seemsOver else { return false }
+    seemsOver = false
+    guard recentPeak <= peak / Flood.share else {
+      // Between two waves, or again.
+      ebb()
+      return false
+    }
+    peak = count
+    return true
   }
 }

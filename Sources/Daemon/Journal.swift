@@ -159,8 +159,8 @@ final class Journal {
   }
 
   /// The keyring's door stayed shut: worth a line of its own, because policy should have said so before.
-  func denied(_ denied: Denied, exchange: borrowing Exchange, generation: Generation) {
-    let name = exchange.route.flatMap { generation.snapshot.rules.grant(of: $0)?.name } ?? "-"
+  func denied(_ denied: Denied, route: Route?, generation: Generation) {
+    let name = route.flatMap { generation.snapshot.rules.grant(of: $0)?.name } ?? "-"
     event(.warning, "credential-denied", ("credential", name), ("detail", denied.description))
   }
 

@@ -9,18 +9,13 @@ struct Peer {
   /// In which the client's socket was made. Of a unix socket's client only its process is known, into which a daemon that is
   /// nobody special cannot look.
   let controlGroup: UInt64?
-  private let client: SocketAddress?
-  private let server: SocketAddress?
 
   init(of stream: EventLoop.Stream, diagnostics: SocketDiagnostics?) {
     if stream.isUnix {
-      client = nil
-      server = nil
       caller = CallerIdentity.ofPeer(descriptor: stream.descriptor).map(Caller.init)
       controlGroup = nil
     } else {
-      client = stream.peerAddress
-      server = stream.localAddress
+      let (client, server) = (stream.peerAddress, stream.localAddress)
       if let client, let server, server.isLoopback {
         let found = Peer.owner(client, server, diagnostics)
         let owner = SocketDiagnostics.isConnected(descriptor: stream.descriptor) ? found : nil
@@ -35,9 +30,9 @@ struct Peer {
 
   /// The client has sent its end: has it closed, or only its sending half? On one machine the kernel can tell: a closed
   /// socket belongs to nobody.
-  func isGone(_ stream: EventLoop.Stream, worker: Worker) -> Bool {
+  static func isGone(_ stream: EventLoop.Stream, worker: Worker) -> Bool {
     if stream.isUnix { return CallerIdentity.hasHungUp(descriptor: stream.descriptor) }
-    guard let client, let server else { return true }
+    guard let client = stream.peerAddress, let server = stream.localAddress else { return true }
     // Of another machine's sockets nobody knows: its answer is tried.
     guard server.isLoopback else { return false }
     return Peer.owner(client, server, worker.diagnostics) == nil

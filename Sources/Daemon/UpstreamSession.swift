@@ -38,6 +38,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     stream.delegate = self
     stream.readsOnAfterFailedWrite = true
     destination.opened()
+    worker.upstreamFlood.rise()
   }
 
   /// TLS, if it is asked for; the owner hears how it went.
@@ -169,6 +170,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   private func leave() {
     isClosed = true
     destination.closed()
+    worker.upstreamFlood.fall()
     owner = nil
     worker.deadlines.cancel(self)
     verified = nil

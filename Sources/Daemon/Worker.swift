@@ -15,6 +15,9 @@ final class Worker {
   let commons: Commons
   let diagnostics: SocketDiagnostics?
   private let heap: HeapRelief
+  private let connectionFlood: Flood
+  /// Of sessions at upstreams.
+  let upstreamFlood: Flood
   private(set) var generation: Generation
   /// Of the current generation, at hand: the way there is long, and each event asks.
   private(set) var limits: Limits
@@ -30,6 +33,7 @@ final class Worker {
   var prepared: Keyring?
   /// Sessions that begin something at the end of the turn.
   private var opening: [ClientSession] = []
+  private let desks: Desks
   private var sessions: [ObjectIdentifier: ClientSession] = [:]
   /// Of the loop, counted.
   private(set) var turn: UInt64 = 1
@@ -63,11 +67,18 @@ final class Worker {
     deadlines = DeadlineQueue(loop: loop)
     resolver = Resolver(loop: loop, limits: Resolver.Limits().shared(by: commons.workers))
     heap = HeapRelief(loop: loop, leastPeak: commons.share(of: HeapRelief.leastPeak))
+    connectionFlood = heap.flood()
+    upstreamFlood = heap.flood()
+    desks = Desks(flood: heap.flood())
     do throws(SystemError) {
       diagnostics = try SocketDiagnostics()
     } catch {
       diagnostics = nil
       journal.event(.error, "callers-unknown", ("detail", "every TCP caller will be refused: \(error)"))
+    }
+    heap.giveBack = { [desks] in
+      desks.clear()
+      Heap.giveBack()
     }
     _ = lookAtClocks()
     flushAgain = Timer(loop: loop) { [unowned self] in flushJournal() }
@@ -108,7 +119,7 @@ final class Worker {
     guard connections <= share else { return refuse(stream, of: quota, share: share) }
     let session = ClientSession(stream: stream, entrance: entrance, peer: peer, quota: quota, worker: self)
     sessions[ObjectIdentifier(session)] = session
-    heap.follow(sessions.count)
+    connectionFlood.rise()
     gateScrapes(of: session)
   }
 
@@ -135,7 +146,7 @@ final class Worker {
 
   func ended(_ session: ClientSession) {
     sessions[ObjectIdentifier(session)] = nil
-    heap.follow(sessions.count)
+    connectionFlood.fall()
     commons.quotas.remove(session.quota)
     connectionEnded()
     if isDraining, sessions.isEmpty { onDrained?() }
@@ -144,6 +155,9 @@ final class Worker {
   func connectionEnded() {
     if let link { link.connectionEnded() } else { reception?.hasRoom() }
   }
+
+  func takeDesk() -> Desk { desks.take() ?? Desk(limits: generation.snapshot.headLimits) }
+  func leave(_ desk: consuming Desk) { desks.leave(desk) }
 
   /// Whoever is called while it is lent gets another one.
   func takeOutput() -> Output { output.take() ?? Output() }

@@ -28,13 +28,13 @@ package struct ClientConnection: ~Copyable, Sendable {
   /// After this exchange, or at once when idle, the connection ends.
   package internal(set) var isDraining = false
 
-  let caller: Caller?
+  private(set) var caller: Caller?
   var clientHasEnded = false
   /// Upgraded only: it will send nothing more.
   var upstreamHasEnded = false
-  var hasBegunHead = false
+  private(set) var hasBegunHead = false
   /// Nothing was ever asked here.
-  private var isFresh = true
+  private(set) var isFresh = true
   private var limits: HeadLimits
   private var reader: HeadReader
 
@@ -45,6 +45,29 @@ package struct ClientConnection: ~Copyable, Sendable {
     reader = HeadReader(limits: limits)
     exchange = Exchange(limits: limits)
     exchange.isLocalSocket = isLocalSocket
+  }
+
+  /// Goes on with a connection that is between requests: another one than so far, mostly. To be called on one that is new, or
+  /// that has forgotten.
+  package mutating func serve(listener: Int, caller: Caller?, isLocalSocket: Bool, isFresh: Bool) {
+    self.listener = listener
+    self.caller = caller
+    self.isFresh = isFresh
+    exchange.isLocalSocket = isLocalSocket
+  }
+
+  /// Nothing stays of the connection that it served, nor of what that one asked, but storage.
+  package mutating func forget() {
+    if hasBegunHead { reader = HeadReader(limits: limits) }
+    exchange.forget()
+    phase = .awaitingHead
+    listener = 0
+    caller = nil
+    isDraining = false
+    clientHasEnded = false
+    upstreamHasEnded = false
+    hasBegunHead = false
+    isFresh = true
   }
 
   /// Whether the client is to be read, be it only to hear that it is gone.
@@ -180,8 +203,11 @@ package struct ClientConnection: ~Copyable, Sendable {
   }
 
   /// The head was never whole: nothing but the method is known of it.
+  @inline(never)
   mutating func refuseHead(_ refusal: Refusal, output: inout Output) {
     hasBegunHead = false
+    // It stands within the head, or is done after an error.
+    reader = HeadReader(limits: limits)
     exchange.forgetHead()
     exchange.reset()
     exchange.record.caller = caller

@@ -10,6 +10,11 @@ struct ConnectionOptions {
 
   init() {}
 
+  mutating func forget() {
+    if !nominated.isEmpty { nominated = [] }
+    nominatesReservedField = false
+  }
+
   /// Keeps its storage from message to message.
   /// - Parameter isNeeded: false: the head says that Connection names nothing of interest here.
   mutating func read(_ fields: [Field], of bytes: [UInt8], isNeeded: Bool) {

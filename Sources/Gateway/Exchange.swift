@@ -10,6 +10,8 @@ package struct Exchange: ~Copyable, Sendable {
   package private(set) var caller: Caller?
   package var record = AccessRecord()
 
+  /// Nothing is left of an earlier exchange that `reset` would have to forget.
+  private var isClear = true
   /// The client came by a unix socket.
   var isLocalSocket = false
   var admitted: AdmittedRequest?
@@ -22,7 +24,7 @@ package struct Exchange: ~Copyable, Sendable {
 
   enum ResponsePhase { case head, body, upgraded, done }
   var responsePhase = ResponsePhase.head
-  var response = ResponseHead()
+  package internal(set) var response = ResponseHead()
   /// A head that the upstream never finished leaves it in the middle: `begin` sees to it.
   var responseReader: HeadReader
   var isWithinResponseHead = false
@@ -96,16 +98,39 @@ package struct Exchange: ~Copyable, Sendable {
     target = CanonicalTarget()
   }
 
+  /// As new, but for storage, unless that has become large: the next one may be somebody else's.
+  mutating func forget() {
+    if !isClear { clear() }
+    head.forget()
+    response.forget()
+    target.forget()
+    caller = nil
+    isLocalSocket = false
+    options.forget()
+    forwarding = RequestForwarding()
+    responseOptions.forget()
+    requestBody.begin(.none)
+    responseBody.begin(.none)
+    responseFraming = .none
+    isRequestChunked = false
+  }
+
   /// Forgets the last exchange but keeps its storage. The head has just been read.
   mutating func reset() {
-    record = AccessRecord()
+    if !isClear { clear() }
+    isClear = false
     record.method = head.method
+    requestBody.begin(head.bodyLength)
+    isRequestChunked = head.hasChunkedBody
+  }
+
+  private mutating func clear() {
+    isClear = true
+    record = AccessRecord()
     route = nil
     snapshot = nil
     if case .some = admitted { admitted = nil }
     refusedPage = nil
-    requestBody.begin(head.bodyLength)
-    isRequestChunked = head.hasChunkedBody
     responsePhase = .head
     informational = 0
     isReused = false

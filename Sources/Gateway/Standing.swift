@@ -24,6 +24,25 @@ extension ClientConnection {
     /// A request was taken and its answer is not complete.
     package let isRunning: Bool
     package let isAwaitingHead: Bool
+    /// Between requests: whatever happens next, a machine that knows nothing but who asks, and where, goes on as well.
+    package let isResting: Bool
+
+    /// Nothing was ever asked here. To be asked while it rests.
+    package var isFresh: Bool { deadline == .head }
+
+    /// The upstream has, or will have, the request: it was authorised and its exchange is not over.
+    package var hasSession: Bool {
+      switch phase {
+      case .exchanging, .upgraded: true
+      case .awaitingHead, .awaitingUpstream, .lingering, .closed: false
+      }
+    }
+
+    /// Of a connection that has just come.
+    package static let atFirst = Standing(
+      phase: .awaitingHead, deadline: .head, wantsClientBytes: true, holdsClientBytes: false, awaitsRequestBody: false,
+      hasResponseHead: false, isScrape: false, generation: 0, route: nil, grant: nil, redacts: false, upstreamStatus: 0,
+      bytesUp: 0, isRunning: false, isAwaitingHead: true, isResting: true)
   }
 
   /// Mutating, though it changes nothing: what only looks is lent a copy of it all.
@@ -38,6 +57,7 @@ extension ClientConnection {
       awaitsRequestBody: awaitsRequestBody, hasResponseHead: hasResponseHead, isScrape: exchange.isScrape,
       generation: exchange.snapshot?.generation ?? 0, route: exchange.route, grant: exchange.grant, redacts: redacts,
       upstreamStatus: exchange.record.upstreamStatus, bytesUp: exchange.record.bytesUp,
-      isRunning: phase == .awaitingUpstream || phase == .exchanging, isAwaitingHead: phase == .awaitingHead)
+      isRunning: phase == .awaitingUpstream || phase == .exchanging, isAwaitingHead: phase == .awaitingHead,
+      isResting: phase == .awaitingHead && !hasBegunHead)
   }
 }

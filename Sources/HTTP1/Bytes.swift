@@ -15,6 +15,17 @@ extension [UInt8] {
     place.take(bytes)
   }
 
+  /// Nothing that stood there is left. Its room stays for what comes next, and so does its length, since that of the next is
+  /// often the same; but not if it is more than heads mostly need.
+  package mutating func wipe() {
+    if capacity > 4_096 {
+      self = []
+    } else {
+      var place = mutableSpan
+      place.update(repeating: 0)
+    }
+  }
+
   /// The text in UTF-8. Copies; a literal costs no allocation.
   package mutating func append(_ text: String) {
     append(text.utf8.span)

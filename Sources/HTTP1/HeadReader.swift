@@ -68,7 +68,7 @@ package struct HeadReader: Sendable {
     switch phase {
     case .emptyLines:
       guard try skipEmptyLines(input) else { return false }
-      head.fields.removeAll(keepingCapacity: true)
+      if !head.fields.isEmpty { head.fields.removeAll(keepingCapacity: true) }
       phase = .firstLine
       fallthrough
 
@@ -106,7 +106,7 @@ package struct HeadReader: Sendable {
   private mutating func scanResponse(_ bytes: Span<UInt8>, _ head: inout ResponseHead) throws(MessageError) -> Bool {
     switch phase {
     case .emptyLines:
-      head.fields.removeAll(keepingCapacity: true)
+      if !head.fields.isEmpty { head.fields.removeAll(keepingCapacity: true) }
       phase = .firstLine
       fallthrough
 

@@ -56,6 +56,22 @@ package struct RequestHead: Sendable {
   package var hasChunkedBody: Bool {
     if case .chunked = bodyLength { true } else { false }
   }
+
+  /// As new, but for its storage: its bytes are zeros, as many as they were.
+  package mutating func forget() {
+    bytes.wipe()
+    if !fields.isEmpty { fields.removeAll(keepingCapacity: fields.capacity <= mostFieldsKept) }
+    method = .get
+    methodRange = 0..<0
+    target = 0..<0
+    absoluteAuthority = nil
+    version = .http11
+    host = nil
+    bodyLength = .none
+    isKeepAlive = true
+    hasConnectionOptions = false
+    expectsContinue = false
+  }
 }
 
 /// The head of a response: checked; its framing depends on the request (`bodyLength(answering:)`).
@@ -75,6 +91,18 @@ package struct ResponseHead: Sendable {
   package var hasConnectionOptions = false
 
   package init() {}
+
+  /// As new, but for its storage: its bytes are zeros, as many as they were.
+  package mutating func forget() {
+    bytes.wipe()
+    if !fields.isEmpty { fields.removeAll(keepingCapacity: fields.capacity <= mostFieldsKept) }
+    status = 0
+    reason = 0..<0
+    version = .http11
+    declaredLength = .untilClose
+    isKeepAlive = true
+    hasConnectionOptions = false
+  }
 
   /// The body that follows this head (RFC 9112 §6.3): none after HEAD, 1xx, 204 and 304.
   package func bodyLength(answering method: Method) -> BodyLength {
@@ -107,3 +135,6 @@ public enum Method: UInt8, Sendable, CaseIterable {
     }
   }
 }
+
+/// More is not kept for the next head.
+private let mostFieldsKept = 32

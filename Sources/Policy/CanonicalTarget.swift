@@ -41,6 +41,13 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
+  /// As new, but for its storage: the path is zeros, as many as there were bytes.
+  package mutating func forget() {
+    path.wipe()
+    if !query.isEmpty { query = [] }
+    if !readings.isEmpty { readings = [] }
+  }
+
   /// What was refused, up to its query, for those who look for it: no rule may ever see it.
   package mutating func keep(unreadable target: Span<UInt8>) {
     path.removeAll(keepingCapacity: true)

@@ -63,8 +63,18 @@ struct Conversation {
   private var output = Output()
 
   init(_ snapshot: Snapshot, caller: Caller? = caller) {
+    self.init(snapshot, Box(ClientConnection(listener: 0, caller: caller, limits: snapshot.headLimits)))
+  }
+
+  private init(_ snapshot: Snapshot, _ box: Box) {
     self.snapshot = snapshot
-    box = Box(ClientConnection(listener: 0, caller: caller, limits: snapshot.headLimits))
+    self.box = box
+  }
+
+  /// A request and its answer, with something to keep in each.
+  mutating func ask() {
+    client(get("Cookie: mine", target: "/api/secret?mine"))
+    upstream(ok("Set-Cookie: mine"))
   }
 
   var answer: String { String(decoding: received, as: UTF8.self) }
@@ -77,7 +87,10 @@ struct Conversation {
   var holdsClientBytes: Bool { box.machine.holdsClientBytes }
   var head: RequestHead { box.machine.exchange.head }
   var target: CanonicalTarget { box.machine.exchange.target }
+  var response: ResponseHead { box.machine.exchange.response }
   var route: Route? { box.machine.exchange.route }
+  /// All that the shell looks at.
+  var facts: String { "\(box.machine.standing)" }
   func isStillAllowed(by snapshot: Snapshot) -> Bool { box.machine.isStillAllowed(by: snapshot) }
 
   // MARK: facts
@@ -124,6 +137,14 @@ struct Conversation {
 
   mutating func upstreamEnded(isClean: Bool = true) {
     fact { [redaction] in $0.upstreamEnded(isClean: isClean, redaction: redaction, output: &$1) }
+  }
+
+  /// The machine goes on with another client.
+  mutating func leave(to caller: Caller?) {
+    box.machine.forget()
+    box.machine.serve(listener: 0, caller: caller, isLocalSocket: false, isFresh: true)
+    let box = box
+    self = Conversation(snapshot, box)
   }
 
   // MARK: actions
