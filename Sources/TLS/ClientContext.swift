@@ -30,10 +30,13 @@ package final class ClientContext {
 
   /// Starts a handshake: the ClientHello goes to the sink at the first `advance`. Offers a session of this identity if
   /// there is one that holds now.
-  package func handshake(sink: CiphertextSink, now: Moment) throws(TLSError) -> Handshake {
+  /// - Parameter keepsBuffers: the connection keeps room for a record each way, 33 KiB, all its life; else it asks the allocator
+  ///   for it at each record.
+  package func handshake(sink: CiphertextSink, now: Moment, keepsBuffers: Bool = false) throws(TLSError) -> Handshake {
     let offered = sessions.offer(now: now)
     let state = ConnectionState(origin: identity.origin, sink: sink, sessions: sessions)
     let connection = try TLSConnection(context: context, offering: offered, state: state)
+    if keepsBuffers { connection.keepBuffers() }
     return Handshake(connection: connection, context: self, offered: offered)
   }
 

@@ -28,6 +28,8 @@ struct TLSConnection: ~Copyable {
     SSL_get_ex_data(ssl, 0).map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
   }
 
+  func keepBuffers() { SSL_ctrl(ssl, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil) }
+
   /// True when the handshake is finished. What comes after it is kept for `read`.
   mutating func handshake(_ input: Span<UInt8>) throws(TLSError) -> Bool {
     try state.lending(input) { () throws(TLSError) in
@@ -103,6 +105,12 @@ struct TLSConnection: ~Copyable {
       position += written
       rest -= written
     }
+  }
+
+  /// Gives the buffers back that hold a record each. A write does so by itself, but tickets that are read make room for a
+  /// write that nobody wants.
+  mutating func rest() {
+    SSL_free_buffers(ssl)
   }
 
   /// close_notify, once, if the protocol has come so far.

@@ -46,6 +46,11 @@ package struct VerifiedSession: ~Copyable {
     try connection.write(bytes)
   }
 
+  /// Nothing is expected for a while, and nothing is under way: room for records is given back. It comes again by itself.
+  package mutating func rest() {
+    connection.rest()
+  }
+
   /// close_notify goes out; the session stays resumable.
   package mutating func close() {
     connection.close()
