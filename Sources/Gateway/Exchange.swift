@@ -29,7 +29,7 @@ package struct Exchange: ~Copyable, Sendable {
   var responseReader: HeadReader
   var isWithinResponseHead = false
   var responseOptions = ConnectionOptions()
-  private(set) var limits: HeadLimits
+  var limits: HeadLimits
   var responseBody = BodyReader(.none)
   /// How the body goes on to this client.
   var responseFraming = BodyLength.none
@@ -235,31 +235,5 @@ package struct Exchange: ~Copyable, Sendable {
     isFinalRecipient = true
     route = nil
     record.route = nil
-  }
-
-  // MARK: the request
-
-  /// Stages the head for the keyring.
-  mutating func begin(isReused: Bool, output: inout Output) {
-    guard let route, let snapshot else { return }
-    self.isReused = isReused
-    isRequestChunked = head.hasChunkedBody
-    if isWithinResponseHead || limits != snapshot.headLimits {
-      limits = snapshot.headLimits
-      responseReader = HeadReader(limits: limits)
-      isWithinResponseHead = false
-    }
-    var notes: ForwardingNotes?
-    forwarding.write(
-      head, target: target, options: options, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
-    output.grant = grant
-    output.caller = caller
-    output.actions.insert(.sendHead)
-  }
-
-  /// The grant that the keyring has to write for this request; nil: none.
-  @inline(__always) package var grant: Int? {
-    guard forwarding.injects, case .inject(let index) = route?.credential else { return nil }
-    return index
   }
 }

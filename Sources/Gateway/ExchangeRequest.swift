@@ -1,7 +1,32 @@
 internal import HTTP1
+internal import Policy
 
-/// The request's body on its way to the upstream.
+/// The request on its way to the upstream.
 extension Exchange {
+  /// Stages the head for the keyring.
+  mutating func begin(isReused: Bool, output: inout Output) {
+    guard let route, let snapshot else { return }
+    self.isReused = isReused
+    isRequestChunked = head.hasChunkedBody
+    if isWithinResponseHead || limits != snapshot.headLimits {
+      limits = snapshot.headLimits
+      responseReader = HeadReader(limits: limits)
+      isWithinResponseHead = false
+    }
+    var notes: ForwardingNotes?
+    forwarding.write(
+      head, target: target, options: options, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
+    output.grant = grant
+    output.caller = caller
+    output.actions.insert(.sendHead)
+  }
+
+  /// The grant that the keyring has to write for this request; nil: none.
+  @inline(__always) package var grant: Int? {
+    guard forwarding.injects, case .inject(let index) = route?.credential else { return nil }
+    return index
+  }
+
   /// Body bytes from the client on their way up. nil, or what is wrong with them.
   mutating func takeRequestBody(
     _ input: Span<UInt8>, position: inout Int, output: inout Output
