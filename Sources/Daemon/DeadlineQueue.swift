@@ -37,11 +37,6 @@ final class DeadlineQueue {
 
   func schedule(_ owner: Timed, at time: UInt64) {
     let index = owner.heapIndex
-    // Its entry is no later than the time so far.
-    if index >= 0, time >= owner.dueAt {
-      owner.dueAt = time
-      return
-    }
     owner.dueAt = time
     if index >= 0 {
       // What nearly every request does, without a look at the heap.
