@@ -105,7 +105,7 @@ extension SecretSource {
     case .file(let path): path
     case .systemd(let name): "the systemd credential \(name)"
     case .env(let name): "the environment variable \(name)"
-    case .command(let command): "what \(command.path) printed"
+    case .command(let command), .userOfCommand(let command): "what \(command.path) printed"
     }
   }
 }

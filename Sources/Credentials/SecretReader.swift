@@ -44,6 +44,10 @@ struct SecretReader {
       }
     case .command(let command):
       return try copy(source) { (secret) throws(SecretProblem) in try commands.append(command, to: &secret) }
+    case .userOfCommand(let command):
+      return try copy(source) { (secret) throws(SecretProblem) in
+        try commands.append(command, isUser: true, to: &secret)
+      }
     case .file, .systemd:
       return try copy(source) { (secret) throws(SecretProblem) in try files.append(source, to: &secret) }
     }

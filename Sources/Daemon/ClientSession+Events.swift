@@ -117,6 +117,7 @@ extension ClientSession {
     lastDeadline = nil
     failureDetail = nil
     responseHeadTook = nil
+    if !heardValues.isEmpty { heardValues = [] }
     findWay()
     totalBy = if let total = timeouts?.total { startedAt + total } else { .max }
   }

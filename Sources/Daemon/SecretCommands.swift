@@ -1,5 +1,6 @@
 internal import Credentials
 internal import EventLoop
+internal import Policy
 internal import System
 
 /// Runs the commands that secrets come from (T42): at the start, ahead of the end of each value's time, and again after a
@@ -25,9 +26,16 @@ final class SecretCommands {
     var schedule: CommandSchedule
     var check = Check.none
     var run: CommandRun?
+    /// What its program is to hear ahead of the next run, in this order; and what it hears at the moment, if that is no `get`.
+    var errands: [HelperRequest.Verb] = []
+    var errand: HelperRequest.Verb?
+    /// The last answers that it heard of.
+    var rejected: UInt64 = 0
+    var stored: UInt64 = 0
     var startedAt: UInt64 = 0
 
     var isUnderWay: Bool { run != nil || check == .underWay }
+    var nextRun: UInt64? { errands.isEmpty ? schedule.nextRun : 0 }
 
     init(_ command: SecretCommand) { schedule = CommandSchedule(command) }
   }
@@ -62,6 +70,38 @@ final class SecretCommands {
     look()
   }
 
+  /// An upstream has accepted or rejected what a command gave. One that wants to hear of it does so once for each answer.
+  func heard(_ value: HelperValue, isAccepted: Bool) {
+    let command = value.command
+    guard let job = jobs[command], secrets.number(of: command) == value.number else { return }
+    if isAccepted {
+      guard command.format.hearsSuccess, job.stored != value.number else { return }
+      job.stored = value.number
+      job.errands.append(.store)
+    } else {
+      guard command.format.hearsRejections, job.rejected != value.number else { return }
+      job.rejected = value.number
+      reject(command, job)
+    }
+    look()
+  }
+
+  /// What a run under way would bring may be the same value: it is asked for anew, once the program has heard.
+  private func reject(_ command: SecretCommand, _ job: Job) {
+    job.run?.cancel()
+    job.run = nil
+    job.errand = nil
+    if command.format.forgets { job.errands = [.erase] }
+    let isSoon = job.schedule.rejected(at: BootTimer.now)
+    worker.journal.event(
+      .notice, "command-value-rejected", ("program", command.path),
+      ("detail", command.format.forgets ? "it is told to erase the value, and asked again" : "it is asked again"))
+    change(command) { secrets in
+      secrets.await(command)
+      if !isSoon { secrets.fail(command, command.rejectedAgain) }
+    }
+  }
+
   /// Nothing runs any more, nor will.
   func stop() {
     for job in jobs.values { job.run?.cancel() }
@@ -86,7 +126,7 @@ final class SecretCommands {
       if let expiry = job.schedule.expiry, expiry <= now { expire(command, job) }
       if job.isUnderWay {
         if job.startedAt &+ command.timeout <= now { timeOut(command, job) }
-      } else if job.check == .none, let next = job.schedule.nextRun, next <= now {
+      } else if job.check == .none, job.nextRun.map({ $0 <= now }) ?? false {
         check(command, job, now: now)
       }
     }
@@ -115,12 +155,16 @@ final class SecretCommands {
   }
 
   private func start(_ command: SecretCommand, _ job: Job, _ checked: Result<CheckedCommand, CommandFailure>) {
+    let verb = job.errands.first ?? .get
+    job.errand = verb == .get ? nil : job.errands.removeFirst()
     do throws(CommandFailure) {
-      let run = try CommandRun(try checked.get(), mustLock: secrets.mustLock, loop: worker.loop) {
+      let checked = try checked.get()
+      let request = try secrets.request(verb, of: command)
+      let run = try CommandRun(checked, request, mustLock: secrets.mustLock, loop: worker.loop) {
         [unowned self, unowned job] result in
         job.run = nil
         ended(command, job, result)
-        settle()
+        look()
       }
       job.run = run
       runs.append(WeakRun(run: run))
@@ -130,6 +174,10 @@ final class SecretCommands {
   }
 
   private func ended(_ command: SecretCommand, _ job: Job, _ result: CommandRun.Result) {
+    if let errand = job.errand {
+      job.errand = nil
+      return ended(errand, of: command, result)
+    }
     change(command) { secrets in
       let isGood: Bool
       switch result {
@@ -140,10 +188,21 @@ final class SecretCommands {
       }
       let now = BootTimer.now
       if isGood {
-        job.schedule.succeeded(startedAt: job.startedAt, endedAt: now)
+        let lifetime = secrets.expiry(of: command).map { HelperAnswer.lifetime(until: $0, now: Clock.now) }
+        job.schedule.succeeded(startedAt: job.startedAt, endedAt: now, lifetime: lifetime)
       } else {
         job.schedule.failed(endedAt: now)
       }
+    }
+  }
+
+  /// What it says to that is nobody's concern, and how it ends changes no value.
+  private func ended(_ errand: HelperRequest.Verb, of command: SecretCommand, _ result: CommandRun.Result) {
+    switch result {
+    case .printed: break
+    case .failed(let sentence):
+      worker.journal.event(
+        .warning, "command-not-told", ("program", command.path), ("verb", "\(errand)"), ("detail", sentence))
     }
   }
 
@@ -164,7 +223,7 @@ final class SecretCommands {
     let times = jobs.flatMap { command, job in
       [
         job.schedule.expiry,
-        job.isUnderWay ? job.startedAt &+ command.timeout : job.check == .none ? job.schedule.nextRun : nil,
+        job.isUnderWay ? job.startedAt &+ command.timeout : job.check == .none ? job.nextRun : nil,
       ]
     }
     timer.set(at: times.compactMap(\.self).min())

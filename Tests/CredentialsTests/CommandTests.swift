@@ -25,7 +25,7 @@ import Testing
 
   /// One run to its end, and its output taken. False: unusable.
   private func run(_ command: SecretCommand, for keyring: Keyring) throws -> Bool {
-    let process = try CheckedCommand(command).run(mustLock: false)
+    let process = try CheckedCommand(command).run(secrets.request(.get, of: command), mustLock: false)
     wait(for: process.output)
     while try process.readOutput() == .more { wait(for: process.output) }
     wait(for: process.exit)
