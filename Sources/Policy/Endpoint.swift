@@ -15,7 +15,9 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     do throws(PolicyRefusal) {
       try canonical.read(parts.path.span)
     } catch {
-      throw OriginError("the path of this URL cannot be sent: dot segments, bad escapes, or bytes outside of RFC 3986, got \(quoted(text))")
+      throw OriginError(
+        "the path of this URL cannot be sent: dot segments, bad escapes, or bytes outside of RFC 3986, got \(quoted(text))"
+      )
     }
     origin = parts.origin
     target = parts.path.isEmpty ? [UInt8(ascii: "/")] : parts.path
