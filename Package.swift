@@ -100,7 +100,9 @@ if Context.environment["BEARERD_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
       name: "fuzz",
-      dependencies: ["Daemon", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
+      dependencies: [
+        "Daemon", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport",
+      ],
       path: "Tests/Fuzz",
       exclude: ["Corpus", "Dictionaries", "run"], swiftSettings: common))
 }

@@ -4,8 +4,10 @@ package enum ProtocolParameters {
   /// Of form fields: RFC 6749, 7523, 7636, 8628, 8693 and 8707, and what an access or id token is called.
   package static let names: Set<String> = [
     "grant_type", "client_id", "client_secret", "client_assertion", "client_assertion_type", "assertion", "scope",
-    "resource", "audience", "refresh_token", "access_token", "id_token", "token", "token_type_hint", "username", "password",
-    "code", "code_verifier", "code_challenge", "code_challenge_method", "redirect_uri", "response_type", "response_mode",
+    "resource", "audience", "refresh_token", "access_token", "id_token", "token", "token_type_hint", "username",
+    "password",
+    "code", "code_verifier", "code_challenge", "code_challenge_method", "redirect_uri", "response_type",
+    "response_mode",
     "state", "nonce", "request", "request_uri", "device_code", "user_code", "subject_token", "subject_token_type",
     "actor_token", "actor_token_type", "requested_token_type",
   ]

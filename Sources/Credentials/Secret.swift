@@ -26,12 +26,14 @@ package struct Secret: ~Copyable {
     try body(UnsafeRawBufferPointer(rebasing: block.bytes[..<used]))
   }
 
+  /// Copies them behind what is there. More room is made if need be; the old place is wiped.
   @_spi(SecretBytes) public mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
     try makeRoom(for: bytes.count)
     UnsafeMutableRawBufferPointer(rebasing: block.bytes[used...]).copyMemory(from: bytes)
     used += bytes.count
   }
 
+  /// The same for one.
   @_spi(SecretBytes) public mutating func append(_ byte: UInt8) throws(SystemError) {
     try makeRoom(for: 1)
     block.bytes[used] = byte
@@ -57,6 +59,11 @@ package struct Secret: ~Copyable {
     for byte in text.utf8 { try append(byte) }
   }
 
+  /// As base64 (RFC 4648 section 4), in one line.
+  @_spi(SecretBytes) public mutating func append(base64 bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    try appendBase64(bytes, to: &self)
+  }
+
   /// The old place is wiped.
   private mutating func makeRoom(for count: Int) throws(SystemError) {
     guard block.bytes.count - used < count else { return }
@@ -80,7 +87,7 @@ package struct Secret: ~Copyable {
 }
 
 /// Zeroes; the compiler cannot leave it out.
-func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
+@_spi(SecretBytes) public func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
   guard let start = bytes.baseAddress else { return }
   explicit_bzero(start, bytes.count)
 }

@@ -29,7 +29,7 @@ package final class TokenSecrets {
   package func has(_ role: Role) -> Bool { all[role] != nil }
 
   /// Borrowed for the call; nil: there is none.
-  @_spi(SecretBytes) public func withBytes<Result, Failure: Error>(
+  @_spi(SecretBytes) public func withBytes<Result: ~Copyable, Failure: Error>(
     of role: Role, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     guard let held = all[role] else { return nil }

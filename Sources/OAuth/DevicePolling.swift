@@ -20,23 +20,48 @@ package struct DevicePolling: Sendable {
 
   package enum End: Sendable, Equatable { case denied, expired }
 
-  /// - Parameters:
-  ///   - lifetime: `expires_in` of the device code.
-  ///   - interval: nil: 5 s.
-  package init(lifetime: UInt64, interval: UInt64?, at now: UInt64) {
-    end = now
-    self.interval = interval ?? 5_000
-  }
+  /// Where a server says 0, it does not mean it.
+  private static let shortest: UInt64 = 1_000
+  private static let usual: UInt64 = 5_000
+  private static let longest: UInt64 = 300_000
 
+  private let begin: UInt64
   private let end: UInt64
   private var interval: UInt64
 
-  /// The first one is not before an interval has passed.
-  package var first: Step { .ask(at: end) }
+  /// - Parameters:
+  ///   - lifetime: `expires_in` of the device code.
+  ///   - interval: nil: 5 s.
+  ///   - now: when the code was asked for.
+  package init(lifetime: UInt64, interval: UInt64?, at now: UInt64) {
+    let (end, isTooMuch) = now.addingReportingOverflow(lifetime)
+    (begin, self.end) = (now, isTooMuch ? .max : end)
+    self.interval = min(max(interval ?? Self.usual, Self.shortest), Self.longest)
+  }
+
+  /// Nobody is that fast: an interval passes first.
+  package var first: Step { next(at: begin) }
 
   /// A poll was answered.
-  package mutating func answered(_ answer: Answer, at now: UInt64) -> Step { .ended(.expired) }
+  package mutating func answered(_ answer: Answer, at now: UInt64) -> Step {
+    switch answer {
+    case .pending: return next(at: now)
+    case .slowDown:
+      interval = min(interval + 5_000, Self.longest)
+      return next(at: now)
+    case .denied: return .ended(.denied)
+    case .expired: return .ended(.expired)
+    }
+  }
 
-  /// There was no answer, or a transient failure: longer after each one (section 3.5).
-  package mutating func failed(at now: UInt64) -> Step { .ended(.expired) }
+  /// There was no answer, or a transient failure: half as often from now on.
+  package mutating func failed(at now: UInt64) -> Step {
+    interval = min(2 * interval, Self.longest)
+    return next(at: now)
+  }
+
+  private func next(at now: UInt64) -> Step {
+    let (time, isTooMuch) = now.addingReportingOverflow(interval)
+    return isTooMuch || time >= end ? .ended(.expired) : .ask(at: time)
+  }
 }

@@ -4,8 +4,8 @@ internal import System
 package import TLS
 
 /// One whole request to an authorization server, head and body, in locked memory: for exactly one endpoint, over a session
-/// that proved what this endpoint's trust asks for. HTTP/1.1, POST, with Host, Content-Length and
-/// `Accept: application/json`; no cookies, no redirects.
+/// that proved what this endpoint's trust asks for. HTTP/1.1, POST, with Host, Content-Length, `Accept: application/json` and
+/// `Connection: close`; no cookies.
 package struct TokenRequest: ~Copyable {
   package enum Purpose: Sendable, Equatable {
     /// An access token, by the grant of the source. Needs its secrets; with `.refreshToken` the one to ask with, stored or first.
@@ -48,13 +48,106 @@ package struct TokenRequest: ~Copyable {
   package static func render(
     _ source: TokenSource, _ purpose: Purpose, _ secrets: TokenSecrets, at moment: Moment, in arena: SecretArena
   ) throws(SecretProblem) -> TokenRequest {
-    throw SecretProblem("not yet")
+    let endpoint = try Self.endpoint(source, purpose)
+    let body = try TokenForm(source: source, secrets: secrets, moment: moment, arena: arena).render(purpose)
+    do {
+      var bytes = try Secret(capacity: body.count + 1024, in: arena)
+      try bytes.append("POST \(String(decoding: endpoint.target, as: UTF8.self)) HTTP/1.1\r\n")
+      try bytes.append("Host: \(endpoint.origin.authority)\r\n")
+      if case .basic = source.client.authentication {
+        try append(credentialsOf: source, secrets, to: &bytes, in: arena)
+      }
+      try bytes.append("Accept: application/json\r\nAccept-Encoding: identity\r\nUser-Agent: bearerd\r\n")
+      try bytes.append("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: \(body.count)\r\n")
+      try bytes.append("Connection: close\r\n\r\n")
+      try body.withBytes { (body) throws(SystemError) in try bytes.append(body) }
+      return TokenRequest(endpoint: endpoint, trust: source.trust, bytes: bytes)
+    } catch let problem as SecretProblem {
+      throw problem
+    } catch {
+      throw .noMemory
+    }
   }
 
   /// The only way out: writes all of it, if the session was opened for this endpoint's origin and trust, for no credential, and
   /// if its proof holds. Nothing is sent otherwise. `sessionFailed`: the connection is of no use any more.
   /// - Parameter now: seconds since 1970.
   package borrowing func send(over session: inout VerifiedSession, now: Int64) throws(Denied) {
-    throw Denied(reason: .unavailable, detail: "not yet")
+    let (proof, origin) = (session.proof, session.proof.identity.origin)
+    guard origin == endpoint.origin else {
+      throw Denied(reason: .originNotGranted, detail: "a request for \(endpoint.origin) may not go to \(origin)")
+    }
+    guard proof.identity.trust == trust, proof.identity.grant == nil else {
+      throw Denied(reason: .wrongSession, detail: "the session to \(origin) was not opened to ask for tokens")
+    }
+    guard
+      proof.pins == .matched || trust.pinning.pins.isEmpty || proof.pins == .reported && trust.pinning.mode == .report
+    else {
+      throw Denied(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")
+    }
+    guard proof.validity.contains(now) else {
+      throw Denied(reason: .proofExpired, detail: "what the session to \(origin) proved does not hold any more")
+    }
+    do throws(TLSError) {
+      try bytes.withBytes { (bytes) throws(TLSError) in try session.write(bytes) }
+    } catch {
+      throw Denied(reason: .sessionFailed(error), detail: error.description)
+    }
+  }
+
+  /// For tests of what would be sent.
+  @_spi(SecretBytes) public borrowing func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    bytes.withBytes(body)
+  }
+
+  private static func endpoint(_ source: TokenSource, _ purpose: Purpose) throws(SecretProblem) -> Endpoint {
+    let endpoint: Endpoint? =
+      switch purpose {
+      case .token, .deviceToken, .code: source.endpoint
+      case .deviceAuthorization: source.deviceAuthorization
+      case .revocation: source.revocation
+      }
+    guard let endpoint else {
+      throw SecretProblem("the configuration of \(source.credential) names no endpoint for this")
+    }
+    return endpoint
+  }
+
+  /// RFC 6749 section 2.3.1: both are encoded as in a form first, so that a colon in the id is none.
+  private static func append(
+    credentialsOf source: TokenSource, _ secrets: TokenSecrets, to bytes: inout Secret, in arena: SecretArena
+  ) throws {
+    var pair = try Secret(capacity: 256, in: arena)
+    try pair.appendForm(source.client.id)
+    try pair.append(UInt8(ascii: ":"))
+    let isThere: Void? = try secrets.withBytes(of: .clientSecret) { (bytes) throws(SystemError) in
+      try pair.appendForm(bytes)
+    }
+    guard isThere != nil else { throw SecretProblem.missing(.clientSecret, of: source) }
+    try bytes.append("Authorization: Basic ")
+    try pair.withBytes { (pair) throws(SystemError) in try bytes.append(base64: pair) }
+    try bytes.append("\r\n")
+  }
+}
+
+extension SecretProblem {
+  static var noMemory: SecretProblem { SecretProblem("there is no memory for secrets", isPassing: true) }
+
+  static func missing(_ role: TokenSecrets.Role, of source: TokenSource) -> SecretProblem {
+    let name =
+      switch role {
+      case .clientSecret: "client secret"
+      case .clientKey, .assertionKey: "private key"
+      case .refreshToken: "refresh token: somebody has to log in"
+      case .subjectToken: "token to exchange"
+      case .actorToken: "actor's token"
+      case .userName: "user name"
+      case .password: "password"
+      case .deviceCode: "device code"
+      case .code: "code of a login"
+      case .codeVerifier: "code verifier"
+      case .revokedToken: "token to revoke"
+      }
+    return SecretProblem("\(source.credential) has no \(name)", isMissing: true)
   }
 }
