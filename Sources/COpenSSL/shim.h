@@ -4,7 +4,9 @@
 #error "bearerd needs OpenSSL 3.0 or later (Debian: libssl-dev)"
 #endif
 #include <openssl/bio.h>
+#include <openssl/bn.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

@@ -46,7 +46,7 @@ package struct SecretCommand: Sendable, Hashable {
   package var path: String { words.first ?? "" }
 }
 
-package enum FieldValue: Sendable, Equatable {
+package enum FieldValue: Sendable, Hashable {
   case plain(String)
   case secret(SecretSource)
 }

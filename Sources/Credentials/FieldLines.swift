@@ -100,7 +100,7 @@ struct FieldLines {
 
 extension SecretSource {
   /// For sentences.
-  var name: String {
+  package var name: String {
     switch self {
     case .file(let path): path
     case .systemd(let name): "the systemd credential \(name)"

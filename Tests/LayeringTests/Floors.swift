@@ -8,6 +8,7 @@ let floors: [String: Set<String>] = [
   "bearerd": ["Daemon", "Configuration"],
   "Daemon": ["Gateway", "Configuration", "Credentials", "Audit", "TLS", "Policy", "HTTP1", "EventLoop", "System"],
   "Credentials": ["TLS", "Policy", "System"],
+  "OAuth": ["Credentials", "TLS", "Policy", "HTTP1", "System", "CJansson"],
   "Audit": ["TLS", "System"],
   "Gateway": ["Policy", "HTTP1"],
   "Renewal": [],
@@ -40,12 +41,15 @@ let testFloors: [String: Set<String>] = [
   "SystemTests": ["System", "CLinux", "TestSupport"],
   "TLSTests": ["TLS", "Policy", "DemoUpstream", "TestSupport"],
   "CredentialsTests": ["Credentials", "TLS", "Policy", "DemoUpstream", "System", "TestSupport"],
+  "OAuthTests": [
+    "OAuth", "Credentials", "TLS", "Policy", "HTTP1", "DemoUpstream", "System", "TestSupport", "COpenSSL",
+  ],
   "AuditTests": ["Audit", "TestSupport"],
   "TestSupport": [],
   "LayeringTests": ["TestSupport"],
   "BearerctlTests": ["DemoUpstream", "TestSupport"],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
-  "Fuzz": ["Daemon", "Gateway", "Credentials", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
+  "Fuzz": ["Daemon", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
   "EndToEnd": ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "TestSupport"],
 ]
 

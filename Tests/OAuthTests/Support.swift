@@ -1,0 +1,3 @@
+@_spi(SecretBytes) import Credentials
+import OAuth
+import Policy
