@@ -51,9 +51,10 @@ let package = Package(
     module("EventLoop", ["CLibuv"]),
     module("System", ["CLinux"]),
     module("Configuration", ["Policy", "CYAML"]),
+    module("JSON", ["CJansson"]),
     module("TLS", ["Policy", "COpenSSL"]),
-    module("Credentials", ["TLS", "Policy", "System"]),
-    module("OAuth", ["Credentials", "TLS", "Policy", "HTTP1", "System", "CJansson"]),
+    module("Credentials", ["JSON", "TLS", "Policy", "System"]),
+    module("OAuth", ["Credentials", "JSON", "TLS", "Policy", "HTTP1", "System"]),
     module("Audit", ["TLS", "System"]),
     module(
       "Daemon",

@@ -1,4 +1,5 @@
 internal import Credentials
+internal import JSON
 internal import Policy
 
 /// One answer of an authorization server, whatever it was asked for.

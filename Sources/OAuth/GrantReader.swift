@@ -1,4 +1,5 @@
 @_spi(SecretBytes) internal import Credentials
+internal import JSON
 internal import System
 
 /// RFC 6749 section 5.1, and what servers make of it.

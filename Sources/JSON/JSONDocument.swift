@@ -1,30 +1,30 @@
 internal import CJansson
-@_spi(SecretBytes) internal import Credentials
+internal import Glibc
 
 /// One JSON object (RFC 8259), read by jansson. What it holds is secret: its memory is wiped when it ends, and its texts are
 /// lent, never made Strings by themselves.
 ///
 /// Strict: an object at the top, no key twice in any, nothing behind it, UTF-8 throughout, no NUL in a text.
-struct JSONDocument: ~Copyable {
-  enum Problem: Error, Equatable { case tooLarge, tooDeep, malformed }
+package struct JSONDocument: ~Copyable {
+  package enum Problem: Error, Equatable { case tooLarge, tooDeep, malformed }
 
   /// Where there is none, or where an object on the way is none: `absent`.
-  enum Kind { case absent, null, boolean, number, string, array, object }
+  package enum Kind { case absent, null, boolean, number, string, array, object }
 
   /// Bytes. No server has more to say.
-  static let maximumSize = 65_536
+  package static let maximumSize = 65_536
   /// Answers have one level, their extensions some more. jansson would follow 2048.
   static let maximumDepth = 16
 
   private let root: UnsafeMutablePointer<json_t>
 
-  init(_ bytes: UnsafeRawBufferPointer) throws(Problem) {
+  package init(_ bytes: UnsafeRawBufferPointer) throws(Problem) {
     guard bytes.count <= Self.maximumSize else { throw .tooLarge }
     guard Self.depth(of: bytes) <= Self.maximumDepth else { throw .tooDeep }
     JanssonMemory.prepare()
     var error = json_error_t()
     // Its text repeats what stood near the error
-    defer { withUnsafeMutableBytes(of: &error) { wipe($0) } }
+    defer { withUnsafeMutableBytes(of: &error) { if let start = $0.baseAddress { explicit_bzero(start, $0.count) } } }
     let flags = Int(JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL)
     let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
     guard let root = json_loadb(start, bytes.count, flags, &error) else { throw .malformed }
@@ -38,7 +38,7 @@ struct JSONDocument: ~Copyable {
   deinit { json_decref(root) }
 
   /// Of what stands at these names, each within the one before.
-  func kind(_ path: StaticString...) -> Kind {
+  package func kind(_ path: StaticString...) -> Kind {
     guard let value = value(path) else { return .absent }
     return switch value.pointee.type {
     case JSON_OBJECT: .object
@@ -51,7 +51,7 @@ struct JSONDocument: ~Copyable {
   }
 
   /// Lends a text; nil: there is none there.
-  func withText<Result: ~Copyable, Failure: Error>(
+  package func withText<Result: ~Copyable, Failure: Error>(
     _ path: StaticString..., body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     guard let value = value(path), let start = json_string_value(value) else { return nil }
@@ -59,7 +59,7 @@ struct JSONDocument: ~Copyable {
   }
 
   /// nil: there is none there. Integers, too, so that none is too large to be read at all.
-  func number(_ path: StaticString...) -> Double? {
+  package func number(_ path: StaticString...) -> Double? {
     guard let value = value(path), value.pointee.type == JSON_REAL else { return nil }
     return json_real_value(value)
   }
