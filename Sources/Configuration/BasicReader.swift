@@ -26,11 +26,15 @@ extension SettingsReader {
     if case .command(let command) = password, command.format.givesUser {
       return .basic(user: .secret(.userOfCommand(command)), password: .command(command))
     }
-    missingUser(fields)
+    missingUser(fields, password)
     return nil
   }
 
-  private func missingUser(_ fields: Fields<BasicKey>) {
+  private func missingUser(_ fields: Fields<BasicKey>, _ password: CredentialSettings.Source? = nil) {
+    if case .command(let command) = password, command.format == .execCredential {
+      return missing(
+        .user, in: fields, "\"basic\" has no user, and exec-credential gives none", help: "add to it: user: NAME")
+    }
     missing(.user, in: fields, "\"basic\" has no user", help: "add to it: user: NAME")
   }
 

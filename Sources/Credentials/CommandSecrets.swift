@@ -56,6 +56,9 @@ package final class CommandSecrets {
   ) throws(SecretProblem) {
     let name = SecretSource.command(command).name
     for form in keyring.forms(of: .command(command)) {
+      if answer.isToken, form == .text {
+        throw SecretProblem("\(name) is an identity token, where a password is wanted")
+      }
       try answer.secret.withBytes { (bytes) throws(SecretProblem) in try form.check(bytes, name: name) }
     }
     for form in keyring.forms(of: .userOfCommand(command)) {

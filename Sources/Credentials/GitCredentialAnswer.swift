@@ -69,10 +69,6 @@ extension HelperAnswerReader {
     ((0x41...0x5A).contains(one) ? one | 0x20 : one) == other
   }
 
-  private func isOneOf(_ value: UnsafeRawBufferPointer, _ words: [String]) -> Bool {
-    words.contains { value.elementsEqual($0.utf8) }
-  }
-
   /// Decimal digits.
   private func seconds(_ text: UnsafeRawBufferPointer) throws(SecretProblem) -> Int64 {
     guard (1...18).contains(text.count), text.allSatisfy({ (0x30...0x39).contains($0) }) else {

@@ -80,7 +80,7 @@ struct HelperAnswerReader {
     case .text: answer = HelperAnswer(secret: try secretContent(output, name: name, in: arena))
     case .gitCredential(let description, _): answer = try gitCredential(output, description)
     case .execCredential: answer = try execCredential(output)
-    case .dockerCredential(let server): answer = try dockerCredential(output, server)
+    case .dockerCredential: answer = try dockerCredential(output)
     }
     if let expiry = answer.expiry, expiry <= now {
       let ago = now.subtractingReportingOverflow(expiry).partialValue
@@ -90,6 +90,10 @@ struct HelperAnswerReader {
   }
 
   var name: String { SecretSource.command(command).name }
+
+  func isOneOf(_ value: UnsafeRawBufferPointer, _ words: [String]) -> Bool {
+    words.contains { value.elementsEqual($0.utf8) }
+  }
 
   /// A secret of the answer, copied. Never empty.
   func secret(_ bytes: UnsafeRawBufferPointer, _ what: String) throws(SecretProblem) -> Secret {
