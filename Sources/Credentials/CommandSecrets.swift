@@ -11,8 +11,17 @@ package final class CommandSecrets {
     var number: UInt64 = 0
     /// Of the last run; nil: it was fine.
     var failure: String?
-    /// The answer does not count any more, and whoever wants another one waits for it.
-    var isAwaited = false
+    var standing = Standing.good
+  }
+
+  /// Of an answer.
+  private enum Standing {
+    /// It counts.
+    case good
+    /// An upstream has rejected it. It is kept to know whether it comes again.
+    case rejected
+    /// The same, and the next run follows at once: whoever wants what it says waits.
+    case awaited
   }
 
   package init() {}
@@ -27,7 +36,7 @@ package final class CommandSecrets {
   package private(set) var isLocked = true
 
   /// Whether its first run, or the first one after a rejection, has not ended yet.
-  package func isAwaited(_ command: SecretCommand) -> Bool { all[command]?.isAwaited ?? true }
+  package func isAwaited(_ command: SecretCommand) -> Bool { (all[command]?.standing ?? .awaited) == .awaited }
 
   /// Takes what a run has printed in the place of what is there.
   /// - Parameters:
@@ -78,27 +87,25 @@ package final class CommandSecrets {
     if !isSame { kept.number &+= 1 }
     kept.answer = consume answer
     kept.failure = nil
-    kept.isAwaited = false
+    kept.standing = .good
   }
 
-  /// A run gave nothing: what is there stays, unless it did not count any more.
+  /// A run gave nothing: what is there stays as it stands, but nobody waits any more.
   package func fail(_ command: SecretCommand, _ sentence: String) {
     let kept = kept(command)
     kept.failure = sentence
-    if kept.isAwaited { drop(kept) }
+    if kept.standing == .awaited { kept.standing = .rejected }
   }
 
   /// Its time is over.
-  package func expire(_ command: SecretCommand) { drop(kept(command)) }
-
-  private func drop(_ kept: Kept) {
+  package func expire(_ command: SecretCommand) {
+    let kept = kept(command)
     kept.answer = nil
-    kept.isAwaited = false
+    kept.standing = .good
   }
 
-  /// Its value does not count any more, and the next run follows at once: whoever wants it waits. It is kept until then, to know
-  /// whether it comes again.
-  package func await(_ command: SecretCommand) { kept(command).isAwaited = true }
+  /// An upstream has rejected its value, and the next run follows at once.
+  package func await(_ command: SecretCommand) { kept(command).standing = .awaited }
 
   /// Nobody uses it any more.
   package func forget(_ command: SecretCommand) { all[command] = nil }
@@ -139,9 +146,9 @@ package final class CommandSecrets {
     guard let kept = all[command] else {
       throw SecretProblem("\(command.path) has not ended yet", isMissing: true)
     }
-    guard !kept.isAwaited else {
-      throw SecretProblem(
-        "the upstream has rejected \(SecretSource.command(command).name), and it is asked again", isMissing: true)
+    guard kept.standing == .good else {
+      let rejected = "the upstream has rejected \(SecretSource.command(command).name), and it is asked again"
+      throw SecretProblem(kept.failure ?? rejected, isMissing: true)
     }
     switch kept.answer {
     case .none:
@@ -163,7 +170,7 @@ package final class CommandSecrets {
 
   /// nil: there is no value.
   func copy(of command: SecretCommand) throws(SystemError) -> HelperAnswer.Copy? {
-    guard let kept = all[command] else { return nil }
+    guard let kept = all[command], kept.standing == .good else { return nil }
     switch kept.answer {
     case .none: return nil
     case .some(let answer): return try HelperAnswer.Copy(of: answer, number: kept.number, mustLock: mustLock)
@@ -172,7 +179,7 @@ package final class CommandSecrets {
 
   func put(_ copy: HelperAnswer.Copy?, failure: String?, of command: SecretCommand) throws(SystemError) {
     let kept = kept(command)
-    kept.isAwaited = false
+    kept.standing = .good
     if let copy {
       kept.answer = try copy.answer(in: arena)
       kept.number = copy.number

@@ -10,7 +10,7 @@ final class SecretCommands {
   private let secrets: CommandSecrets
   private let onChange: (SecretCommand) -> Void
   private let beside: BesideLoop
-  private var jobs: [SecretCommand: Job] = [:]
+  private var jobs: [SecretCommand: CommandJob] = [:]
   private let timer: BootTimer
   private var alarm: ReadableSource?
   /// All that are not over, which may be more than the jobs': what was killed is still to be reaped. Weak, since what one
@@ -18,27 +18,6 @@ final class SecretCommands {
   private var runs: [WeakRun] = []
 
   private struct WeakRun { weak var run: CommandRun? }
-
-  /// Of the program, ahead of each run. It may take as long as the program's file system takes (T55).
-  private enum Check { case none, underWay, tooLong }
-
-  private final class Job {
-    var schedule: CommandSchedule
-    var check = Check.none
-    var run: CommandRun?
-    /// What its program is to hear ahead of the next run, in this order; and what it hears at the moment, if that is no `get`.
-    var errands: [HelperRequest.Verb] = []
-    var errand: HelperRequest.Verb?
-    /// The last answers that it heard of.
-    var rejected: UInt64 = 0
-    var stored: UInt64 = 0
-    var startedAt: UInt64 = 0
-
-    var isUnderWay: Bool { run != nil || check == .underWay }
-    var nextRun: UInt64? { errands.isEmpty ? schedule.nextRun : 0 }
-
-    init(_ command: SecretCommand) { schedule = CommandSchedule(command) }
-  }
 
   /// - Parameter onChange: one of them stands otherwise now.
   init(worker: Worker, onChange: @escaping (SecretCommand) -> Void) throws(StartError) {
@@ -65,7 +44,7 @@ final class SecretCommands {
       onChange(command)
     }
     for command in wanted {
-      if let job = jobs[command] { job.schedule.hurry() } else { jobs[command] = Job(command) }
+      if let job = jobs[command] { job.schedule.hurry() } else { jobs[command] = CommandJob(command) }
     }
     look()
   }
@@ -77,7 +56,7 @@ final class SecretCommands {
     if isAccepted {
       guard command.format.hearsSuccess, job.stored != value.number else { return }
       job.stored = value.number
-      job.errands.append(.store)
+      plan(.store, command, job)
     } else {
       guard command.format.hearsRejections, job.rejected != value.number else { return }
       job.rejected = value.number
@@ -86,12 +65,21 @@ final class SecretCommands {
     look()
   }
 
+  private func plan(_ verb: HelperRequest.Verb, _ command: SecretCommand, _ job: CommandJob) {
+    do throws(CommandFailure) {
+      job.errands.append(CommandJob.Errand(verb, try secrets.request(verb, of: command)))
+    } catch {
+      notTold(verb, command, error.sentence)
+    }
+  }
+
   /// What a run under way would bring may be the same value: it is asked for anew, once the program has heard.
-  private func reject(_ command: SecretCommand, _ job: Job) {
+  private func reject(_ command: SecretCommand, _ job: CommandJob) {
     job.run?.cancel()
     job.run = nil
     job.errand = nil
-    if command.format.forgets { job.errands = [.erase] }
+    job.errands = []
+    if command.format.forgets { plan(.erase, command, job) }
     let isSoon = job.schedule.rejected(at: BootTimer.now)
     worker.journal.event(
       .notice, "command-value-rejected", ("program", command.path),
@@ -133,13 +121,13 @@ final class SecretCommands {
     settle()
   }
 
-  private func timeOut(_ command: SecretCommand, _ job: Job) {
+  private func timeOut(_ command: SecretCommand, _ job: CommandJob) {
     if let run = job.run { return run.timeOut() }
     job.check = .tooLong
     ended(command, job, .failed(command.tooSlowToCheck))
   }
 
-  private func check(_ command: SecretCommand, _ job: Job, now: UInt64) {
+  private func check(_ command: SecretCommand, _ job: CommandJob, now: UInt64) {
     job.startedAt = now
     job.check = .underWay
     beside.run { () -> Result<CheckedCommand, CommandFailure> in
@@ -154,17 +142,14 @@ final class SecretCommands {
     }
   }
 
-  private func start(_ command: SecretCommand, _ job: Job, _ checked: Result<CheckedCommand, CommandFailure>) {
-    let verb = job.errands.first ?? .get
-    job.errand = verb == .get ? nil : job.errands.removeFirst()
+  private func start(_ command: SecretCommand, _ job: CommandJob, _ checked: Result<CheckedCommand, CommandFailure>) {
+    job.errand = job.errands.isEmpty ? nil : job.errands.removeFirst()
     do throws(CommandFailure) {
-      let checked = try checked.get()
-      let request = try secrets.request(verb, of: command)
-      let run = try CommandRun(checked, request, mustLock: secrets.mustLock, loop: worker.loop) {
-        [unowned self, unowned job] result in
-        job.run = nil
-        ended(command, job, result)
-        look()
+      let run: CommandRun
+      if let errand = job.errand {
+        run = try self.run(try checked.get(), errand.request, job)
+      } else {
+        run = try self.run(try checked.get(), try secrets.request(.get, of: command), job)
       }
       job.run = run
       runs.append(WeakRun(run: run))
@@ -173,7 +158,18 @@ final class SecretCommands {
     }
   }
 
-  private func ended(_ command: SecretCommand, _ job: Job, _ result: CommandRun.Result) {
+  private func run(
+    _ checked: CheckedCommand, _ request: borrowing HelperRequest, _ job: CommandJob
+  ) throws(CommandFailure) -> CommandRun {
+    try CommandRun(checked, request, mustLock: secrets.mustLock, loop: worker.loop) {
+      [unowned self, unowned job] result in
+      job.run = nil
+      ended(checked.command, job, result)
+      look()
+    }
+  }
+
+  private func ended(_ command: SecretCommand, _ job: CommandJob, _ result: CommandRun.Result) {
     if let errand = job.errand {
       job.errand = nil
       return ended(errand, of: command, result)
@@ -197,16 +193,19 @@ final class SecretCommands {
   }
 
   /// What it says to that is nobody's concern, and how it ends changes no value.
-  private func ended(_ errand: HelperRequest.Verb, of command: SecretCommand, _ result: CommandRun.Result) {
+  private func ended(_ errand: CommandJob.Errand, of command: SecretCommand, _ result: CommandRun.Result) {
     switch result {
     case .printed: break
-    case .failed(let sentence):
-      worker.journal.event(
-        .warning, "command-not-told", ("program", command.path), ("verb", "\(errand)"), ("detail", sentence))
+    case .failed(let sentence): notTold(errand.verb, command, sentence)
     }
   }
 
-  private func expire(_ command: SecretCommand, _ job: Job) {
+  private func notTold(_ verb: HelperRequest.Verb, _ command: SecretCommand, _ sentence: String) {
+    worker.journal.event(
+      .warning, "command-not-told", ("program", command.path), ("verb", "\(verb)"), ("detail", sentence))
+  }
+
+  private func expire(_ command: SecretCommand, _ job: CommandJob) {
     change(command) { secrets in
       job.schedule.expired()
       secrets.expire(command)

@@ -219,6 +219,9 @@ import Testing
     _ = keyring.reload(command: command)
     #expect(!keyring.isAwaited(grant: 0) && !keyring.isAvailable(grant: 0))
     #expect(keyring.status(ofGrant: 0).problem == "/bin/sh ended with status 1")
+    #expect(try run(command, for: keyring))
+    #expect(try written(keyring) == "word")
+    #expect(secrets.number(of: command) == 1, "the same value still")
   }
 
   @Test func `docker's identity token is no password`() throws {

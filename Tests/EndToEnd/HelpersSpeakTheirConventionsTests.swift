@@ -185,7 +185,8 @@ import Testing
     try stage.scratch.write("answer", answer.replacing("TOKEN", with: "WRONG-1"))
     try stage.scratch.write("next", answer.replacing("TOKEN", with: stage.canary))
     let file = try helper(
-      "echo \"$KUBERNETES_EXEC_INFO\" > HERE/info; cat HERE/answer; test -e HERE/next && mv HERE/next HERE/answer; true")
+      "echo \"$KUBERNETES_EXEC_INFO\" > HERE/info; cat HERE/answer; test -e HERE/next && mv HERE/next HERE/answer; true"
+    )
     try stage.start(bearer([file, "token"], "format: exec-credential"))
     #expect(try stage.get().status == 401)
     #expect(stage.daemon!.waitForLog("event=command-value-rejected"))
