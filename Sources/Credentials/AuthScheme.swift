@@ -18,7 +18,8 @@ package enum SecretSource: Sendable, Hashable {
     }
   }
 
-  var command: SecretCommand? {
+  /// nil: it is no program.
+  package var command: SecretCommand? {
     switch self {
     case .file, .systemd, .env: nil
     case .command(let command), .userOfCommand(let command): command

@@ -177,6 +177,21 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
+  @Test func `status and check say how a program is asked, and when its value expires`() throws {
+    let end = Int(Date().timeIntervalSince1970) + 7_200
+    try stage.scratch.write("answer", "username=me\npassword=\(stage.canary)\npassword_expiry_utc=\(end)\n")
+    try stage.start(basic([helper()], "format: git-credential") + "\ncontrol: c.sock\n")
+    #expect(try stage.get().status == 200)
+    func bearerctl(_ words: String...) throws -> String {
+      try run([RunningDaemon.binary("bearerctl")] + words + [stage.daemon!.file]).output
+    }
+    let status = try bearerctl("status", "--config")
+    #expect(status.contains("command \(path)/helper (git-credential), which expires in "), "\(status)")
+    let check = try bearerctl("check")
+    #expect(check.contains("command \(path)/helper (git-credential): there; the daemon runs it"), "\(check)")
+    stage.assertCanary(times: 1, as: line(stage.canary))
+  }
+
   // MARK: Kubernetes, docker
 
   @Test func `a plugin of kubectl: its token goes out, and after a rejection it is asked again`() throws {
