@@ -107,6 +107,15 @@ import Testing
     #expect(said.kind == .transient(retryAfter: row.pause))
   }
 
+  @Test(arguments: [Int64.min, -9_000_000_000_000_000_000, .max])
+  func `no clock of ours is too wrong`(_ now: Int64) throws {
+    let said = try read("", status: 503, now: now) { $0.retryAfter = Self.date }
+    guard case .transient(.some) = said.kind else {
+      Issue.record("\(said)")
+      return
+    }
+  }
+
   @Test func `a clock that differs is seen`() {
     var head = AnswerHead(status: 200)
     #expect(head.clockLead(now: 5) == nil)
