@@ -116,6 +116,18 @@ import Testing
     #expect(try Self.text(scratch("target")) == "target")
   }
 
+  @Test func `who reads the old file reads it whole`() throws {
+    let scratch = try Scratch()
+    let path = scratch("login")
+    try Self.replace(path, "old")
+    let reader = open(path, O_RDONLY | O_CLOEXEC)
+    defer { close(reader) }
+    try Self.replace(path, "new")
+    var bytes = [UInt8](repeating: 0, count: 8)
+    #expect(pread(reader, &bytes, 8, 0) == 3 && bytes.starts(with: "old".utf8))
+    #expect(try Self.text(path) == "new")
+  }
+
   @Test func `whenever it is killed, there is the old file or the new one`() async throws {
     let scratch = try Scratch()
     let path = scratch("login")
