@@ -1,7 +1,14 @@
+import Foundation
+
 /// The keys of RFC 7515, which everybody knows, as PEM.
 enum KnownKeys {
   /// Appendix A.2.
   static let rsa = pem("PRIVATE KEY", rsaBytes)
+
+  /// The same by PKCS #1: what PKCS #8 puts 26 bytes before.
+  static var rsaPKCS1: String {
+    pem("RSA PRIVATE KEY", (Data(base64Encoded: rsaBytes) ?? Data()).dropFirst(26).base64EncodedString())
+  }
 
   /// Appendix A.3, by SEC 1 and by PKCS #8.
   static let ec = pem("EC PRIVATE KEY", ecBytes)

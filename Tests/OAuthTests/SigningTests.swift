@@ -9,8 +9,11 @@ import Testing
   private static let payload =
     "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
 
-  @Test func `RS256 signs as RFC 7515 appendix A 2 does`() throws {
-    let key = try signingKey(KnownKeys.rsa)
+  @Test(arguments: [
+    KnownKeys.rsa, KnownKeys.rsaPKCS1, "# mine\n-----X\n" + KnownKeys.rsa.replacing("\n", with: "\r\n"),
+  ])
+  func `RS256 signs as RFC 7515 appendix A 2 does`(_ pem: String) throws {
+    let key = try signingKey(pem)
     #expect(key.algorithm == .rs256)
     let signature = try signature(key, "eyJhbGciOiJSUzI1NiJ9.\(Self.payload)")
     #expect(
@@ -55,6 +58,21 @@ import Testing
         Issue.record("taken")
       } catch {
         #expect(!error.words.contains("swordfish") && !error.words.isEmpty)
+      }
+    }
+  }
+
+  @Test func `no file of a key traps`() {
+    for pem in [KnownKeys.ec, KnownKeys.ecPKCS8, KnownKeys.rsa] {
+      let bytes = Array(pem.utf8)
+      // In the RSA key, where the lengths are
+      for index in bytes.indices.prefix(pem == KnownKeys.rsa ? 100 : bytes.count) {
+        _ = try? signingKey(String(decoding: bytes[..<index], as: UTF8.self))
+        for byte in [0x41, 0x2F, 0x2D, bytes[index] ^ 1, bytes[index] ^ 0x20] as [UInt8] {
+          var changed = bytes
+          changed[index] = byte
+          _ = try? signingKey(String(decoding: changed, as: UTF8.self))
+        }
       }
     }
   }

@@ -1,15 +1,17 @@
 import Glibc
 
-/// How often a text that was encoded by `rot13`, so that it is never ours in clear, stands in our writable memory. Read in place: a copy would be found, too.
-package func occurrences(of encoded: String) -> Int {
-  let needle = Array(encoded.utf8)
+/// How often a text that was encoded by `rot13`, so that it is never ours in clear, stands in our writable memory.
+package func occurrences(of encoded: String) -> Int { occurrences(of: Array(encoded.utf8), by: rot13) }
+
+/// The same for any bytes and any code. Read in place: a copy would be found, too.
+package func occurrences(of needle: [UInt8], by decode: (UInt8) -> UInt8) -> Int {
   var count = 0
   for region in writableRegions() {
     var position = region.start
     let end = region.start + region.count - needle.count
-    while position < end, let found = memchr(position, Int32(rot13(needle[0])), end - UnsafeRawPointer(position)) {
+    while position < end, let found = memchr(position, Int32(decode(needle[0])), end - UnsafeRawPointer(position)) {
       let candidate = UnsafeRawPointer(found)
-      if needle.indices.allSatisfy({ candidate.load(fromByteOffset: $0, as: UInt8.self) == rot13(needle[$0]) }) {
+      if needle.indices.allSatisfy({ candidate.load(fromByteOffset: $0, as: UInt8.self) == decode(needle[$0]) }) {
         count += 1
       }
       position = candidate + 1
