@@ -10,7 +10,8 @@ func fuzzToken(_ bytes: [UInt8]) {
   checkCallback(bytes)
 }
 
-private let arena = SecretArena()
+/// There is one thread.
+nonisolated(unsafe) private let arena = SecretArena()
 
 private func source() -> TokenSource {
   guard let endpoint = try? Endpoint(parsing: "https://login.test/token") else { fatalError("an endpoint") }
