@@ -83,9 +83,7 @@ let package = Package(
     tests("SystemTests", ["System", "CLinux", "TestSupport"]),
     tests("TLSTests", ["TLS", "Policy", "DemoUpstream", "TestSupport"]),
     tests("CredentialsTests", ["Credentials", "TLS", "Policy", "DemoUpstream", "System", "TestSupport"]),
-    tests(
-      "OAuthTests",
-      ["OAuth", "Credentials", "TLS", "Policy", "HTTP1", "DemoUpstream", "System", "TestSupport", "COpenSSL"]),
+    tests("OAuthTests", ["OAuth", "Credentials", "TLS", "Policy", "DemoUpstream", "TestSupport", "COpenSSL"]),
     tests("AuditTests", ["Audit", "TestSupport"]),
     tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),

@@ -44,13 +44,17 @@ package struct AnswerHead: Sendable {
   func pause(now: Int64) -> UInt64? {
     guard let retryAfter, !retryAfter.isEmpty else { return nil }
     if retryAfter.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
-      let (pause, isTooMuch) = (UInt64(retryAfter) ?? .max).multipliedReportingOverflow(by: 1000)
-      return isTooMuch ? .max : pause
+      return Self.milliseconds(UInt64(retryAfter) ?? .max)
     }
     guard let end = HTTPDate.seconds(parsing: retryAfter, now: now) else { return nil }
     let begin = date.flatMap { HTTPDate.seconds(parsing: $0, now: now) } ?? now
     let (pause, isTooMuch) = end.subtractingReportingOverflow(begin)
     guard !isTooMuch, pause > 0 else { return 0 }
-    return UInt64(pause) * 1000
+    return Self.milliseconds(UInt64(pause))
+  }
+
+  private static func milliseconds(_ seconds: UInt64) -> UInt64 {
+    let (milliseconds, isTooMuch) = seconds.multipliedReportingOverflow(by: 1000)
+    return isTooMuch ? .max : milliseconds
   }
 }

@@ -27,6 +27,7 @@ struct FormWriter: ~Copyable {
   private mutating func begin(_ name: String) throws(SystemError) {
     if text.count > 0 { try text.append(UInt8(ascii: "&")) }
     try text.appendForm(name)
+    try text.append(UInt8(ascii: "="))
   }
 
   consuming func finish() -> Secret { text }

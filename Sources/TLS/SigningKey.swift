@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Glibc
 
 /// A private key that signs JSON Web Signatures (RFC 7515), by the one algorithm that it is for.
 package struct SigningKey: ~Copyable {
@@ -26,40 +27,49 @@ package struct SigningKey: ~Copyable {
     OpenSSLLibrary.start()
     ERR_clear_error()
     defer { ERR_clear_error() }
-    guard let bio = BIO_new_mem_buf(pem.baseAddress, Int32(clamping: pem.count)) else {
-      throw Problem(words: "cannot be read: there is no memory")
-    }
-    defer { BIO_free(bio) }
-    // No password: the one of OpenSSL's own would ask a terminal
-    guard let key = PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil) else {
-      throw Problem(
-        words: "is no private key in PEM, or is encrypted: \"openssl pkey -in FILE\" writes it as it has to be")
-    }
-    do throws(Problem) {
-      algorithm = try Self.algorithm(of: key)
-    } catch {
-      EVP_PKEY_free(key)
-      throw error
-    }
-    self.key = key
+    (algorithm, key) = try Self.read(pem)
   }
 
   deinit { EVP_PKEY_free(key) }
 
-  private static func algorithm(of key: OpaquePointer) throws(Problem) -> Algorithm {
-    if EVP_PKEY_is_a(key, "RSA") == 1 {
-      let bits = Int(EVP_PKEY_get_bits(key))
-      guard sizes.contains(bits) else {
-        throw Problem(words: "is an RSA key of \(bits) bits: wanted from \(sizes.lowerBound) to \(sizes.upperBound)")
-      }
-      return .rs256
+  private static func read(_ pem: UnsafeRawBufferPointer) throws(Problem) -> (Algorithm, OpaquePointer) {
+    let numbers = try PrivateKeyNumbers(pem: pem)
+    guard let key = numbers.withNumbers({ Self.key(numbers.kind, $0) }) else {
+      throw Problem(words: "has numbers that make no key")
     }
-    var name = [CChar](repeating: 0, count: 32)
-    var count = 0
-    guard EVP_PKEY_is_a(key, "EC") == 1, EVP_PKEY_get_group_name(key, &name, name.count, &count) == 1,
-      name.starts(with: "prime256v1".utf8.map { CChar(bitPattern: $0) } + [0])
-    else { throw Problem(words: "is neither an RSA key nor an EC key on the curve P-256") }
-    return .es256
+    switch numbers.kind {
+    case .p256: return (.es256, key)
+    case .rsa:
+      let bits = Int(EVP_PKEY_get_bits(key))
+      if sizes.contains(bits) { return (.rs256, key) }
+      EVP_PKEY_free(key)
+      throw Problem(words: "is an RSA key of \(bits) bits: wanted from \(sizes.lowerBound) to \(sizes.upperBound)")
+    }
+  }
+
+  /// nil: OpenSSL does not want them.
+  private static func key(_ kind: PrivateKeyNumbers.Kind, _ numbers: [UnsafeMutableRawBufferPointer]) -> OpaquePointer?
+  {
+    let (name, fields) =
+      switch kind {
+      case .rsa:
+        ("RSA", ["n", "e", "d", "rsa-factor1", "rsa-factor2", "rsa-exponent1", "rsa-exponent2", "rsa-coefficient1"])
+      case .p256: ("EC", ["priv"])
+      }
+    guard let context = EVP_PKEY_CTX_new_from_name(nil, name, nil) else { return nil }
+    defer { EVP_PKEY_CTX_free(context) }
+    let texts = (fields + ["group", "prime256v1"]).map { strdup($0) }
+    defer { for text in texts { free(text) } }
+    var parameters = zip(texts, numbers).map { text, number in
+      OSSL_PARAM_construct_BN(text, number.baseAddress?.assumingMemoryBound(to: UInt8.self), number.count)
+    }
+    if kind == .p256 { parameters.append(OSSL_PARAM_construct_utf8_string(texts[1], texts[2], 0)) }
+    parameters.append(OSSL_PARAM_construct_end())
+    var key: OpaquePointer?
+    guard EVP_PKEY_fromdata_init(context) == 1,
+      EVP_PKEY_fromdata(context, &key, bearerd_EVP_PKEY_KEYPAIR(), &parameters) == 1
+    else { return nil }
+    return key
   }
 
   /// Signs, and lends the signature as RFC 7518 writes it (sections 3.3 and 3.4). It is wiped afterwards.

@@ -42,9 +42,7 @@ let testFloors: [String: Set<String>] = [
   "SystemTests": ["System", "CLinux", "TestSupport"],
   "TLSTests": ["TLS", "Policy", "DemoUpstream", "TestSupport"],
   "CredentialsTests": ["Credentials", "TLS", "Policy", "DemoUpstream", "System", "TestSupport"],
-  "OAuthTests": [
-    "OAuth", "Credentials", "TLS", "Policy", "HTTP1", "DemoUpstream", "System", "TestSupport", "COpenSSL",
-  ],
+  "OAuthTests": ["OAuth", "Credentials", "TLS", "Policy", "DemoUpstream", "TestSupport", "COpenSSL"],
   "AuditTests": ["Audit", "TestSupport"],
   "TestSupport": [],
   "LayeringTests": ["TestSupport"],
