@@ -38,6 +38,7 @@ let package = Package(
     .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .systemLibrary(name: "CLinux"),
 
     // 1-3: deciding. No C, no Foundation, no clock.
@@ -50,8 +51,10 @@ let package = Package(
     module("EventLoop", ["CLibuv"]),
     module("System", ["CLinux"]),
     module("Configuration", ["Policy", "CYAML"]),
+    module("JSON", ["CJansson"]),
     module("TLS", ["Policy", "COpenSSL"]),
-    module("Credentials", ["TLS", "Policy", "System"]),
+    module("Credentials", ["JSON", "TLS", "Policy", "System"]),
+    module("OAuth", ["Credentials", "JSON", "TLS", "Policy", "HTTP1", "System"]),
     module("Audit", ["TLS", "System"]),
     module(
       "Daemon",
@@ -80,6 +83,7 @@ let package = Package(
     tests("SystemTests", ["System", "CLinux", "TestSupport"]),
     tests("TLSTests", ["TLS", "Policy", "DemoUpstream", "TestSupport"]),
     tests("CredentialsTests", ["Credentials", "TLS", "Policy", "DemoUpstream", "System", "TestSupport"]),
+    tests("OAuthTests", ["OAuth", "Credentials", "TLS", "Policy", "DemoUpstream", "TestSupport", "COpenSSL"]),
     tests("AuditTests", ["Audit", "TestSupport"]),
     tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
@@ -95,7 +99,9 @@ if Context.environment["BEARERD_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
       name: "fuzz",
-      dependencies: ["Daemon", "Gateway", "Credentials", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
+      dependencies: [
+        "Daemon", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport",
+      ],
       path: "Tests/Fuzz",
       exclude: ["Corpus", "Dictionaries", "run"], swiftSettings: common))
 }

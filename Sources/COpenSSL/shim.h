@@ -4,11 +4,14 @@
 #error "bearerd needs OpenSSL 3.0 or later (Debian: libssl-dev)"
 #endif
 #include <openssl/bio.h>
+#include <openssl/bn.h>
 #include <openssl/core_dispatch.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/provider.h>
 #include <openssl/rand.h>
@@ -39,6 +42,7 @@ static inline X509 *bearerd_sk_X509_value(const STACK_OF(X509) *stack, int index
 static inline unsigned long bearerd_XN_FLAG_RFC2253(void) { return XN_FLAG_RFC2253; }
 static inline void bearerd_OPENSSL_free(void *pointer) { OPENSSL_free(pointer); }
 
+static inline int bearerd_EVP_PKEY_KEYPAIR(void) { return EVP_PKEY_KEYPAIR; }
 static inline EVP_PKEY *bearerd_generate_ec_key(const char *curve) { return EVP_PKEY_Q_keygen(NULL, NULL, "EC", curve); }
 static inline EVP_PKEY *bearerd_generate_rsa_key(size_t bits) { return EVP_PKEY_Q_keygen(NULL, NULL, "RSA", bits); }
 static inline EVP_PKEY *bearerd_generate_ed25519_key(void) { return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); }

@@ -1,3 +1,5 @@
+internal import Policy
+
 /// `command` of a source: a program that prints the secret (T42).
 extension SettingsReader {
   private static let usualTimeToLive: UInt64 = 600_000
@@ -6,9 +8,12 @@ extension SettingsReader {
   /// Less than systemd waits for a daemon to start.
   private static let longestTimeout: UInt64 = 60_000
 
-  func command(_ node: YAMLNode, _ fields: Fields<SourceKey>) -> CredentialSettings.Command? {
+  func command(
+    _ node: YAMLNode, _ fields: Fields<SourceKey>, for use: SecretUse
+  ) -> CredentialSettings.Source? {
     let timeToLive = timeToLive(fields)
     let timeout = timeout(fields)
+    let format = commandFormat(fields, for: use)
     guard let words = words(node), let first = words.first, let path = program(first) else { return nil }
     var arguments: [String] = []
     for (index, word) in words.enumerated().dropFirst() {
@@ -20,7 +25,10 @@ extension SettingsReader {
       }
       arguments.append(text)
     }
-    return CredentialSettings.Command(path: path, arguments: arguments, timeToLive: timeToLive, timeout: timeout)
+    guard let format else { return nil }
+    let command = CredentialSettings.Command(
+      path: path, arguments: arguments, format: format, timeToLive: timeToLive, timeout: timeout)
+    return use.isUser && format.givesUser ? .userOfCommand(command) : .command(command)
   }
 
   private func words(_ node: YAMLNode) -> [YAMLNode]? {

@@ -48,7 +48,9 @@ package enum SourceKey: String, ConfigurationKey {
   package static let kind = "the source of a secret"
   case file, systemd, env, command
   // Of a command.
-  case ttl, timeout
+  case ttl, timeout, format
+  // Of its format.
+  case url, username, store, server
 }
 
 package enum BasicKey: String, ConfigurationKey {

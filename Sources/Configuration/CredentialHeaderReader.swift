@@ -2,13 +2,13 @@ internal import Policy
 
 /// `headers` of a credential: fields that together are one identity.
 extension SettingsReader {
-  func headers(_ node: YAMLNode) -> CredentialSettings.Scheme? {
+  func headers(_ node: YAMLNode, for origins: [Origin]) -> CredentialSettings.Scheme? {
     guard let nodes = credentialList(node) else { return nil }
     let errors = report.errorCount
     var headers: [CredentialSettings.Header] = []
     var names: Set<String> = []
     for node in nodes {
-      guard let header = header(node, names: &names) else { continue }
+      guard let header = header(node, names: &names, for: origins) else { continue }
       headers.append(header)
     }
     guard errors == report.errorCount else { return nil }
@@ -30,7 +30,9 @@ extension SettingsReader {
     return nil
   }
 
-  private func header(_ node: YAMLNode, names: inout Set<String>) -> CredentialSettings.Header? {
+  private func header(
+    _ node: YAMLNode, names: inout Set<String>, for origins: [Origin]
+  ) -> CredentialSettings.Header? {
     guard let fields = fields(node, at: node.place, of: HeaderKey.self) else { return nil }
     guard let nameNode = fields[.name] else {
       missing(.name, in: fields, "the header has no name", help: "add to it: name: X-Api-Key")
@@ -47,7 +49,8 @@ extension SettingsReader {
       return nil
     }
     let prefix = fields[.prefix].flatMap { fieldValue($0, "a prefix like \"Bot \"", mayEndBlank: true) } ?? ""
-    guard let value = value(valueNode, at: fields.place(of: .value), "plain text, or { file: NAME }") else {
+    let use = SecretUse(role: .value, origins: origins)
+    guard let value = value(valueNode, at: fields.place(of: .value), "plain text, or { file: NAME }", for: use) else {
       return nil
     }
     if case .plain = value {

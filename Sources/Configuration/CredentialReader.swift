@@ -50,7 +50,7 @@ extension SettingsReader {
     let clients = fields[.allowClients].map { clientReferences($0) }
     draft.clients = clients ?? []
     draft.callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups], clients: clients)
-    draft.scheme = scheme(fields)
+    draft.scheme = scheme(fields, for: draft.origins)
     if let node = fields[.suspend] { draft.suspension = suspension(node, at: fields.place(of: .suspend)) }
     draft.environmentPlace = draft.scheme?.usesEnvironment == true ? place(of: fields) : nil
     return draft
@@ -91,7 +91,7 @@ extension SettingsReader {
   }
 
   /// Exactly one of bearer, basic and headers.
-  private func scheme(_ fields: Fields<CredentialKey>) -> CredentialSettings.Scheme? {
+  private func scheme(_ fields: Fields<CredentialKey>, for origins: [Origin]) -> CredentialSettings.Scheme? {
     let keys = [CredentialKey.bearer, .basic, .headers].filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
       missing(
@@ -107,38 +107,11 @@ extension SettingsReader {
     }
     let place = fields.place(of: key)
     switch key {
-    case .bearer: return source(node, at: place).map { .bearer($0) }
-    case .basic: return basic(node, at: place)
-    case .headers: return headers(node)
+    case .bearer: return source(node, at: place, for: SecretUse(role: .token, origins: origins)).map { .bearer($0) }
+    case .basic: return basic(node, at: place, for: origins)
+    case .headers: return headers(node, for: origins)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend: return nil
     }
-  }
-
-  /// RFC 7617 §2: the first colon ends the user's name, so it must not have one.
-  private func basic(_ node: YAMLNode, at place: Place) -> CredentialSettings.Scheme? {
-    if case .mapping = node.content {
-    } else {
-      report.error(
-        node.place, "\"basic\" is a user and the source of a password",
-        help: "write basic: { user: NAME, password: { file: NAME } }")
-      return nil
-    }
-    guard let fields = fields(node, at: place, of: BasicKey.self) else { return nil }
-    var user: CredentialSettings.Value?
-    if let node = fields[.user] {
-      user = value(node, at: fields.place(of: .user), "a user's name, or { file: NAME }")
-      if case .plain(let text) = user, text.contains(":") {
-        report.error(node.place, "a colon in the user's name: Basic would end the name there")
-      }
-    } else {
-      missing(.user, in: fields, "\"basic\" has no user", help: "add to it: user: NAME")
-    }
-    guard let node = fields[.password] else {
-      missing(.password, in: fields, "\"basic\" has no password", help: "add to it: password: { file: NAME }")
-      return nil
-    }
-    guard let password = source(node, at: fields.place(of: .password)), let user else { return nil }
-    return .basic(user: user, password: password)
   }
 
   private func place(of fields: Fields<CredentialKey>) -> Place {
@@ -161,7 +134,7 @@ extension CredentialSettings.Source {
   fileprivate var isEnvironment: Bool {
     switch self {
     case .env: true
-    case .file, .systemd, .command: false
+    case .file, .systemd, .command, .userOfCommand: false
     }
   }
 }

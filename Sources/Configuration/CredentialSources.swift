@@ -1,8 +1,11 @@
+internal import Policy
+
 extension CredentialSettings {
   /// Where its secrets come from, in the order of its fields.
   package var sources: [Source] {
     switch scheme {
     case .bearer(let source): [source]
+    case .basic(.secret(.userOfCommand(let user)), .command(let command)) where user == command: [.command(command)]
     case .basic(let user, let password): user.sources + [password]
     case .headers(let headers): headers.flatMap(\.value.sources)
     }
@@ -25,7 +28,17 @@ extension CredentialSettings.Source {
     case .file(let path): "file \(path)"
     case .systemd(let name): "systemd credential \(name)"
     case .env(let name): "environment variable \(name)"
-    case .command(let command): "command \(command.path)"
+    case .command(let command), .userOfCommand(let command): command.short
+    }
+  }
+}
+
+extension CredentialSettings.Command {
+  /// The program, and how it is asked.
+  package var short: String {
+    switch format {
+    case .text: "command \(path)"
+    case .gitCredential, .execCredential, .dockerCredential: "command \(path) (\(format.name))"
     }
   }
 }

@@ -1,3 +1,5 @@
+internal import Policy
+
 /// Sizes, durations and dates, whose units are always written.
 extension SettingsReader {
   /// `64KiB`, `1MiB` or a number of bytes.

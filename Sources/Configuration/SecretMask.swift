@@ -93,11 +93,13 @@ struct SecretMask {
     // A parameter with its value.
     case ServiceKey.removeParameters.rawValue: !FieldRules.isParameterName(text)
     // A user name with its password.
-    case BasicKey.user.rawValue: text.utf8.contains(UInt8(ascii: ":"))
+    case BasicKey.user.rawValue, SourceKey.username.rawValue: text.utf8.contains(UInt8(ascii: ":"))
+    case SourceKey.server.rawValue: !text.contains(".") || text.utf8.count > 64 || Self.hasPrivatePart(text)
     case SourceKey.systemd.rawValue: !SourceName.isCredential(text)
     case SourceKey.env.rawValue: !SourceName.isVariable(text)
     // `https://user:password@host/?api_key=…`
-    case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue: Self.hasPrivatePart(text)
+    case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue, SourceKey.url.rawValue:
+      Self.hasPrivatePart(text)
     default: text.contains("://") && Self.hasPrivatePart(text)
     }
   }

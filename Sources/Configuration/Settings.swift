@@ -50,12 +50,15 @@ package struct CredentialSettings: Sendable, Equatable {
   /// `file` is absolute (if the configuration's own path was); `systemd` is a name below `$CREDENTIALS_DIRECTORY`.
   package indirect enum Source: Sendable, Equatable {
     case file(String), systemd(String), env(String), command(Command)
+    /// The user's name that it says beside the secret.
+    case userOfCommand(Command)
   }
   package struct Command: Sendable, Equatable {
     /// The program, by its absolute path.
     package let path: String
     /// They may be secrets, although they should not: never to be shown.
     package let arguments: [String]
+    package let format: CommandFormat
     /// Milliseconds for which what it prints counts; nil: for ever.
     package let timeToLive: UInt64?
     /// Milliseconds that it may take.

@@ -3,7 +3,7 @@ internal import Policy
 /// Where a secret comes from: a file, systemd, the environment, or a program; never the configuration itself.
 extension SettingsReader {
   /// A secret's source. What stands here is never repeated: it may be the secret.
-  func source(_ node: YAMLNode, at place: Place) -> CredentialSettings.Source? {
+  func source(_ node: YAMLNode, at place: Place, for use: SecretUse) -> CredentialSettings.Source? {
     switch node.content {
     case .refused: return nil
     case .scalar, .sequence:
@@ -26,7 +26,8 @@ extension SettingsReader {
       report.error(fields.place(of: sources[1]), "a secret has one source; \"\(key.rawValue)\" stands here already")
       return nil
     }
-    if key != .command, let option = [SourceKey.ttl, .timeout].first(where: { fields.has($0) }) {
+    let options: [SourceKey] = [.ttl, .timeout, .format, .url, .username, .store, .server]
+    if key != .command, let option = options.first(where: { fields.has($0) }) {
       report.error(
         fields.place(of: option), "\"\(option.rawValue)\" is for a command, and here is none", help: "delete it")
       return nil
@@ -37,14 +38,16 @@ extension SettingsReader {
       return name(value, "the name of a systemd credential", SourceName.isCredential).map { .systemd($0) }
     case .env:
       return name(value, "the name of an environment variable", SourceName.isVariable).map { .env($0) }
-    case .command: return command(value, fields).map { .command($0) }
-    case .ttl, .timeout: return nil
+    case .command: return command(value, fields, for: use)
+    case .ttl, .timeout, .format, .url, .username, .store, .server: return nil
     }
   }
 
   /// Plain text or a source: for what need not be secret.
-  func value(_ node: YAMLNode, at place: Place, _ wanted: String) -> CredentialSettings.Value? {
-    if case .mapping = node.content { return source(node, at: place).map { .secret($0) } }
+  func value(
+    _ node: YAMLNode, at place: Place, _ wanted: String, for use: SecretUse
+  ) -> CredentialSettings.Value? {
+    if case .mapping = node.content { return source(node, at: place, for: use).map { .secret($0) } }
     return scalar(node, wanted).map { .plain($0) }
   }
 

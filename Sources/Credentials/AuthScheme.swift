@@ -1,15 +1,28 @@
+package import Policy
+
 /// Where a value comes from. Names and paths only.
 package enum SecretSource: Sendable, Hashable {
   case file(String)
   /// File of this name below $CREDENTIALS_DIRECTORY.
   case systemd(String)
   case env(String)
+  /// The token or the password that it says.
   case command(SecretCommand)
+  /// The user's name that it says beside that.
+  case userOfCommand(SecretCommand)
 
   package var isFile: Bool {
     switch self {
     case .file, .systemd: true
-    case .env, .command: false
+    case .env, .command, .userOfCommand: false
+    }
+  }
+
+  /// nil: it is no program.
+  package var command: SecretCommand? {
+    switch self {
+    case .file, .systemd, .env: nil
+    case .command(let command), .userOfCommand(let command): command
     }
   }
 }
@@ -18,13 +31,15 @@ package enum SecretSource: Sendable, Hashable {
 package struct SecretCommand: Sendable, Hashable {
   /// The program by its absolute path, and its arguments. Only the path may be shown: arguments can be secrets.
   package let words: [String]
+  package let format: CommandFormat
   /// Milliseconds for which a value counts, from the start of the run that printed it; nil: for ever.
   package let timeToLive: UInt64?
   /// Milliseconds that a run may take.
   package let timeout: UInt64
 
-  package init(words: [String], timeToLive: UInt64?, timeout: UInt64) {
+  package init(words: [String], format: CommandFormat = .text, timeToLive: UInt64?, timeout: UInt64) {
     self.words = words
+    self.format = format
     self.timeToLive = timeToLive
     self.timeout = timeout
   }
@@ -32,7 +47,7 @@ package struct SecretCommand: Sendable, Hashable {
   package var path: String { words.first ?? "" }
 }
 
-package enum FieldValue: Sendable, Equatable {
+package enum FieldValue: Sendable, Hashable {
   case plain(String)
   case secret(SecretSource)
 }
@@ -61,14 +76,7 @@ package enum AuthScheme: Sendable, Equatable {
 
   var files: [SecretSource] { sources.map(\.source).filter(\.isFile) }
 
-  var commands: [SecretCommand] {
-    sources.compactMap { entry in
-      switch entry.source {
-      case .file, .systemd, .env: nil
-      case .command(let command): command
-      }
-    }
-  }
+  var commands: [SecretCommand] { sources.compactMap(\.source.command) }
 }
 
 package struct HeaderTemplate: Sendable, Equatable {

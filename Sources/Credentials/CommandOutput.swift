@@ -5,41 +5,34 @@ internal import System
 /// Unchecked: nothing in it changes after `init`, and its pages are wiped with it.
 package final class CommandOutput: @unchecked Sendable {
   package let command: SecretCommand
-  /// Locked, if memory can be; nil: there is no value.
-  let memory: LockedMemory?
-  let count: Int
+  /// nil: there is no value.
+  fileprivate let copy: HelperAnswer.Copy?
   let failure: String?
-  /// False: nobody uses it any more, or its first run has not ended.
+  /// False: nobody uses it any more, or the run that everybody waits for has not ended.
   let isKnown: Bool
 
-  fileprivate init(_ command: SecretCommand, memory: LockedMemory?, count: Int, failure: String?, isKnown: Bool) {
+  fileprivate init(_ command: SecretCommand, copy: HelperAnswer.Copy?, failure: String?, isKnown: Bool) {
     self.command = command
-    self.memory = memory
-    self.count = count
+    self.copy = copy
     self.failure = failure
     self.isKnown = isKnown
   }
 
-  deinit { memory?.wipe() }
-
-  fileprivate var bytes: UnsafeRawBufferPointer? {
-    memory.map { UnsafeRawBufferPointer(rebasing: $0.bytes[..<count]) }
-  }
+  deinit { copy?.wipe() }
 }
 
 extension CommandSecrets {
   /// How this command stands. Without memory for a copy there is none of its value, and that is a failure.
   package func output(of command: SecretCommand) -> CommandOutput {
     guard isKnown(command) else {
-      return CommandOutput(command, memory: nil, count: 0, failure: nil, isKnown: false)
+      return CommandOutput(command, copy: nil, failure: nil, isKnown: false)
     }
     do throws(SystemError) {
-      let memory = try copy(of: command)
       return CommandOutput(
-        command, memory: memory.pages, count: memory.count, failure: lastFailure(of: command), isKnown: true)
+        command, copy: try copy(of: command), failure: lastFailure(of: command), isKnown: true)
     } catch {
       let problem = SecretProblem(error, reading: SecretSource.command(command).name)
-      return CommandOutput(command, memory: nil, count: 0, failure: problem.sentence, isKnown: true)
+      return CommandOutput(command, copy: nil, failure: problem.sentence, isKnown: true)
     }
   }
 
@@ -47,7 +40,7 @@ extension CommandSecrets {
   package func adopt(_ output: CommandOutput) {
     guard output.isKnown else { return forget(output.command) }
     do throws(SystemError) {
-      try put(output.bytes, failure: output.failure, of: output.command)
+      try put(output.copy, failure: output.failure, of: output.command)
     } catch {
       let problem = SecretProblem(error, reading: SecretSource.command(output.command).name)
       expire(output.command)

@@ -6,6 +6,8 @@ package struct CommandSchedule: Sendable, Equatable {
   /// nil: there is no value, or it counts for ever.
   package private(set) var expiry: UInt64?
   private var failures: UInt64 = 0
+  private var rejections: UInt64 = 0
+  private var lastRejection: UInt64 = 0
 
   package init(_ command: SecretCommand) {
     timeToLive = command.timeToLive
@@ -17,20 +19,34 @@ package struct CommandSchedule: Sendable, Equatable {
   private static let longestPause: UInt64 = 300_000
 
   /// A run gave a value. The next one comes early enough to be tried more than once.
-  package mutating func succeeded(startedAt start: UInt64, endedAt end: UInt64) {
+  /// - Parameter lifetime: for which it counts from the end of the run, as it says itself; nil: it does not.
+  package mutating func succeeded(startedAt start: UInt64, endedAt end: UInt64, lifetime: UInt64? = nil) {
     failures = 0
-    guard let timeToLive else {
+    let own = lifetime.map { $0 > .max - end ? .max : end + $0 }
+    guard let over = [timeToLive.map { start &+ $0 }, own].compactMap(\.self).min() else {
       (nextRun, expiry) = (nil, nil)
       return
     }
-    expiry = start &+ timeToLive
-    nextRun = max(start &+ timeToLive / 5 &* 4, end &+ Self.shortestPause)
+    expiry = over
+    nextRun = max(start &+ (over &- start) / 5 &* 4, end &+ Self.shortestPause)
   }
 
   /// A run gave none. Tried again after 1 s, 2 s, 4 s, …, 5 min.
   package mutating func failed(endedAt end: UInt64) {
     nextRun = end &+ min(Self.firstPause << min(failures, 20), Self.longestPause)
     failures &+= 1
+  }
+
+  /// An upstream has rejected the value, and another one is asked for: at once, unless one was rejected a short while ago; then
+  /// after 1 s, 2 s, 4 s, …, 5 min.
+  /// - Returns: whether it is at once.
+  package mutating func rejected(at now: UInt64) -> Bool {
+    if now &- lastRejection > Self.longestPause { rejections = 0 }
+    lastRejection = now
+    rejections &+= 1
+    nextRun = rejections == 1 ? now : now &+ min(Self.firstPause << min(rejections - 2, 20), Self.longestPause)
+    expiry = nil
+    return rejections == 1
   }
 
   /// The value's time is over.

@@ -4,6 +4,7 @@ internal import System
 final class CredentialSlot {
   let entry: Keyring.Entry
   let hasFiles: Bool
+  let hasListeners: Bool
   /// nil: not available.
   private(set) var lines: Secret?
   /// Asked for each request: to look at what may be changed costs a check.
@@ -18,6 +19,7 @@ final class CredentialSlot {
   init(_ entry: Keyring.Entry) {
     self.entry = entry
     hasFiles = !entry.scheme.files.isEmpty
+    hasListeners = entry.scheme.commands.contains(where: \.isListener)
   }
 
   /// Renders anew what its sources hold. True when what would be written has changed.

@@ -100,12 +100,12 @@ struct FieldLines {
 
 extension SecretSource {
   /// For sentences.
-  var name: String {
+  package var name: String {
     switch self {
     case .file(let path): path
     case .systemd(let name): "the systemd credential \(name)"
     case .env(let name): "the environment variable \(name)"
-    case .command(let command): "what \(command.path) printed"
+    case .command(let command), .userOfCommand(let command): "what \(command.path) printed"
     }
   }
 }

@@ -142,9 +142,9 @@ extension Keyring {
 
   package var commandOutputs: CommandSecrets { reader.commands }
 
-  /// What its output has to be, wherever it is used.
-  func forms(of command: SecretCommand) -> [SecretForm] {
-    slots.flatMap(\.entry.scheme.sources).filter { $0.source == .command(command) }.map(\.form)
+  /// What comes from there has to be, wherever it is used.
+  func forms(of source: SecretSource) -> [SecretForm] {
+    slots.flatMap(\.entry.scheme.sources).filter { $0.source == source }.map(\.form)
   }
 
   /// Reads its value again. Returns the indices of the grants that use it.
@@ -152,6 +152,17 @@ extension Keyring {
     let users = slots.indices.filter { slots[$0].entry.scheme.commands.contains(command) }
     for index in users { _ = slots[index].load(reader) }
     return users
+  }
+
+  /// Whether some program wants to hear what upstreams think of what it gave.
+  package func hasListeners(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].hasListeners }
+
+  /// What such programs gave for the value that is written now.
+  package func heardValues(ofGrant index: Int) -> [HelperValue] {
+    guard slots.indices.contains(index) else { return [] }
+    return Set(slots[index].entry.scheme.commands).filter(\.isListener).map {
+      HelperValue(command: $0, number: reader.commands.number(of: $0))
+    }
   }
 
   /// Whether it is only not available because a command's first run has not ended.

@@ -1,15 +1,16 @@
 internal import Glibc
-internal import System
+package import System
 
 /// Bytes in locked memory, wiped when it ends. Move-only: the compiler refuses to print, box, copy or collect it, and
-/// outside of this module nothing of it can be read.
+/// outside of this module nothing of it can be read or made, but by those who import `@_spi(SecretBytes)`: `OAuth` alone,
+/// which writes secrets into requests and takes them out of answers.
 package struct Secret: ~Copyable {
   private let arena: SecretArena
   private var block: SecretArena.Block
   private var used = 0
 
   /// Empty, with room.
-  init(capacity: Int, in arena: SecretArena) throws(SystemError) {
+  @_spi(SecretBytes) public init(capacity: Int, in arena: SecretArena) throws(SystemError) {
     block = try arena.allocate(byteCount: capacity)
     self.arena = arena
   }
@@ -19,26 +20,28 @@ package struct Secret: ~Copyable {
   package var count: Int { used }
 
   /// Borrowed for the call. Copy them into locked memory or a VerifiedSession, and nowhere else.
-  borrowing func withBytes<Result: ~Copyable, Failure: Error>(
+  @_spi(SecretBytes) public borrowing func withBytes<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try body(UnsafeRawBufferPointer(rebasing: block.bytes[..<used]))
   }
 
-  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+  /// Copies them behind what is there. More room is made if need be; the old place is wiped.
+  @_spi(SecretBytes) public mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
     try makeRoom(for: bytes.count)
     UnsafeMutableRawBufferPointer(rebasing: block.bytes[used...]).copyMemory(from: bytes)
     used += bytes.count
   }
 
-  mutating func append(_ byte: UInt8) throws(SystemError) {
+  /// The same for one.
+  @_spi(SecretBytes) public mutating func append(_ byte: UInt8) throws(SystemError) {
     try makeRoom(for: 1)
     block.bytes[used] = byte
     used += 1
   }
 
   /// What is gone is wiped.
-  mutating func removeLast(_ count: Int) {
+  @_spi(SecretBytes) public mutating func removeLast(_ count: Int) {
     let kept = max(0, used - count)
     wipe(UnsafeMutableRawBufferPointer(rebasing: block.bytes[kept..<used]))
     used = kept
@@ -52,8 +55,13 @@ package struct Secret: ~Copyable {
   mutating func setBit(_ index: Int) { block.bytes[index >> 3] |= 1 << UInt8(truncatingIfNeeded: index & 7) }
 
   /// For text of a configuration, which is no secret.
-  mutating func append(_ text: String) throws(SystemError) {
+  @_spi(SecretBytes) public mutating func append(_ text: String) throws(SystemError) {
     for byte in text.utf8 { try append(byte) }
+  }
+
+  /// As base64 (RFC 4648 section 4), in one line.
+  @_spi(SecretBytes) public mutating func append(base64 bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    try appendBase64(bytes, to: &self)
   }
 
   /// The old place is wiped.
@@ -66,7 +74,7 @@ package struct Secret: ~Copyable {
   }
 
   /// Takes as long for equal bytes as for others of the same length.
-  borrowing func isEqual(to other: borrowing Secret) -> Bool {
+  package borrowing func isEqual(to other: borrowing Secret) -> Bool {
     withBytes { mine in
       other.withBytes { theirs in
         guard mine.count == theirs.count else { return false }
@@ -79,7 +87,7 @@ package struct Secret: ~Copyable {
 }
 
 /// Zeroes; the compiler cannot leave it out.
-func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
+@_spi(SecretBytes) public func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
   guard let start = bytes.baseAddress else { return }
   explicit_bzero(start, bytes.count)
 }

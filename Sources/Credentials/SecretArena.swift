@@ -1,7 +1,7 @@
 internal import System
 
 /// Locked pages, cut into blocks: a page for each secret would soon exceed what a process may lock.
-final class SecretArena {
+package final class SecretArena {
   /// A block of a slab, in use until `release`.
   struct Block {
     fileprivate let slab: Slab
@@ -25,10 +25,12 @@ final class SecretArena {
   private static let slabSize = 16_384
   private static let alignment = 16
 
+  package init() {}
+
   /// What cannot be locked is not given out.
-  var mustLock = false
+  package var mustLock = false
   /// False when the system refused to lock memory.
-  private(set) var isLocked = true
+  package private(set) var isLocked = true
 
   /// All zero. First fit: secrets are few, and come and go rarely.
   func allocate(byteCount: Int) throws(SystemError) -> Block {

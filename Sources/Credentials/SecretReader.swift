@@ -1,26 +1,26 @@
 internal import Glibc
-internal import System
+package import System
 
 /// Why a source gives no secret: a sentence with what to do, never a byte of the secret.
-struct SecretProblem: Error {
-  let sentence: String
+package struct SecretProblem: Error {
+  package let sentence: String
   /// Nothing is there (any more), so that an earlier value ends too. Otherwise what is there is unusable, and an earlier
   /// value stays (T44).
-  var isMissing = false
+  package var isMissing = false
   /// Another time it may well be read.
-  var isPassing = false
+  package var isPassing = false
   /// There is no locked memory for it, where it has to lie in some.
-  var isUnlocked = false
+  package var isUnlocked = false
 
   static let stillInUse = " (the value read before is still in use)"
 
-  init(_ sentence: String, isMissing: Bool = false, isPassing: Bool = false) {
+  package init(_ sentence: String, isMissing: Bool = false, isPassing: Bool = false) {
     self.sentence = sentence
     self.isMissing = isMissing
     self.isPassing = isPassing
   }
 
-  init(_ error: SystemError, reading name: String) {
+  package init(_ error: SystemError, reading name: String) {
     self.init("\(name) cannot be read: \(error)")
     isPassing = error.isPassing
     isUnlocked = error.isOfLocking
@@ -44,6 +44,10 @@ struct SecretReader {
       }
     case .command(let command):
       return try copy(source) { (secret) throws(SecretProblem) in try commands.append(command, to: &secret) }
+    case .userOfCommand(let command):
+      return try copy(source) { (secret) throws(SecretProblem) in
+        try commands.append(command, isUser: true, to: &secret)
+      }
     case .file, .systemd:
       return try copy(source) { (secret) throws(SecretProblem) in try files.append(source, to: &secret) }
     }

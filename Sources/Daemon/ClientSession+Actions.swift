@@ -80,6 +80,9 @@ extension ClientSession {
           keyring: worker.generation.keyring)
         upstream.send(input.extracting(body))
       }
+      if let grant = output.grant, worker.generation.keyring.hasListeners(grant: grant) {
+        heardValues = worker.generation.keyring.heardValues(ofGrant: grant)
+      }
       spendRate()
       headSentAt = Clock.monotonicMicroseconds
       return true

@@ -37,6 +37,15 @@ extension ClientSession {
       status: standing.upstreamStatus, to: pass, at: worker.loop.now, journal: worker.journal)
   }
 
+  /// The same, to the programs that have a part in it.
+  func tellPrograms() {
+    guard standing.upstreamStatus != 0 else { return }
+    let values = heardValues
+    heardValues = []
+    guard let verdict = CredentialVerdict(status: standing.upstreamStatus) else { return }
+    worker.commands?.answered(verdict, to: values)
+  }
+
   /// It did not go out, or goes out once more.
   func returnPass() {
     guard let pass else { return }

@@ -126,6 +126,7 @@ extension ClientSession {
     lastDeadline = nil
     failureDetail = nil
     responseHeadTook = nil
+    if !heardValues.isEmpty { heardValues = [] }
     findWay()
     totalBy = if let total = way?.timeouts.total { startedAt + total } else { .max }
   }

@@ -30,6 +30,7 @@ extension ClientSession: UpstreamSessionOwner {
       machine.receivedFromUpstream(input, position: &position, redaction: redactor, output: &output)
     }
     if pass != nil { noteVerdict() }
+    if !heardValues.isEmpty { tellPrograms() }
     if headSentAt != 0, standing.hasResponseHead {
       responseHeadTook = Clock.monotonicMicroseconds &- headSentAt
       headSentAt = 0

@@ -40,6 +40,8 @@ final class ClientSession: Timed, StreamDelegate {
   var secretWait: SecretWait?
   /// Of a request that is out with a credential and has no answer yet.
   var pass: CredentialBreaker.Pass?
+  /// What programs gave for it that want to hear of the answer.
+  var heardValues: [HelperValue] = []
   /// Of a request that is counted, until its head is out; and whether it was.
   var rateHold: RateHold?
   var hasSpentRate = false

@@ -22,10 +22,11 @@ final class CommandRun {
 
   /// `onResult` is called once, never from here.
   init(
-    _ checked: CheckedCommand, mustLock: Bool, loop: Loop, onResult: @escaping (Result) -> Void
+    _ checked: CheckedCommand, _ request: borrowing HelperRequest, mustLock: Bool, loop: Loop,
+    onResult: @escaping (Result) -> Void
   ) throws(CommandFailure) {
     command = checked.command
-    process = try checked.run(mustLock: mustLock)
+    process = try checked.run(request, mustLock: mustLock)
     self.onResult = onResult
     do throws(UVError) {
       output = try ReadableSource(loop: loop, descriptor: process.output) { self.readOutput() }

@@ -1,4 +1,6 @@
 internal import Credentials
+internal import Gateway
+internal import Policy
 
 /// What commands have printed, as one worker has it: its keyrings, and the requests that wait for a first value. The programs
 /// are run in one place for all of them.
@@ -7,6 +9,10 @@ final class CommandWaits {
   private let secrets: CommandSecrets
   private var waits: [Wait] = []
   private var isClosed = false
+  /// Where what upstreams think of values is told; nil until programs are run.
+  var onVerdict: ((HelperValue, _ isAccepted: Bool) -> Void)?
+  /// The last answers that were accepted: told once.
+  private var accepted: [SecretCommand: UInt64] = [:]
 
   private final class Wait: SecretWait {
     let grant: Int
@@ -42,6 +48,20 @@ final class CommandWaits {
     _ = worker.prepared?.reload(command: command)
     for index in keyring.reload(command: command) where keyring.status(ofGrant: index) != before[index] {
       worker.journal.credential(index, of: generation)
+    }
+  }
+
+  /// An upstream has accepted or rejected what a request went out with.
+  func answered(_ verdict: CredentialVerdict, to values: [HelperValue]) {
+    for value in values {
+      switch verdict {
+      case .forbidden: break
+      case .rejected: onVerdict?(value, false)
+      case .accepted:
+        guard value.command.format.hearsSuccess, accepted[value.command] != value.number else { break }
+        accepted[value.command] = value.number
+        onVerdict?(value, true)
+      }
     }
   }
 

@@ -14,6 +14,8 @@ final class Commons: Sendable {
   let isFull = Atomic<Bool>(false)
   /// Some worker has no descriptor left: the others close what they do not use, once the main thread hears of it.
   let wantsRoom = Atomic<Bool>(false)
+  /// What other workers have for the main thread to do.
+  let errands = Guarded<[WorkerLink.Message]>([])
 
   init(workers: Int) {
     self.workers = workers

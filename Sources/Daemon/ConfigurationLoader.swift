@@ -180,11 +180,17 @@ extension SecretSource {
     case .file(let path): self = .file(path)
     case .systemd(let name): self = .systemd(name)
     case .env(let name): self = .env(name)
-    case .command(let command):
-      self = .command(
-        SecretCommand(
-          words: [command.path] + command.arguments, timeToLive: command.timeToLive, timeout: command.timeout))
+    case .command(let command): self = .command(SecretCommand(command))
+    case .userOfCommand(let command): self = .userOfCommand(SecretCommand(command))
     }
+  }
+}
+
+extension SecretCommand {
+  fileprivate init(_ command: CredentialSettings.Command) {
+    self.init(
+      words: [command.path] + command.arguments, format: command.format, timeToLive: command.timeToLive,
+      timeout: command.timeout)
   }
 }
 

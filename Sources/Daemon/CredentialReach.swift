@@ -88,7 +88,8 @@ extension SecretSource {
   fileprivate var timeless: SecretSource {
     switch self {
     case .file, .systemd, .env: self
-    case .command(let command): .command(SecretCommand(words: command.words, timeToLive: nil, timeout: 0))
+    case .command(let command): .command(command.timeless)
+    case .userOfCommand(let command): .userOfCommand(command.timeless)
     }
   }
 
@@ -98,7 +99,31 @@ extension SecretSource {
     case .file(let path): "file \(path)"
     case .systemd(let name): "systemd \(name)"
     case .env(let name): "env \(name)"
-    case .command(let command): "command \(command.words.first ?? "")"
+    case .command(let command): "command \(command.place)"
+    case .userOfCommand(let command): "user of command \(command.place)"
+    }
+  }
+}
+
+extension SecretCommand {
+  /// Neither when it runs nor what it is told afterwards changes the secret.
+  fileprivate var timeless: SecretCommand {
+    let format: CommandFormat =
+      switch self.format {
+      case .text, .execCredential, .dockerCredential: self.format
+      case .gitCredential(let description, _): .gitCredential(description, stores: false)
+      }
+    return SecretCommand(words: words, format: format, timeToLive: nil, timeout: 0)
+  }
+
+  fileprivate var place: String {
+    switch format {
+    case .text: path
+    case .execCredential: "\(path) (\(format.name))"
+    case .dockerCredential(let server): "\(path) (\(format.name) for \(server))"
+    case .gitCredential(let description, _):
+      "\(path) (\(format.name) for \(description.user.map { "\($0)@" } ?? "")\(description.host)"
+        + "\(description.path.map { "/\($0)" } ?? ""))"
     }
   }
 }

@@ -120,6 +120,11 @@ final class Crew {
       worker.closeIdle()
       tell { $0.closeIdle() }
     }
+    let errands = worker.commons.errands.withLock { errands in
+      defer { errands = [] }
+      return errands
+    }
+    for errand in errands { errand(worker) }
     let open = questions
     questions = []
     let unanswered = open.filter { !$0() }

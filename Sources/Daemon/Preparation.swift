@@ -106,7 +106,7 @@ struct Preparation: Sendable {
 extension CredentialSettings.Source {
   fileprivate var isCommand: Bool {
     switch self {
-    case .command: true
+    case .command, .userOfCommand: true
     case .file, .systemd, .env: false
     }
   }

@@ -1,5 +1,6 @@
 internal import Credentials
 internal import EventLoop
+internal import Policy
 internal import System
 
 /// Runs the commands that secrets come from (T42): at the start, ahead of the end of each value's time, and again after a
@@ -9,7 +10,7 @@ final class SecretCommands {
   private let secrets: CommandSecrets
   private let onChange: (SecretCommand) -> Void
   private let beside: BesideLoop
-  private var jobs: [SecretCommand: Job] = [:]
+  private var jobs: [SecretCommand: CommandJob] = [:]
   private let timer: BootTimer
   private var alarm: ReadableSource?
   /// All that are not over, which may be more than the jobs': what was killed is still to be reaped. Weak, since what one
@@ -17,20 +18,6 @@ final class SecretCommands {
   private var runs: [WeakRun] = []
 
   private struct WeakRun { weak var run: CommandRun? }
-
-  /// Of the program, ahead of each run. It may take as long as the program's file system takes (T55).
-  private enum Check { case none, underWay, tooLong }
-
-  private final class Job {
-    var schedule: CommandSchedule
-    var check = Check.none
-    var run: CommandRun?
-    var startedAt: UInt64 = 0
-
-    var isUnderWay: Bool { run != nil || check == .underWay }
-
-    init(_ command: SecretCommand) { schedule = CommandSchedule(command) }
-  }
 
   /// - Parameter onChange: one of them stands otherwise now.
   init(worker: Worker, onChange: @escaping (SecretCommand) -> Void) throws(StartError) {
@@ -57,9 +44,50 @@ final class SecretCommands {
       onChange(command)
     }
     for command in wanted {
-      if let job = jobs[command] { job.schedule.hurry() } else { jobs[command] = Job(command) }
+      if let job = jobs[command] { job.schedule.hurry() } else { jobs[command] = CommandJob(command) }
     }
     look()
+  }
+
+  /// An upstream has accepted or rejected what a command gave. One that wants to hear of it does so once for each answer.
+  func heard(_ value: HelperValue, isAccepted: Bool) {
+    let command = value.command
+    guard let job = jobs[command], secrets.number(of: command) == value.number else { return }
+    if isAccepted {
+      guard command.format.hearsSuccess, job.stored != value.number else { return }
+      job.stored = value.number
+      plan(.store, command, job)
+    } else {
+      guard command.format.hearsRejections, job.rejected != value.number else { return }
+      job.rejected = value.number
+      reject(command, job)
+    }
+    look()
+  }
+
+  private func plan(_ verb: HelperRequest.Verb, _ command: SecretCommand, _ job: CommandJob) {
+    do throws(CommandFailure) {
+      job.errands.append(CommandJob.Errand(verb, try secrets.request(verb, of: command)))
+    } catch {
+      notTold(verb, command, error.sentence)
+    }
+  }
+
+  /// What a run under way would bring may be the same value: it is asked for anew, once the program has heard.
+  private func reject(_ command: SecretCommand, _ job: CommandJob) {
+    job.run?.cancel()
+    job.run = nil
+    job.errand = nil
+    job.errands = []
+    if command.format.forgets { plan(.erase, command, job) }
+    let isSoon = job.schedule.rejected(at: BootTimer.now)
+    worker.journal.event(
+      .notice, "command-value-rejected", ("program", command.path),
+      ("detail", command.format.forgets ? "it is told to erase the value, and asked again" : "it is asked again"))
+    change(command) { secrets in
+      secrets.await(command)
+      if !isSoon { secrets.fail(command, command.rejectedAgain) }
+    }
   }
 
   /// Nothing runs any more, nor will.
@@ -86,20 +114,20 @@ final class SecretCommands {
       if let expiry = job.schedule.expiry, expiry <= now { expire(command, job) }
       if job.isUnderWay {
         if job.startedAt &+ command.timeout <= now { timeOut(command, job) }
-      } else if job.check == .none, let next = job.schedule.nextRun, next <= now {
+      } else if job.check == .none, job.nextRun.map({ $0 <= now }) ?? false {
         check(command, job, now: now)
       }
     }
     settle()
   }
 
-  private func timeOut(_ command: SecretCommand, _ job: Job) {
+  private func timeOut(_ command: SecretCommand, _ job: CommandJob) {
     if let run = job.run { return run.timeOut() }
     job.check = .tooLong
     ended(command, job, .failed(command.tooSlowToCheck))
   }
 
-  private func check(_ command: SecretCommand, _ job: Job, now: UInt64) {
+  private func check(_ command: SecretCommand, _ job: CommandJob, now: UInt64) {
     job.startedAt = now
     job.check = .underWay
     beside.run { () -> Result<CheckedCommand, CommandFailure> in
@@ -114,13 +142,14 @@ final class SecretCommands {
     }
   }
 
-  private func start(_ command: SecretCommand, _ job: Job, _ checked: Result<CheckedCommand, CommandFailure>) {
+  private func start(_ command: SecretCommand, _ job: CommandJob, _ checked: Result<CheckedCommand, CommandFailure>) {
+    job.errand = job.errands.isEmpty ? nil : job.errands.removeFirst()
     do throws(CommandFailure) {
-      let run = try CommandRun(try checked.get(), mustLock: secrets.mustLock, loop: worker.loop) {
-        [unowned self, unowned job] result in
-        job.run = nil
-        ended(command, job, result)
-        settle()
+      let run: CommandRun
+      if let errand = job.errand {
+        run = try self.run(try checked.get(), errand.request, job)
+      } else {
+        run = try self.run(try checked.get(), try secrets.request(.get, of: command), job)
       }
       job.run = run
       runs.append(WeakRun(run: run))
@@ -129,7 +158,22 @@ final class SecretCommands {
     }
   }
 
-  private func ended(_ command: SecretCommand, _ job: Job, _ result: CommandRun.Result) {
+  private func run(
+    _ checked: CheckedCommand, _ request: borrowing HelperRequest, _ job: CommandJob
+  ) throws(CommandFailure) -> CommandRun {
+    try CommandRun(checked, request, mustLock: secrets.mustLock, loop: worker.loop) {
+      [unowned self, unowned job] result in
+      job.run = nil
+      ended(checked.command, job, result)
+      look()
+    }
+  }
+
+  private func ended(_ command: SecretCommand, _ job: CommandJob, _ result: CommandRun.Result) {
+    if let errand = job.errand {
+      job.errand = nil
+      return ended(errand, of: command, result)
+    }
     change(command) { secrets in
       let isGood: Bool
       switch result {
@@ -140,14 +184,28 @@ final class SecretCommands {
       }
       let now = BootTimer.now
       if isGood {
-        job.schedule.succeeded(startedAt: job.startedAt, endedAt: now)
+        let lifetime = secrets.expiry(of: command).map { HelperAnswer.lifetime(until: $0, now: Clock.now) }
+        job.schedule.succeeded(startedAt: job.startedAt, endedAt: now, lifetime: lifetime)
       } else {
         job.schedule.failed(endedAt: now)
       }
     }
   }
 
-  private func expire(_ command: SecretCommand, _ job: Job) {
+  /// What it says to that is nobody's concern, and how it ends changes no value.
+  private func ended(_ errand: CommandJob.Errand, of command: SecretCommand, _ result: CommandRun.Result) {
+    switch result {
+    case .printed: break
+    case .failed(let sentence): notTold(errand.verb, command, sentence)
+    }
+  }
+
+  private func notTold(_ verb: HelperRequest.Verb, _ command: SecretCommand, _ sentence: String) {
+    worker.journal.event(
+      .warning, "command-not-told", ("program", command.path), ("verb", "\(verb)"), ("detail", sentence))
+  }
+
+  private func expire(_ command: SecretCommand, _ job: CommandJob) {
     change(command) { secrets in
       job.schedule.expired()
       secrets.expire(command)
@@ -164,7 +222,7 @@ final class SecretCommands {
     let times = jobs.flatMap { command, job in
       [
         job.schedule.expiry,
-        job.isUnderWay ? job.startedAt &+ command.timeout : job.check == .none ? job.schedule.nextRun : nil,
+        job.isUnderWay ? job.startedAt &+ command.timeout : job.check == .none ? job.nextRun : nil,
       ]
     }
     timer.set(at: times.compactMap(\.self).min())

@@ -118,6 +118,7 @@ package final class Server {
       let output = worker.generation.keyring.commandOutputs.output(of: command)
       crew.tell { $0.commands?.adopt(output) }
     }
+    worker.commands?.onVerdict = { [unowned self] in commands?.heard($0, isAccepted: $1) }
     commands?.follow(worker.generation)
     journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.generation.snapshot.generation)")

@@ -176,6 +176,9 @@ struct StatusReport {
 
   private func source(_ source: CredentialSettings.Source, _ json: inout JSONWriter) {
     json.member("source", source.short)
+    if let command = SecretSource(source).command {
+      json.member("expires", generation.keyring.commandOutputs.expiry(of: command))
+    }
     if case .file = source {
       json.member("modified", generation.keyring.fileContents.modified(SecretSource(source)))
     }

@@ -187,7 +187,13 @@ final class Worker {
   func begin(after first: FirstSecrets, unanswered: Set<SecretSource>) {
     let watch = SecretWatch(worker: self, first: first, unanswered: unanswered)
     secrets = watch
-    commands = CommandWaits(worker: self)
+    let commands = CommandWaits(worker: self)
+    if let link {
+      commands.onVerdict = { value, isAccepted in
+        link.tellFirst { $0.commands?.onVerdict?(value, isAccepted) }
+      }
+    }
+    self.commands = commands
     watch.begin(generation, after: first)
   }
 

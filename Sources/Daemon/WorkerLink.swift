@@ -40,6 +40,12 @@ final class WorkerLink: Sendable {
     bell.wake()
   }
 
+  /// Carried out on the main thread, with the first worker.
+  func tellFirst(_ message: @escaping Message) {
+    commons.errands.withLock { $0.append(message) }
+    bell.wake()
+  }
+
   func listen(_ worker: Worker) throws(UVError) {
     let wakeup = try Wakeup(loop: worker.loop) { [unowned self, unowned worker] in
       for message in box.take() { message(worker) }

@@ -2,8 +2,8 @@ internal import CLinux
 internal import Glibc
 
 /// A program that says a secret on its standard output (T42). No shell, no search in PATH; a session of its own; an
-/// environment of three variables, no input, and no descriptor but its two pipes. Nothing here waits, but for the end of one
-/// that is still there when this object goes.
+/// environment of three variables and those that it is given, and no descriptor but its pipes. Nothing here waits, but for the
+/// end of one that is still there when this object goes.
 package final class HelperProcess {
   /// How it ended: its exit status, or the signal that ended it.
   package enum End: Sendable, Equatable { case status(Int32), signal(Int32) }
@@ -32,17 +32,25 @@ package final class HelperProcess {
 
   /// - Parameters:
   ///   - words: the program by its absolute path, and its arguments. One that cannot be started ends at once with 126 or 127.
+  ///   - variables: `NAME=value`, besides the three that each gets.
+  ///   - input: all that it can read on its standard input; nil: /dev/null. EAGAIN if it does not fit into a pipe, which holds
+  ///     one page at least, and mostly 64 KiB.
   ///   - limit: bytes of output.
   ///   - mustLock: read it into locked memory, or not at all.
-  package init(words: [String], limit: Int, mustLock: Bool = false) throws(SystemError) {
+  package init(
+    words: [String], variables: [String] = [], input: UnsafeRawBufferPointer? = nil, limit: Int, mustLock: Bool = false
+  ) throws(SystemError) {
     self.limit = limit
     self.mustLock = mustLock
     memory = try LockedMemory(byteCount: min(Self.usualSize, limit + 1), mustLock: mustLock)
+    let source = try input.map { (bytes) throws(SystemError) in try filledPipe(bytes) }
+    defer { if let source { close(source) } }
     let parts = try openDescriptors()
     (nowhere, output, errors) = (parts[0], parts[1], parts[3])
     let arguments = words.map { strdup($0) } + [nil]
-    let environment = Self.environment.map { strdup($0) } + [nil]
-    processID = bearerd_spawn_helper(words.first ?? "", arguments, environment, nowhere, parts[2], parts[4])
+    let environment = (Self.environment + variables).map { strdup($0) } + [nil]
+    processID = bearerd_spawn_helper(
+      words.first ?? "", arguments, environment, source ?? nowhere, parts[2], parts[4])
     var reason = errno
     for text in arguments + environment { free(text) }
     for end in [parts[2], parts[4]] { close(end) }
@@ -133,6 +141,30 @@ package final class HelperProcess {
     let signal = status & 0x7F
     return signal == 0 ? .status((status >> 8) & 0xFF) : .signal(signal)
   }
+}
+
+/// The end to read from of a pipe that has all of it, and that nobody can write to any more: what is secret in it is in the
+/// kernel's memory only, which is never swapped out.
+private func filledPipe(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int32 {
+  var ends: [Int32] = [-1, -1]
+  guard pipe(&ends) == 0 else { throw SystemError(operation: "pipe", errno: errno) }
+  // None of the three that a program begins with, in case one of ours is missing
+  let (source, target) = (fcntl(ends[0], F_DUPFD_CLOEXEC, 3), fcntl(ends[1], F_DUPFD_CLOEXEC, 3))
+  var reason = errno
+  for end in ends { close(end) }
+  defer { if target >= 0 { close(target) } }
+  guard source >= 0, target >= 0 else {
+    if source >= 0 { close(source) }
+    throw SystemError(operation: "fcntl", errno: reason)
+  }
+  _ = fcntl(target, F_SETFL, O_NONBLOCK)
+  let written = retrying { Glibc.write(target, bytes.baseAddress, bytes.count) }
+  reason = written < 0 ? errno : EAGAIN
+  guard written == bytes.count else {
+    close(source)
+    throw SystemError(operation: "write", errno: reason)
+  }
+  return source
 }
 
 /// /dev/null, and two pipes, of which each first end is ours and does not block. They close when a program is started, and are

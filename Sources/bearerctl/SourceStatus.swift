@@ -13,7 +13,7 @@ struct SourceStatus: CustomStringConvertible {
     let isSilent =
       switch source {
       case .file(let path): silent.contains(path)
-      case .command(let command): silent.contains(command.path)
+      case .command(let command), .userOfCommand(let command): silent.contains(command.path)
       case .systemd, .env: false
       }
     self = isSilent ? SourceStatus(unanswered: source) : SourceStatus(asking: source)
@@ -26,7 +26,7 @@ struct SourceStatus: CustomStringConvertible {
       case .file(let path): "file \(path): its file system does not answer"
       case .systemd(let name): "systemd credential \(name): its file system does not answer"
       case .env(let name): "environment variable \(name)"
-      case .command(let command): "command \(command.path): its file system does not answer"
+      case .command(let command), .userOfCommand(let command): "\(command.short): its file system does not answer"
       }
   }
 
@@ -42,10 +42,10 @@ struct SourceStatus: CustomStringConvertible {
       isMissing = false
       let isSet = ProcessEnvironment.value(name) != nil
       description = "environment variable \(name): \(isSet ? "set" : "not set") here; that of the daemon counts"
-    case .command(let command):
+    case .command(let command), .userOfCommand(let command):
       let problem = ProgramFile.problem(of: command.path)
       isMissing = problem != nil
-      description = "command \(command.path): \(problem ?? "there; the daemon runs it, and this does not")"
+      description = "\(command.short): \(problem ?? "there; the daemon runs it, and this does not")"
     }
   }
 

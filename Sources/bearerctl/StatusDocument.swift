@@ -75,6 +75,8 @@ struct StatusDocument: Decodable {
     struct Source: Decodable {
       let source: String
       let modified: Int?
+      /// Of what a program said, if it said so.
+      let expires: Int?
     }
     struct Suspension: Decodable {
       let upstream: String

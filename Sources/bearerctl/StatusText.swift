@@ -115,7 +115,8 @@ struct StatusText: CustomStringConvertible {
   }
 
   private func source(_ source: StatusDocument.Credential.Source) -> String {
-    source.source + (source.modified.map { " (written \(ago($0)))" } ?? "")
+    let written = source.modified.map { " (written \(ago($0)))" } ?? ""
+    return source.source + written + (source.expires.map { ", which expires in \(Age(max(0, $0 - status.now)))" } ?? "")
   }
 
   private func use(_ credential: StatusDocument.Credential) -> String {

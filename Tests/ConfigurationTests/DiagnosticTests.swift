@@ -1,4 +1,5 @@
 @testable import Configuration
+import Policy
 import Testing
 
 /// What a person sees.

@@ -19,15 +19,17 @@ import Testing
 
   @Test func thereAreExamples() {
     let names = [
-      "couchdb", "github", "gitlab", "package-index", "public-subpaths", "two-accounts", "two-headers", "unix-socket",
-      "web-page",
+      "couchdb", "git-helper", "github", "gitlab", "package-index", "public-subpaths", "two-accounts", "two-headers",
+      "unix-socket", "web-page",
     ]
     #expect(Self.examples == names.map { $0 + ".yaml" })
   }
 
   /// Nothing but what the people who copy one have to do themselves: put the secret there, look up pins.
   @Test(arguments: examples) func exampleReads(_ name: String) throws {
-    let (_, warnings) = try Machine().read(Self.text("examples/" + name)).get()
+    var machine = Machine()
+    machine.files["/usr/bin/git"] = (0, 0o755, true)
+    let (_, warnings) = try machine.read(Self.text("examples/" + name)).get()
     #expect(warnings.filter { $0.severity != .advice }.map(\.message) == [])
     #expect(warnings.allSatisfy { $0.message.contains("sends a credential to any key that") })
   }
@@ -57,9 +59,10 @@ import Testing
     let text = uncommented.joined(separator: "\n").replacingOccurrences(of: socket.0, with: socket.1)
     var machine = Machine()
     machine.files["/usr/bin/vault-token"] = (0, 0o755, true)
+    machine.files["/usr/bin/git"] = (0, 0o755, true)
     machine.contents["/etc/bearerd/company-ca.pem"] = Array("-----BEGIN CERTIFICATE-----\n".utf8)
     let (settings, _) = try machine.read(text).get()
-    #expect(settings.credentials.map(\.name) == ["github", "registry", "search", "vault"])
+    #expect(settings.credentials.map(\.name) == ["github", "registry", "search", "vault", "git"])
     #expect(settings.rules.services.first?.rules?.count == 4)
     #expect(settings.controlSocket == "/run/bearerd/control.sock")
     #expect(settings.limits == Limits())

@@ -136,7 +136,18 @@ struct Summary: CustomStringConvertible {
     case .systemd(let name): "systemd:\(name)"
     case .env(let name): "env:\(name)"
     case .command(let command):
-      "command:\(command.path) and \(command.arguments.count) words, ttl \(command.timeToLive.map { "\($0)" } ?? "none"), timeout \(command.timeout)"
+      "command:\(command.path) and \(command.arguments.count) words, ttl \(command.timeToLive.map { "\($0)" } ?? "none"), timeout \(command.timeout)\(format(command.format))"
+    case .userOfCommand(let command): "user of \(text(.command(command)))"
+    }
+  }
+
+  private static func format(_ format: CommandFormat) -> String {
+    switch format {
+    case .text: ""
+    case .execCredential: ", exec-credential"
+    case .dockerCredential(let server): ", docker-credential of \(server)"
+    case .gitCredential(let description, let stores):
+      ", git-credential of \(description.user ?? "anybody") at \(description.host), path \(description.path ?? "any")\(description.takesToken ? ", takes tokens" : "")\(stores ? ", stores" : "")"
     }
   }
 

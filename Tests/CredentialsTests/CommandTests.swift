@@ -25,7 +25,7 @@ import Testing
 
   /// One run to its end, and its output taken. False: unusable.
   private func run(_ command: SecretCommand, for keyring: Keyring) throws -> Bool {
-    let process = try CheckedCommand(command).run(mustLock: false)
+    let process = try CheckedCommand(command).run(secrets.request(.get, of: command), mustLock: false)
     wait(for: process.output)
     while try process.readOutput() == .more { wait(for: process.output) }
     wait(for: process.exit)
@@ -175,6 +175,67 @@ import Testing
     #expect(access("\(scratch.path)/ran", F_OK) != 0)
   }
 
+  /// A run that prints what a git helper would, for `get`.
+  private func gitCommand(_ name: String = "git") -> SecretCommand {
+    let description = GitDescription(host: "git.example.com", path: nil, user: nil, takesToken: false)
+    return SecretCommand(
+      words: ["/bin/sh", "-c", "cat \(scratch.path)/\(name)", "sh"],
+      format: .gitCredential(description, stores: false), timeToLive: nil, timeout: 1000)
+  }
+
+  @Test func `one run gives user and password, and each place has its rules`() throws {
+    let command = gitCommand()
+    let keyring = try keyring(.basic(user: .secret(.userOfCommand(command)), password: .command(command)))
+    #expect(keyring.commands.count == 1)
+    for (output, isFit) in [
+      ("password=word\n", false), ("username=m:e\npassword=word\n", false), ("username=me\npassword=wo\u{7F}\n", false),
+      ("username=me\npassword=word\n", true),
+    ] {
+      try scratch.write("git", output)
+      #expect(try run(command, for: keyring) == isFit, "\(output)")
+    }
+    #expect(try written(keyring) == "bWU6d29yZA==")
+    #expect(secrets.number(of: command) == 1)
+    try scratch.write("git", "username=you\npassword=word\n")
+    #expect(try run(command, for: keyring))
+    #expect(secrets.number(of: command) == 2)
+  }
+
+  @Test func `T42: a rejected value is waited for, and known when it comes again`() throws {
+    let command = gitCommand()
+    let keyring = try keyring(.bearer(.command(command)))
+    try scratch.write("git", "password=word\n")
+    #expect(try run(command, for: keyring))
+    #expect(keyring.heardValues(ofGrant: 0).map(\.number) == [1])
+    secrets.await(command)
+    _ = keyring.reload(command: command)
+    #expect(keyring.isAwaited(grant: 0))
+    #expect(try written(keyring) == nil)
+    #expect(try run(command, for: keyring))
+    #expect(try written(keyring) == "word")
+    #expect(secrets.number(of: command) == 1)
+    secrets.await(command)
+    secrets.fail(command, "/bin/sh ended with status 1")
+    _ = keyring.reload(command: command)
+    #expect(!keyring.isAwaited(grant: 0) && !keyring.isAvailable(grant: 0))
+    #expect(keyring.status(ofGrant: 0).problem == "/bin/sh ended with status 1")
+    #expect(try run(command, for: keyring))
+    #expect(try written(keyring) == "word")
+    #expect(secrets.number(of: command) == 1, "the same value still")
+  }
+
+  @Test func `docker's identity token is no password`() throws {
+    let command = SecretCommand(
+      words: ["/bin/sh", "-c", "cat \(scratch.path)/docker", "sh"], format: .dockerCredential(server: "r.example.com"),
+      timeToLive: nil, timeout: 1000)
+    try scratch.write("docker", #"{"Username":"<token>","Secret":"word"}"#)
+    let token = try keyring(.bearer(.command(command)))
+    #expect(try run(command, for: token))
+    let password = try keyring(.basic(user: .plain("me"), password: .command(command)))
+    #expect(try !run(command, for: password))
+    #expect(password.status(ofGrant: 0).problem?.contains("identity token") == true)
+  }
+
   @Test func `ends are told without arguments and without output`() {
     let command = SecretCommand(words: ["/bin/get", "s3cret"], timeToLive: nil, timeout: 1500)
     #expect(command.failure(.status(0), errorCount: 100) == nil)
@@ -185,59 +246,5 @@ import Testing
     #expect(command.failure(.signal(9), errorCount: 0) == "/bin/get was ended by signal 9")
     #expect(command.failure(.status(127), errorCount: 0)?.contains("cannot be started") == true)
     #expect(command.tooSlow == "/bin/get had not ended after 1500 ms, and was killed")
-  }
-}
-
-/// When a command runs, and for how long its value counts.
-@Suite struct CommandScheduleTests {
-  private func schedule(ttl: UInt64?) -> CommandSchedule {
-    CommandSchedule(SecretCommand(words: ["/bin/get"], timeToLive: ttl, timeout: 1000))
-  }
-
-  @Test func `it runs at once, and then when four fifths of the value's time are over`() {
-    var schedule = schedule(ttl: 10_000)
-    #expect(schedule.nextRun == 0 && schedule.expiry == nil)
-    schedule.succeeded(startedAt: 500, endedAt: 700)
-    #expect(schedule.nextRun == 8_500 && schedule.expiry == 10_500)
-  }
-
-  @Test func `a value for ever is asked for once`() {
-    var schedule = schedule(ttl: nil)
-    schedule.succeeded(startedAt: 0, endedAt: 1)
-    #expect(schedule.nextRun == nil && schedule.expiry == nil)
-    schedule.hurry()
-    #expect(schedule.nextRun == nil)
-  }
-
-  @Test func `a program that takes longer than its value lives does not run without a pause`() {
-    var schedule = schedule(ttl: 1_000)
-    schedule.succeeded(startedAt: 0, endedAt: 3_000)
-    #expect(schedule.nextRun == 3_500 && schedule.expiry == 1_000)
-  }
-
-  @Test func `failures are tried again after 1 s, doubling to 5 min, and leave the value its time`() {
-    var schedule = schedule(ttl: 10_000)
-    schedule.succeeded(startedAt: 0, endedAt: 0)
-    var pauses: [UInt64] = []
-    for _ in 0..<100 {
-      schedule.failed(endedAt: 8_000)
-      pauses.append((schedule.nextRun ?? 0) - 8_000)
-    }
-    #expect(pauses[..<10] == [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000])
-    #expect(pauses[10...].allSatisfy { $0 == 300_000 })
-    #expect(schedule.expiry == 10_000)
-    schedule.expired()
-    #expect(schedule.expiry == nil)
-    schedule.hurry()
-    #expect(schedule.nextRun == 0)
-    schedule.succeeded(startedAt: 20_000, endedAt: 20_000)
-    schedule.failed(endedAt: 28_000)
-    #expect(schedule.nextRun == 29_000, "it begins with 1 s again")
-  }
-
-  @Test func `no number makes it trap`() {
-    var schedule = schedule(ttl: .max)
-    schedule.succeeded(startedAt: .max, endedAt: .max)
-    for _ in 0..<100 { schedule.failed(endedAt: .max) }
   }
 }

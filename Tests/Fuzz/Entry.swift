@@ -11,6 +11,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "places": fuzzPlaces,
   "redaction": fuzzRedaction,
   "log": fuzzLog,
+  "token": fuzzToken,
 ]
 
 /// Written once, before the fuzzer's first input; there is one thread.

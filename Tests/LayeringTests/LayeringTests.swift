@@ -37,6 +37,15 @@ import Testing
     }
   }
 
+  /// The compiler holds everybody else to it.
+  @Test func `only who asks for tokens sees the bytes of secrets`() throws {
+    for module in try folders(in: "Sources") {
+      for file in try swiftFiles(in: "Sources/\(module)") where try text(of: file).contains("@_" + "spi(") {
+        #expect(["Credentials", "OAuth"].contains(module), "\(file)")
+      }
+    }
+  }
+
   @Test func `the table itself stands in order`() {
     for (module, imports) in floors {
       for other in imports { #expect(floors[other]?.contains(module) != true, "\(module) and \(other) in a circle") }

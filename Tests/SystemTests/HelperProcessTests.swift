@@ -14,7 +14,7 @@ import Testing
   }
 
   /// What it printed, and how it ended; all of it when others hold its pipe no longer than itself.
-  private func ending(_ process: HelperProcess) throws -> (output: String, end: HelperProcess.End) {
+  func ending(_ process: HelperProcess) throws -> (output: String, end: HelperProcess.End) {
     while true {
       wait(for: [process.exit, process.output])
       let progress = try process.readOutput()

@@ -1,0 +1,59 @@
+internal import Policy
+
+/// `basic` of a credential: a user and a password (RFC 7617).
+extension SettingsReader {
+  func basic(_ node: YAMLNode, at place: Place, for origins: [Origin]) -> CredentialSettings.Scheme? {
+    if case .mapping = node.content {
+    } else {
+      report.error(
+        node.place, "\"basic\" is a user and the source of a password",
+        help: "write basic: { user: NAME, password: { file: NAME } }")
+      return nil
+    }
+    guard let fields = fields(node, at: place, of: BasicKey.self) else { return nil }
+    let user = fields[.user].flatMap { self.user($0, at: fields.place(of: .user), for: origins) }
+    guard let node = fields[.password] else {
+      if !fields.has(.user) { missingUser(fields) }
+      missing(.password, in: fields, "\"basic\" has no password", help: "add to it: password: { file: NAME }")
+      return nil
+    }
+    let use = SecretUse(role: .password(of: user?.plainText), origins: origins)
+    let password = source(node, at: fields.place(of: .password), for: use)
+    guard !fields.has(.user) else {
+      guard let user, let password else { return nil }
+      return .basic(user: user, password: password)
+    }
+    if case .command(let command) = password, command.format.givesUser {
+      return .basic(user: .secret(.userOfCommand(command)), password: .command(command))
+    }
+    missingUser(fields, password)
+    return nil
+  }
+
+  private func missingUser(_ fields: Fields<BasicKey>, _ password: CredentialSettings.Source? = nil) {
+    if case .command(let command) = password, command.format == .execCredential {
+      return missing(
+        .user, in: fields, "\"basic\" has no user, and exec-credential gives none", help: "add to it: user: NAME")
+    }
+    missing(.user, in: fields, "\"basic\" has no user", help: "add to it: user: NAME")
+  }
+
+  /// RFC 7617 §2: the first colon ends the user's name, so it must not have one.
+  private func user(_ node: YAMLNode, at place: Place, for origins: [Origin]) -> CredentialSettings.Value? {
+    let use = SecretUse(role: .user, origins: origins)
+    let user = value(node, at: place, "a user's name, or { file: NAME }", for: use)
+    if case .plain(let text) = user, text.contains(":") {
+      report.error(node.place, "a colon in the user's name: Basic would end the name there")
+    }
+    return user
+  }
+}
+
+extension CredentialSettings.Value {
+  fileprivate var plainText: String? {
+    switch self {
+    case .plain(let text): text
+    case .secret: nil
+    }
+  }
+}

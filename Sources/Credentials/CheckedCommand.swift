@@ -1,0 +1,54 @@
+package import System
+
+/// A command whose program nobody else could have changed, when it was looked at.
+package struct CheckedCommand: Sendable {
+  package let command: SecretCommand
+
+  /// Fails in one sentence with what to do. Asks file systems.
+  package init(_ command: SecretCommand) throws(CommandFailure) {
+    if let problem = ProgramFile.problem(of: command.path) { throw CommandFailure(problem) }
+    self.command = command
+  }
+
+  /// Starts it, and asks it for what the request says.
+  package func run(_ request: borrowing HelperRequest, mustLock: Bool) throws(CommandFailure) -> HelperProcess {
+    do throws(SystemError) { return try request.start(mustLock: mustLock) } catch {
+      throw CommandFailure("\(command.path) cannot be started: \(error)")
+    }
+  }
+}
+
+extension SecretCommand {
+  /// Why there is no secret, without a byte of what was printed. nil: it ended well.
+  package func failure(_ end: HelperProcess.End, errorCount: Int) -> String? {
+    let said =
+      switch errorCount {
+      case 0: ""
+      case 1: ", and wrote 1 byte to its standard error, which is not shown"
+      default: ", and wrote \(errorCount) bytes to its standard error, which are not shown"
+      }
+    return switch end {
+    case .status(0): nil
+    case .status(let status) where status == 126 || status == 127:
+      "\(path) ended with status \(status): it, or what it runs, cannot be started\(said)"
+    case .status(let status): "\(path) ended with status \(status)\(said)"
+    case .signal(let signal): "\(path) was ended by signal \(signal)\(said)"
+    }
+  }
+
+  package var tooSlow: String { "\(path) had not ended after \(time), and was killed" }
+  package var rejectedAgain: String {
+    "the upstream has rejected what \(path) printed once more; it is asked again later"
+  }
+  package var tooSlowToCheck: String { "\(path) cannot be started: its file system has not answered for \(time)" }
+  private var time: String { timeout % 1000 == 0 ? "\(timeout / 1000) s" : "\(timeout) ms" }
+  package var tooMuchOutput: String { "\(path) printed more than 64 KiB, and was killed: that is no secret" }
+  package var tooManyErrors: String { "\(path) wrote more than 1 MiB to its standard error, and was killed" }
+}
+
+/// Why a command could not be started: a sentence.
+package struct CommandFailure: Error {
+  package let sentence: String
+
+  package init(_ sentence: String) { self.sentence = sentence }
+}

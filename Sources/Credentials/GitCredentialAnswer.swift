@@ -1,0 +1,124 @@
+internal import Policy
+
+// git's convention (git-credential(1), "INPUT/OUTPUT FORMAT"): lines of key=value up to an empty line or the end.
+
+extension HelperAnswerReader {
+  /// Stricter than git: what could be read in two ways, or as another's credential, is refused (CVE-2020-5260,
+  /// CVE-2020-11008, CVE-2024-50338, CVE-2024-52006). Keys that mean nothing here are passed over, as git does.
+  func gitCredential(
+    _ output: UnsafeRawBufferPointer, _ description: GitDescription
+  ) throws(SecretProblem) -> HelperAnswer {
+    var found = GitCredentialLines(name: name)
+    try found.read(output)
+    guard found.hasLines else {
+      throw SecretProblem("\(command.path) knows no credential for https://\(description.host)")
+    }
+    if let quit = found.value("quit", in: output), isOneOf(quit, ["1", "true"]) {
+      throw SecretProblem("\(command.path) has told git to give up (quit)")
+    }
+    try checkPlace(found, output, description)
+    let expiry = try found.value("password_expiry_utc", in: output).map { (text) throws(SecretProblem) in
+      try seconds(text)
+    }
+    if let token = found.value("credential", in: output) {
+      return HelperAnswer(secret: try self.token(token, of: found, output, description), expiry: expiry, isToken: true)
+    }
+    guard let password = found.value("password", in: output) else {
+      throw SecretProblem("\(name) has no password")
+    }
+    let secret = try self.secret(password, "password")
+    guard let user = found.value("username", in: output) else {
+      return HelperAnswer(secret: secret, expiry: expiry)
+    }
+    return HelperAnswer(user: try copy(user), secret: secret, expiry: expiry)
+  }
+
+  /// A helper that answers for somebody else has misread what it was asked, or wants us to.
+  private func checkPlace(
+    _ found: GitCredentialLines, _ output: UnsafeRawBufferPointer, _ description: GitDescription
+  ) throws(SecretProblem) {
+    let wanted = [
+      ("protocol", "https"), ("host", description.host), ("path", description.path), ("username", description.user),
+    ]
+    for (key, wanted) in wanted {
+      guard let wanted, let value = found.value(key, in: output), !value.elementsEqual(wanted.utf8) else { continue }
+      throw SecretProblem("\(name) is for another \(key) than it was asked for")
+    }
+    if found.value("url", in: output) != nil {
+      throw SecretProblem("\(name) has a url: whatever it is for, it is not what was asked for")
+    }
+  }
+
+  /// RFC 9110 section 11.1: the scheme's name is caseless.
+  private func token(
+    _ token: UnsafeRawBufferPointer, of found: GitCredentialLines, _ output: UnsafeRawBufferPointer,
+    _ description: GitDescription
+  ) throws(SecretProblem) -> Secret {
+    guard description.takesToken else {
+      throw SecretProblem("\(name) has a token (authtype), where a user and a password are wanted")
+    }
+    guard let scheme = found.value("authtype", in: output), scheme.elementsEqual("bearer".utf8, by: isSameLetter)
+    else { throw SecretProblem("\(name) has a credential of another authtype than Bearer") }
+    if let more = found.value("continue", in: output), isOneOf(more, ["1", "true"]) {
+      throw SecretProblem("\(name) wants several rounds of authentication (continue), which are not supported")
+    }
+    return try secret(token, "credential")
+  }
+
+  private func isSameLetter(_ one: UInt8, _ other: UInt8) -> Bool {
+    ((0x41...0x5A).contains(one) ? one | 0x20 : one) == other
+  }
+
+  /// Decimal digits.
+  private func seconds(_ text: UnsafeRawBufferPointer) throws(SecretProblem) -> Int64 {
+    guard (1...18).contains(text.count), text.allSatisfy({ (0x30...0x39).contains($0) }) else {
+      throw SecretProblem("\(name) has a password_expiry_utc that is no number of seconds")
+    }
+    return text.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+  }
+}
+
+/// Where the values of the keys that mean something here stand in an output.
+struct GitCredentialLines {
+  private let name: String
+  private var values: [String: Range<Int>] = [:]
+  private(set) var hasLines = false
+
+  private static let keys = [
+    "protocol", "host", "path", "username", "password", "password_expiry_utc", "authtype", "credential", "quit", "url",
+    "continue",
+  ]
+
+  init(name: String) { self.name = name }
+
+  func value(_ key: String, in output: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    values[key].map { UnsafeRawBufferPointer(rebasing: output[$0]) }
+  }
+
+  mutating func read(_ output: UnsafeRawBufferPointer) throws(SecretProblem) {
+    var start = 0
+    while start < output.count {
+      let end = output[start...].firstIndex(of: UInt8(ascii: "\n")) ?? output.count
+      if start == end { return }
+      try readLine(output, start..<end)
+      start = end + 1
+    }
+  }
+
+  private mutating func readLine(_ output: UnsafeRawBufferPointer, _ line: Range<Int>) throws(SecretProblem) {
+    hasLines = true
+    guard !output[line].contains(0) else { throw SecretProblem("\(name) has a NUL in a line") }
+    guard !output[line].contains(UInt8(ascii: "\r")) else {
+      throw SecretProblem("\(name) has a carriage return in a line: git's lines end with a line feed alone")
+    }
+    guard let equals = output[line].firstIndex(of: UInt8(ascii: "=")) else {
+      throw SecretProblem("\(name) has a line that is not key=value")
+    }
+    let key = output[line.lowerBound..<equals]
+    guard !key.isEmpty else { throw SecretProblem("\(name) has a line without a key") }
+    guard let known = Self.keys.first(where: { key.elementsEqual($0.utf8) }) else { return }
+    guard values.updateValue(equals + 1..<line.upperBound, forKey: known) == nil else {
+      throw SecretProblem("\(name) says \(known) twice")
+    }
+  }
+}

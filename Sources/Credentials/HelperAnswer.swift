@@ -1,0 +1,113 @@
+internal import Policy
+
+/// What a program has answered, in whatever convention: each part in locked memory.
+package struct HelperAnswer: ~Copyable {
+  /// nil: it named no user, or its convention has none.
+  let user: Secret?
+  /// A token or a password.
+  let secret: Secret
+  /// Seconds since 1970 until which it counts; nil: it did not say.
+  package let expiry: Int64?
+  /// It came as a token with its scheme, and not as a password.
+  let isToken: Bool
+
+  init(user: consuming Secret? = nil, secret: consuming Secret, expiry: Int64? = nil, isToken: Bool = false) {
+    self.user = user
+    self.secret = secret
+    self.expiry = expiry
+    self.isToken = isToken
+  }
+
+  var userCount: Int? {
+    switch user {
+    case .none: nil
+    case .some(let user): user.count
+    }
+  }
+
+  /// Borrowed for the call. Without a user there is nothing to lend of one.
+  borrowing func withPart<Failure: Error>(
+    isUser: Bool, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+  ) throws(Failure) {
+    guard isUser else { return try secret.withBytes(body) }
+    switch user {
+    case .none: break
+    case .some(let user): try user.withBytes(body)
+    }
+  }
+
+  /// Seconds before the end at which a value is not used any more: it has a way to go, and clocks differ. A tenth of what is
+  /// left, if that is less.
+  private static let skew: UInt64 = 10_000
+
+  /// Milliseconds for which a value with this expiry is used; 0: it has expired.
+  package static func lifetime(until expiry: Int64, now: (seconds: Int64, microseconds: Int64)) -> UInt64 {
+    let (seconds, overflow) = expiry.subtractingReportingOverflow(now.seconds)
+    guard !overflow, seconds > 0 else { return overflow && expiry > 0 ? .max : 0 }
+    let (whole, isTooLong) = UInt64(seconds).multipliedReportingOverflow(by: 1_000)
+    let left = isTooLong ? UInt64.max : whole &- UInt64(clamping: now.microseconds / 1_000)
+    return left - min(skew, left / 10)
+  }
+
+  /// Whether it would be written alike.
+  borrowing func isSame(as other: borrowing HelperAnswer) -> Bool {
+    guard secret.isEqual(to: other.secret) else { return false }
+    switch user {
+    case .none:
+      switch other.user {
+      case .none: return true
+      case .some: return false
+      }
+    case .some(let mine):
+      switch other.user {
+      case .none: return false
+      case .some(let theirs): return mine.isEqual(to: theirs)
+      }
+    }
+  }
+}
+
+/// How a program's answer is read. Each problem is a sentence without a byte of it.
+struct HelperAnswerReader {
+  let command: SecretCommand
+  let arena: SecretArena
+  /// Seconds since 1970.
+  let now: Int64
+
+  func read(_ output: UnsafeRawBufferPointer) throws(SecretProblem) -> HelperAnswer {
+    let answer: HelperAnswer
+    switch command.format {
+    case .text: answer = HelperAnswer(secret: try secretContent(output, name: name, in: arena))
+    case .gitCredential(let description, _): answer = try gitCredential(output, description)
+    case .execCredential: answer = try execCredential(output)
+    case .dockerCredential: answer = try dockerCredential(output)
+    }
+    if let expiry = answer.expiry, expiry <= now {
+      let ago = now.subtractingReportingOverflow(expiry).partialValue
+      throw SecretProblem("\(name) has expired already, \(ago == 1 ? "1 second" : "\(ago) seconds") ago")
+    }
+    return answer
+  }
+
+  var name: String { SecretSource.command(command).name }
+
+  func isOneOf(_ value: UnsafeRawBufferPointer, _ words: [String]) -> Bool {
+    words.contains { value.elementsEqual($0.utf8) }
+  }
+
+  /// A secret of the answer, copied. Never empty.
+  func secret(_ bytes: UnsafeRawBufferPointer, _ what: String) throws(SecretProblem) -> Secret {
+    guard !bytes.isEmpty else { throw SecretProblem("\(name) has an empty \(what)") }
+    return try copy(bytes)
+  }
+
+  func copy(_ bytes: UnsafeRawBufferPointer) throws(SecretProblem) -> Secret {
+    do {
+      var secret = try Secret(capacity: bytes.count, in: arena)
+      try secret.append(bytes)
+      return secret
+    } catch {
+      throw SecretProblem(error, reading: name)
+    }
+  }
+}

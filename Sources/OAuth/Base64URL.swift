@@ -1,0 +1,30 @@
+@_spi(SecretBytes) internal import Credentials
+internal import System
+
+extension Secret {
+  /// base64url without padding (RFC 4648 section 5, RFC 7515 section 2).
+  mutating func appendBase64URL(_ bytes: some Sequence<UInt8>) throws(SystemError) {
+    var (bits, count): (UInt32, Int) = (0, 0)
+    for byte in bytes {
+      bits = bits << 8 | UInt32(byte)
+      count += 8
+      while count >= 6 {
+        count -= 6
+        try append(Self.digit(bits >> UInt32(count)))
+      }
+      // What has been written does not come again
+      bits &= 1 << UInt32(count) - 1
+    }
+    if count > 0 { try append(Self.digit(bits << UInt32(6 - count))) }
+  }
+
+  private static func digit(_ bits: UInt32) -> UInt8 {
+    switch UInt8(truncatingIfNeeded: bits & 63) {
+    case let value where value < 26: value + UInt8(ascii: "A")
+    case let value where value < 52: value - 26 + UInt8(ascii: "a")
+    case let value where value < 62: value - 52 + UInt8(ascii: "0")
+    case 62: UInt8(ascii: "-")
+    default: UInt8(ascii: "_")
+    }
+  }
+}

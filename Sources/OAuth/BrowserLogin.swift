@@ -1,0 +1,141 @@
+@_spi(SecretBytes) package import Credentials
+internal import Policy
+internal import System
+
+/// One login by a browser: authorization code with PKCE (RFC 6749 section 4.1, RFC 7636), from the URL that the browser opens to
+/// the code that it brings back. Of one use.
+package struct BrowserLogin: ~Copyable {
+  package enum Verdict: ~Copyable {
+    /// The code, for `TokenRequest.Purpose.code`, together with `codeVerifier()`.
+    case code(Secret)
+    /// It is over: a sentence for the person.
+    case refused(String)
+    /// It is none of ours (another path, or another `state`), and the login goes on waiting: a sentence for whoever asked.
+    case stranger(String)
+  }
+
+  /// What the browser opens.
+  package let url: String
+  package let redirectURI: String
+  private let callbackPath: [UInt8]
+  private let issuer: String?
+  private let origin: String
+  private let state: Secret
+  private let verifier: Secret
+  private var isOver = false
+
+  /// - Parameters:
+  ///   - redirectURI: `http://127.0.0.1:PORT/callback` (RFC 8252 section 7.3).
+  ///   - random: 64 random bytes, of which `state` and the verifier are made. The caller wipes them.
+  package init(
+    _ source: TokenSource, redirectURI: String, random: Span<UInt8>, in arena: SecretArena
+  ) throws(SecretProblem) {
+    guard random.count >= 64 else { throw SecretProblem("there are no random bytes for a login") }
+    guard let authorization = source.authorization else {
+      throw SecretProblem("the configuration of \(source.credential) names no endpoint for this")
+    }
+    do throws(SystemError) {
+      let state = try Self.text(random.extracting(0..<32), in: arena)
+      let verifier = try Self.text(random.extracting(32..<64), in: arena)
+      guard let challenge = try PKCE.challenge(of: verifier) else { throw SystemError(operation: "SHA-256", errno: 0) }
+      let query = try Self.query(source, redirectURI, state, challenge, in: arena)
+      self.init(
+        url: "\(authorization)?" + query.withBytes { String(decoding: $0, as: UTF8.self) }, redirectURI: redirectURI,
+        issuer: source.issuer, origin: authorization.origin.description, state: state, verifier: verifier)
+    } catch {
+      throw .noMemory
+    }
+  }
+
+  private init(
+    url: String, redirectURI: String, issuer: String?, origin: String, state: consuming Secret,
+    verifier: consuming Secret
+  ) {
+    self.url = url
+    self.redirectURI = redirectURI
+    self.issuer = issuer
+    self.origin = origin
+    self.state = state
+    self.verifier = verifier
+    // From the third slash on
+    let parts = redirectURI.utf8.split(separator: 0x2F, maxSplits: 3, omittingEmptySubsequences: false)
+    callbackPath = [0x2F] + parts.dropFirst(3).joined()
+  }
+
+  /// What a browser has asked for at the redirect URI's address: the target of its GET (origin-form).
+  package mutating func judge(_ target: Span<UInt8>, in arena: SecretArena) -> Verdict {
+    do throws(SystemError) {
+      let query = try CallbackQuery(target, in: arena)
+      guard query.path == callbackPath else { return .stranger("there is nothing here") }
+      guard case .once(let answered) = try query.value("state", in: arena), answered.isEqual(to: state) else {
+        return .stranger("this answers another login, or none")
+      }
+      // Whatever it says, nobody gets a second try with the same state.
+      guard !isOver else { return .refused("this login is over already") }
+      isOver = true
+      return try verdict(query, in: arena)
+    } catch {
+      return .refused("there is no memory for secrets")
+    }
+  }
+
+  private func verdict(_ query: borrowing CallbackQuery, in arena: SecretArena) throws(SystemError) -> Verdict {
+    for name in ["access_token", "id_token", "token", "refresh_token"] as [StaticString] where query.has(name) {
+      return .refused("\(origin) put a token into the browser's address, where it does not belong: revoke it")
+    }
+    guard try isFromIssuer(query, in: arena) else {
+      return .refused("the answer does not come from \(issuer ?? origin), or does not say so")
+    }
+    if query.has("error") {
+      guard case .once(let error) = try query.value("error", in: arena),
+        let code = error.withBytes({ TokenErrorCode($0) })
+      else { return .refused("\(origin) refuses, and not why") }
+      return .refused("\(origin) said \(code.rawValue)")
+    }
+    guard case .once(let code) = try query.value("code", in: arena), code.count > 0 else {
+      return .refused("\(origin) sent no code, or several")
+    }
+    return .code(code)
+  }
+
+  /// RFC 9207 section 2.4: against the answer of another server, which would get our code.
+  private func isFromIssuer(_ query: borrowing CallbackQuery, in arena: SecretArena) throws(SystemError) -> Bool {
+    guard let issuer else { return true }
+    guard case .once(let answered) = try query.value("iss", in: arena) else { return false }
+    return answered.withBytes { $0.elementsEqual(issuer.utf8) }
+  }
+
+  /// A copy, for `TokenSecrets.Role.codeVerifier`.
+  package borrowing func codeVerifier(in arena: SecretArena) throws(SecretProblem) -> Secret {
+    do throws(SystemError) {
+      var copy = try Secret(capacity: verifier.count, in: arena)
+      try verifier.withBytes { (bytes) throws(SystemError) in try copy.append(bytes) }
+      return copy
+    } catch {
+      throw .noMemory
+    }
+  }
+
+  private static func text(_ random: Span<UInt8>, in arena: SecretArena) throws(SystemError) -> Secret {
+    var text = try Secret(capacity: 43, in: arena)
+    try random.withUnsafeBytes { (bytes) throws(SystemError) in try text.appendBase64URL(bytes) }
+    return text
+  }
+
+  private static func query(
+    _ source: TokenSource, _ redirectURI: String, _ state: borrowing Secret, _ challenge: String, in arena: SecretArena
+  ) throws(SystemError) -> Secret {
+    var query = try FormWriter(in: arena)
+    try query.add("response_type", "code")
+    try query.add("client_id", source.client.id)
+    try query.add("redirect_uri", redirectURI)
+    if !source.scope.isEmpty { try query.add("scope", source.scope.joined(separator: " ")) }
+    try query.add("state", state)
+    try query.add("code_challenge", challenge)
+    try query.add("code_challenge_method", "S256")
+    for resource in source.resource { try query.add("resource", resource) }
+    for audience in source.audience { try query.add("audience", audience) }
+    for parameter in source.parameters { try query.add(parameter.name, parameter.value) }
+    return query.finish()
+  }
+}

@@ -1,0 +1,101 @@
+@_spi(SecretBytes) internal import Credentials
+internal import System
+
+/// The target that a browser comes back with: a path, and a form as a query. In locked memory, since there is a code in it.
+struct CallbackQuery: ~Copyable {
+  enum Value: ~Copyable {
+    case none
+    case once(Secret)
+    /// Twice, or written as no form is: one reader would take this one, and the next another.
+    case ambiguous
+  }
+
+  let path: [UInt8]
+  private let query: Secret
+  /// Of each field in `query`, as it is written.
+  private let fields: [(name: Range<Int>, value: Range<Int>)]
+
+  /// Bytes; codes are short.
+  private static let longest = 16_384
+
+  init(_ target: Span<UInt8>, in arena: SecretArena) throws(SystemError) {
+    var end = 0
+    while end < target.count, target[end] != UInt8(ascii: "?") { end += 1 }
+    let start = min(end + 1, target.count)
+    var query = try Secret(capacity: 1024, in: arena)
+    var fields: [(name: Range<Int>, value: Range<Int>)] = []
+    var path: [UInt8] = []
+    if target.count <= Self.longest {
+      for index in 0..<end { path.append(target[index]) }
+      try target.extracting(start..<target.count).withUnsafeBytes { (bytes) throws(SystemError) in
+        try query.append(bytes)
+        for field in bytes.split(separator: UInt8(ascii: "&")) {
+          let nameEnd = field.firstIndex(of: UInt8(ascii: "=")) ?? field.endIndex
+          fields.append((field.startIndex..<nameEnd, min(nameEnd + 1, field.endIndex)..<field.endIndex))
+        }
+      }
+    }
+    self.path = path
+    self.query = query
+    self.fields = fields
+  }
+
+  func has(_ name: StaticString) -> Bool { fields.contains { isNamed($0.name, name) } }
+
+  func value(_ name: StaticString, in arena: SecretArena) throws(SystemError) -> Value {
+    let found = fields.filter { isNamed($0.name, name) }
+    guard let field = found.first else { return .none }
+    guard found.count == 1 else { return .ambiguous }
+    let value = try query.withBytes { (bytes) throws(SystemError) -> Secret? in
+      var value = try Secret(capacity: max(1, field.value.count), in: arena)
+      var index = field.value.lowerBound
+      while index < field.value.upperBound {
+        guard let (byte, length) = Self.decoded(bytes, index, field.value.upperBound) else { return nil }
+        try value.append(byte)
+        index += length
+      }
+      return value
+    }
+    switch consume value {
+    case .some(let value): return .once(value)
+    case .none: return .ambiguous
+    }
+  }
+
+  private func isNamed(_ range: Range<Int>, _ name: StaticString) -> Bool {
+    query.withBytes { bytes in
+      name.withUTF8Buffer { name in
+        var (index, matched) = (range.lowerBound, 0)
+        while index < range.upperBound, matched < name.count {
+          guard let (byte, length) = Self.decoded(bytes, index, range.upperBound), byte == name[matched] else {
+            return false
+          }
+          index += length
+          matched += 1
+        }
+        return index == range.upperBound && matched == name.count
+      }
+    }
+  }
+
+  /// nil: a `%` that begins no escape.
+  private static func decoded(_ bytes: UnsafeRawBufferPointer, _ index: Int, _ end: Int) -> (byte: UInt8, length: Int)?
+  {
+    switch bytes[index] {
+    case UInt8(ascii: "+"): return (UInt8(ascii: " "), 1)
+    case UInt8(ascii: "%"):
+      guard end - index >= 3, let high = digit(bytes[index + 1]), let low = digit(bytes[index + 2]) else { return nil }
+      return (high << 4 | low, 3)
+    case let byte: return (byte, 1)
+    }
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}

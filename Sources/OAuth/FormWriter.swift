@@ -1,0 +1,63 @@
+@_spi(SecretBytes) internal import Credentials
+internal import System
+
+/// Writes `application/x-www-form-urlencoded` (RFC 6749 appendix B): names and values, byte by byte.
+struct FormWriter: ~Copyable {
+  private(set) var text: Secret
+
+  init(in arena: SecretArena) throws(SystemError) {
+    text = try Secret(capacity: 1024, in: arena)
+  }
+
+  mutating func add(_ name: String, _ value: String) throws(SystemError) {
+    try begin(name)
+    try text.appendForm(value)
+  }
+
+  mutating func add(_ name: String, _ value: UnsafeRawBufferPointer) throws(SystemError) {
+    try begin(name)
+    try text.appendForm(value)
+  }
+
+  mutating func add(_ name: String, _ value: borrowing Secret) throws(SystemError) {
+    try begin(name)
+    try value.withBytes { (bytes) throws(SystemError) in try text.appendForm(bytes) }
+  }
+
+  private mutating func begin(_ name: String) throws(SystemError) {
+    if text.count > 0 { try text.append(UInt8(ascii: "&")) }
+    try text.appendForm(name)
+    try text.append(UInt8(ascii: "="))
+  }
+
+  consuming func finish() -> Secret { text }
+}
+
+extension Secret {
+  /// As a value of a form: letters, digits and `*-._` stay, a blank is `+`, every other byte is escaped (WHATWG URL section
+  /// 5.2).
+  mutating func appendForm(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    for byte in bytes { try appendForm(byte) }
+  }
+
+  mutating func appendForm(_ value: String) throws(SystemError) {
+    for byte in value.utf8 { try appendForm(byte) }
+  }
+
+  private mutating func appendForm(_ byte: UInt8) throws(SystemError) {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+      try append(byte)
+    case UInt8(ascii: " "): try append(UInt8(ascii: "+"))
+    default:
+      try append(UInt8(ascii: "%"))
+      try append(hexadecimal(byte >> 4))
+      try append(hexadecimal(byte & 15))
+    }
+  }
+
+  private func hexadecimal(_ digit: UInt8) -> UInt8 {
+    digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") - 10 + digit
+  }
+}

@@ -1,0 +1,114 @@
+@_spi(SecretBytes) internal import Credentials
+internal import JSON
+internal import System
+
+/// RFC 6749 section 5.1, and what servers make of it.
+extension AnswerReader {
+  private static let longestLifetime: UInt64 = 10 * 365 * 86_400_000
+
+  func grant(_ document: borrowing JSONDocument, in arena: SecretArena) throws(TokenRefusal) -> TokenGrant {
+    var remarks: [String] = []
+    try checkType(document, &remarks)
+    guard document.kind("access_token") == .string else { throw malformed("with no access_token at the top level") }
+    guard let accessToken = try token("access_token", document, in: arena, allows: { $0 > 0x20 && $0 < 0x7F }) else {
+      throw malformed("with an access_token that is empty, too long, or has bytes that no field may have")
+    }
+    let lifetime = lifetime(document, &remarks)
+    let refreshToken = try refreshToken(document, &remarks, in: arena)
+    if purpose == .token, source.isTokenExchange, document.kind("issued_token_type") != .string {
+      remarks.append("no issued_token_type")
+    }
+    let remark = remarks.isEmpty ? nil : "the answer of \(name) has \(remarks.joined(separator: ", "))"
+    return TokenGrant(accessToken: accessToken, refreshToken: refreshToken, lifetime: lifetime, remark: remark)
+  }
+
+  /// Only what may be sent as `Bearer` is of use: a token that is bound to a key, or no access token at all (`N_A`, RFC 8693
+  /// section 2.2.1), is not.
+  private func checkType(_ document: borrowing JSONDocument, _ remarks: inout [String]) throws(TokenRefusal) {
+    switch document.kind("token_type") {
+    case .absent: remarks.append("no token_type: taken for bearer")
+    case .string:
+      let isBearer = document.withText("token_type") { type in
+        type.count == 6 && zip(type, "bearer".utf8).allSatisfy { $0 | 0x20 == $1 }
+      }
+      guard isBearer == true else {
+        throw TokenRefusal(
+          .misconfigured, "\(name) granted a token that is no bearer token: it has to issue another kind")
+      }
+    case .null, .boolean, .number, .array, .object: throw malformed("with a token_type that is no text")
+    }
+  }
+
+  /// Servers send numbers, and numbers as texts. What makes no sense leaves the token in use until it is rejected: the refresh
+  /// token that came with it may be the only one that is good.
+  private func lifetime(_ document: borrowing JSONDocument, _ remarks: inout [String]) -> UInt64? {
+    let seconds: Double? =
+      switch document.kind("expires_in") {
+      case .absent, .null: nil
+      case .number: document.number("expires_in")
+      case .string: document.withText("expires_in") { Self.number($0) } ?? nil
+      case .boolean, .array, .object: nil
+      }
+    switch document.kind("expires_in") {
+    case .absent, .null: return nil
+    case .boolean, .number, .string, .array, .object: break
+    }
+    guard let seconds, seconds >= 1 else {
+      remarks.append("an expires_in that is no number of seconds: the token is used until it is rejected")
+      return nil
+    }
+    let milliseconds = seconds.rounded(.down) * 1000
+    return milliseconds < Double(Self.longestLifetime) ? UInt64(milliseconds) : Self.longestLifetime
+  }
+
+  private static func number(_ text: UnsafeRawBufferPointer) -> Double? {
+    guard !text.isEmpty, text.count <= 20, text.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+    return text.reduce(0) { $0 * 10 + Double($1 - 0x30) }
+  }
+
+  /// An empty one is none. One that cannot be kept is not taken, and the one before goes on as long as it is good.
+  private func refreshToken(
+    _ document: borrowing JSONDocument, _ remarks: inout [String], in arena: SecretArena
+  ) throws(TokenRefusal) -> Secret? {
+    let isWanted: Bool =
+      switch purpose {
+      case .token: source.isRenewedByLogin
+      case .code, .deviceToken: true
+      case .deviceAuthorization, .revocation: false
+      }
+    guard isWanted else { return nil }
+    switch document.kind("refresh_token") {
+    case .absent, .null: return nil
+    case .string:
+      let isEmpty = document.withText("refresh_token") { $0.isEmpty } ?? true
+      if isEmpty { return nil }
+      // RFC 6749 appendix A.17
+      if let token = try token("refresh_token", document, in: arena, allows: { $0 >= 0x20 && $0 < 0x7F }) {
+        return token
+      }
+    case .boolean, .number, .array, .object: break
+    }
+    remarks.append("a refresh_token that cannot be used: the one before stays")
+    return nil
+  }
+
+  /// nil: it is empty, too long, or not made of such bytes.
+  private func token(
+    _ name: StaticString, _ document: borrowing JSONDocument, in arena: SecretArena, allows: (UInt8) -> Bool
+  ) throws(TokenRefusal) -> Secret? {
+    do throws(SystemError) {
+      let token = try document.withText(name) { (text) throws(SystemError) -> Secret? in
+        guard !text.isEmpty, text.count <= TokenGrant.longestToken, text.allSatisfy(allows) else { return nil }
+        var token = try Secret(capacity: text.count, in: arena)
+        try token.append(text)
+        return token
+      }
+      switch consume token {
+      case .some(let token): return token
+      case .none: return nil
+      }
+    } catch {
+      throw TokenRefusal(.transient(retryAfter: nil), "there is no memory for the token: \(error)")
+    }
+  }
+}

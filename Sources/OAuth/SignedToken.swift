@@ -1,0 +1,77 @@
+@_spi(SecretBytes) internal import Credentials
+internal import System
+internal import TLS
+
+/// A JSON Web Token that we sign (RFC 7519, RFC 7523 section 3): what we ask for a token with, or prove who we are with.
+struct SignedToken {
+  var issuer: String
+  var subject: String
+  var audience: String
+  var claims: [TokenParameter] = []
+  /// `kid`
+  var keyIdentifier: String?
+  /// `jti`
+  var identifier: String
+  /// Seconds since 1970.
+  var issued: Int64
+
+  /// Seconds. RFC 7523 wants it short; servers refuse more than five minutes, and their clocks differ from ours.
+  static let lifetime: Int64 = 240
+
+  /// - Parameters:
+  ///   - pem: the key.
+  ///   - name: of where the key came from, for sentences.
+  func sign(pem: UnsafeRawBufferPointer, name: String, in arena: SecretArena) throws(SecretProblem) -> Secret {
+    do {
+      let key = try SigningKey(pem: pem)
+      var token = try Secret(capacity: 1024, in: arena)
+      try token.appendBase64URL(header(key.algorithm).utf8)
+      try token.append(UInt8(ascii: "."))
+      try token.appendBase64URL(payload.utf8)
+      var signature = try Secret(capacity: 1024, in: arena)
+      let isSigned = try token.withBytes { (message) throws(SystemError) in
+        try key.withSignature(of: message) { (bytes) throws(SystemError) in try signature.appendBase64URL(bytes) }
+      }
+      guard isSigned else { throw SecretProblem("OpenSSL cannot sign with \(name)") }
+      try token.append(UInt8(ascii: "."))
+      try signature.withBytes { (bytes) throws(SystemError) in try token.append(bytes) }
+      return token
+    } catch let problem as SigningKey.Problem {
+      throw SecretProblem("\(name) \(problem.words)")
+    } catch let problem as SecretProblem {
+      throw problem
+    } catch {
+      throw SecretProblem("there is no memory for secrets")
+    }
+  }
+
+  private func header(_ algorithm: SigningKey.Algorithm) -> String {
+    let identifier = keyIdentifier.map { ",\"kid\":\(Self.quoted($0))" } ?? ""
+    return "{\"alg\":\"\(algorithm.rawValue)\",\"typ\":\"JWT\"\(identifier)}"
+  }
+
+  private var payload: String {
+    let (end, isTooMuch) = issued.addingReportingOverflow(Self.lifetime)
+    var text = "{\"iss\":\(Self.quoted(issuer)),\"sub\":\(Self.quoted(subject)),\"aud\":\(Self.quoted(audience))"
+    text += ",\"iat\":\(issued),\"exp\":\(isTooMuch ? .max : end),\"jti\":\(Self.quoted(identifier))"
+    for claim in claims { text += ",\(Self.quoted(claim.name)):\(Self.quoted(claim.value))" }
+    return text + "}"
+  }
+
+  /// RFC 8259 section 7.
+  private static func quoted(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\":
+        quoted += "\\"
+        quoted.unicodeScalars.append(scalar)
+      case "\u{0}"..."\u{1F}":
+        let digits = String(scalar.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}

@@ -1,0 +1,176 @@
+@_spi(SecretBytes) package import Credentials
+internal import Glibc
+internal import Policy
+package import System
+internal import TLS
+
+/// A refresh token that is kept in a file, for the source that it was granted to and no other: whoever changes the token
+/// endpoint, the client's id or the configured first token makes what is stored worthless, and begins anew with what is
+/// configured.
+///
+/// The file has four lines, and nothing else:
+/// ```
+/// bearerd login 1
+/// for SALT:DIGEST
+/// first DIGEST, or -
+/// refresh_token TOKEN
+/// ```
+package struct StoredLogin: ~Copyable {
+  package var refreshToken: Secret
+
+  /// What a file holds, or would: in locked pages of its own, on its way to or from another thread.
+  ///
+  /// Unchecked: nothing in it changes after it was made, and its pages are wiped with it.
+  package final class Content: @unchecked Sendable {
+    fileprivate let memory: LockedMemory
+    fileprivate let count: Int
+
+    fileprivate init(_ memory: LockedMemory, count: Int) {
+      self.memory = memory
+      self.count = count
+    }
+
+    /// Any thread. Takes as long as the file system takes.
+    /// - Returns: nil: there is no file.
+    package static func read(_ path: String, mustLock: Bool) throws(SystemError) -> Content? {
+      let read = try PrivateFile.read(path, maximum: StoredLogin.longest, mustLock: mustLock)
+      return read.map { Content($0.memory, count: $0.count) }
+    }
+
+    /// Any thread. Takes as long as the file system takes; see `PrivateFile.replace`.
+    package func write(_ path: String) throws(SystemError) {
+      try PrivateFile.replace(path, with: memory, count: count)
+    }
+
+    fileprivate var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]) }
+  }
+
+  /// Bytes of a file.
+  private static let longest = TokenGrant.longestToken + 256
+  private static let version = "bearerd login 1\nfor "
+
+  /// - Parameters:
+  ///   - secrets: its `.refreshToken`, if there is one, is the configured first one.
+  ///   - salt: 16 random bytes.
+  package static func encode(
+    _ refreshToken: borrowing Secret, of source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], mustLock: Bool
+  ) throws(SecretProblem) -> Content {
+    guard salt.count == 16 else { throw SecretProblem("there are no random bytes for a login") }
+    guard refreshToken.withBytes({ isToken($0) }) else {
+      throw SecretProblem(
+        "the refresh token of \(source.credential) is empty, too long, or has a control character in it")
+    }
+    do throws(SystemError) {
+      let arena = SecretArena()
+      arena.mustLock = mustLock
+      let marks = try Marks(source, secrets, salt: salt, in: arena)
+      let memory = try LockedMemory(byteCount: longest, mustLock: mustLock)
+      var text = try Secret(capacity: refreshToken.count + 256, in: arena)
+      try text.append(version)
+      try text.append("\(hexadecimal(salt)):\(marks.place)\nfirst \(marks.first ?? "-")\nrefresh_token ")
+      try refreshToken.withBytes { (bytes) throws(SystemError) in try text.append(bytes) }
+      try text.append("\n")
+      text.withBytes { memory.bytes.copyMemory(from: $0) }
+      return Content(memory, count: text.count)
+    } catch {
+      throw SecretProblem(error, storing: source)
+    }
+  }
+
+  /// Fails if it is no such file: damaged, or of a later version.
+  /// - Parameter secrets: its `.refreshToken`, if there is one, is the configured first one.
+  /// - Returns: nil: it belongs to another endpoint, client, or first token.
+  package static func decode(
+    _ content: Content, of source: TokenSource, _ secrets: TokenSecrets, in arena: SecretArena
+  ) throws(SecretProblem) -> StoredLogin? {
+    var rest = content.bytes[...]
+    guard take(version, from: &rest), let salt = take(until: ":", 32, from: &rest).flatMap(octets), salt.count == 16,
+      let place = take(until: "\n", 64, from: &rest), take("first ", from: &rest),
+      let first = take(until: "\n", 64, from: &rest), take("refresh_token ", from: &rest), rest.last == 0x0A
+    else {
+      throw SecretProblem("\(source.store ?? "the stored login") is no login that this version has written: remove it")
+    }
+    let token = rest.dropLast()
+    guard isToken(token) else {
+      throw SecretProblem("\(source.store ?? "the stored login") is damaged: remove it")
+    }
+    do throws(SystemError) {
+      let marks = try Marks(source, secrets, salt: salt, in: arena)
+      // Whose first token is gone goes on; whoever has placed another one wants to begin with it.
+      guard place == marks.place, marks.first == nil || marks.first == first else { return nil }
+      var secret = try Secret(capacity: token.count, in: arena)
+      try secret.append(UnsafeRawBufferPointer(rebasing: token))
+      return StoredLogin(refreshToken: secret)
+    } catch {
+      throw SecretProblem(error, storing: source)
+    }
+  }
+
+  // MARK: the text
+
+  /// RFC 6749 appendix A.17.
+  private static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+    !bytes.isEmpty && bytes.count <= TokenGrant.longestToken && bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+  }
+
+  private static func take(_ text: String, from rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {
+    guard rest.starts(with: text.utf8) else { return false }
+    rest = rest.dropFirst(text.utf8.count)
+    return true
+  }
+
+  /// At most `count` bytes up to `end`, which goes, too.
+  private static func take(
+    until end: Unicode.Scalar, _ count: Int, from rest: inout Slice<UnsafeRawBufferPointer>
+  ) -> String? {
+    guard let index = rest.prefix(count + 1).firstIndex(of: UInt8(ascii: end)) else { return nil }
+    defer { rest = rest[(index + 1)...] }
+    return String(decoding: rest[..<index], as: UTF8.self)
+  }
+
+  fileprivate static func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+
+  private static func octets(_ text: String) -> [UInt8]? {
+    var (bytes, rest) = ([UInt8](), Substring(text))
+    while !rest.isEmpty {
+      guard rest.utf8.count >= 2, let byte = UInt8(rest.prefix(2), radix: 16) else { return nil }
+      bytes.append(byte)
+      rest = rest.dropFirst(2)
+    }
+    return hexadecimal(bytes) == text ? bytes : nil
+  }
+}
+
+/// What a login was granted for: salted digests, in hexadecimal.
+private struct Marks {
+  /// Of the endpoint and the client.
+  let place: String
+  /// Of the configured first token; nil: there is none.
+  let first: String?
+
+  init(_ source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], in arena: SecretArena) throws(SystemError) {
+    place = try salt.span.withUnsafeBytes { (salt) throws(SystemError) in
+      var text = try Secret(capacity: 256, in: arena)
+      try text.append("\(source.endpoint)\u{0}\(source.client.id)")
+      return try text.withBytes { (text) throws(SystemError) in try Self.digest(text, salt) }
+    }
+    first = try secrets.withBytes(of: .refreshToken) { (token) throws(SystemError) in
+      try salt.span.withUnsafeBytes { (salt) throws(SystemError) in try Self.digest(token, salt) }
+    }
+  }
+
+  private static func digest(_ text: UnsafeRawBufferPointer, _ salt: UnsafeRawBufferPointer) throws(SystemError)
+    -> String
+  {
+    guard let digest = keyedDigest(of: text, key: salt) else { throw SystemError(operation: "SHA-256", errno: ENOMEM) }
+    return StoredLogin.hexadecimal(digest)
+  }
+}
+
+extension SecretProblem {
+  fileprivate init(_ error: SystemError, storing source: TokenSource) {
+    self.init("the login of \(source.credential) cannot be prepared: \(error)", isPassing: error.isPassing)
+  }
+}

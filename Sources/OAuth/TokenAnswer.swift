@@ -1,0 +1,43 @@
+@_spi(SecretBytes) package import Credentials
+internal import JSON
+
+/// What an authorization server said to a `TokenRequest`. Read strictly (RFC 6749 section 5): at the top level only, no key
+/// twice, bounded in size and depth. Never a byte of the server's in a sentence.
+package enum TokenAnswer: ~Copyable {
+  case granted(TokenGrant)
+  case refused(TokenRefusal)
+
+  /// Of a body, more is not read: the connection can be closed (bytes).
+  package static let longestBody = JSONDocument.maximumSize
+
+  /// An answer to `.token`, `.code` and `.deviceToken`.
+  /// - Parameters:
+  ///   - body: the whole one, without its framing. The caller wipes it.
+  ///   - now: seconds since 1970, for a `Retry-After` that is a date where the answer has no date of its own.
+  package static func read(
+    _ head: AnswerHead, _ body: Span<UInt8>, of source: TokenSource, to purpose: TokenRequest.Purpose, now: Int64,
+    in arena: SecretArena
+  ) -> TokenAnswer {
+    do throws(TokenRefusal) {
+      let reader = AnswerReader(head: head, source: source, purpose: purpose, now: now)
+      let grant = try reader.read(body) { (document) throws(TokenRefusal) in try reader.grant(document, in: arena) }
+      return .granted(grant)
+    } catch {
+      return .refused(error)
+    }
+  }
+
+  /// An answer to `.revocation` (RFC 7009 section 2.2): nil: the server knows the token no more.
+  package static func refusal(
+    ofRevocation head: AnswerHead, _ body: Span<UInt8>, of source: TokenSource, _ kind: TokenRequest.RevokedToken,
+    now: Int64
+  ) -> TokenRefusal? {
+    if head.status == 200 { return nil }
+    let reader = AnswerReader(head: head, source: source, purpose: .revocation(kind), now: now)
+    do throws(TokenRefusal) {
+      return try reader.read(body) { (_) throws(TokenRefusal) in reader.malformed("with no error") }
+    } catch {
+      return error
+    }
+  }
+}

@@ -1,0 +1,86 @@
+internal import Credentials
+internal import Policy
+
+/// `error` of an answer: those that are registered (IANA, OAuth Extensions Error Registry), and no other text.
+package enum TokenErrorCode: String, Sendable, CaseIterable {
+  // RFC 6749 section 5.2
+  case invalidRequest = "invalid_request"
+  case invalidClient = "invalid_client"
+  case invalidGrant = "invalid_grant"
+  case unauthorizedClient = "unauthorized_client"
+  case unsupportedGrantType = "unsupported_grant_type"
+  case invalidScope = "invalid_scope"
+  // section 4.1.2.1
+  case accessDenied = "access_denied"
+  case unsupportedResponseType = "unsupported_response_type"
+  case serverError = "server_error"
+  case temporarilyUnavailable = "temporarily_unavailable"
+  // RFC 8628 section 3.5
+  case authorizationPending = "authorization_pending"
+  case slowDown = "slow_down"
+  case expiredToken = "expired_token"
+  // RFC 8707 section 2, RFC 7009 section 2.2.1
+  case invalidTarget = "invalid_target"
+  case unsupportedTokenType = "unsupported_token_type"
+  // OpenID Connect Core section 3.1.2.6
+  case interactionRequired = "interaction_required"
+  case loginRequired = "login_required"
+  case accountSelectionRequired = "account_selection_required"
+  case consentRequired = "consent_required"
+
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard let code = Self.allCases.first(where: { bytes.elementsEqual($0.rawValue.utf8) }) else { return nil }
+    self = code
+  }
+}
+
+extension TokenRefusal {
+  /// What a code means for whoever asked so.
+  init(_ code: TokenErrorCode, of source: TokenSource, to purpose: TokenRequest.Purpose) {
+    let said = "\(source.endpoint.origin) said \(code.rawValue): "
+    switch code {
+    case .invalidGrant where purpose == .token && source.isRenewedByLogin:
+      self.init(
+        .final, code: code, said + "the refresh token is worth nothing any more: log in again, or place a new one")
+    case .interactionRequired, .loginRequired, .accountSelectionRequired, .consentRequired:
+      let isFinal = purpose == .token && source.isRenewedByLogin
+      self.init(isFinal ? .final : .misconfigured, code: code, said + "a person has to log in there")
+    case .invalidGrant:
+      self.init(.misconfigured, code: code, said + "it does not accept what \(source.credential) asks with")
+    case .invalidClient:
+      self.init(
+        .misconfigured, code: code, said + "it does not know client_id, or refuses its secret or key (client_auth)")
+    case .unauthorizedClient, .unsupportedGrantType:
+      self.init(.misconfigured, code: code, said + "this client may not use this grant there")
+    case .invalidScope: self.init(.misconfigured, code: code, said + "look at scope")
+    case .invalidTarget: self.init(.misconfigured, code: code, said + "look at resource and audience")
+    case .invalidRequest, .unsupportedResponseType, .unsupportedTokenType:
+      self.init(.misconfigured, code: code, said + "it wants to be asked otherwise")
+    case .serverError, .temporarilyUnavailable:
+      self.init(.transient(retryAfter: nil), code: code, said + "it is asked again")
+    case .accessDenied, .authorizationPending, .slowDown, .expiredToken:
+      self.init(purpose == .deviceToken ? .pending(code.polled) : .misconfigured, code: code, said + code.words)
+    }
+  }
+}
+
+extension TokenErrorCode {
+  /// Of a poll's; others mean an end, too.
+  fileprivate var polled: DevicePolling.Answer {
+    switch self {
+    case .authorizationPending: .pending
+    case .slowDown: .slowDown
+    case .expiredToken: .expired
+    default: .denied
+    }
+  }
+
+  fileprivate var words: String {
+    switch self {
+    case .authorizationPending: "nobody has logged in yet"
+    case .slowDown: "it wants to be asked less often"
+    case .expiredToken: "nobody has logged in in time"
+    default: "it refuses"
+    }
+  }
+}

@@ -1,0 +1,135 @@
+@_spi(SecretBytes) internal import Credentials
+internal import Policy
+internal import System
+
+/// The form of one request: what the grant wants first, then scope and its like, who asks last.
+struct TokenForm {
+  let source: TokenSource
+  let secrets: TokenSecrets
+  let moment: TokenRequest.Moment
+  let arena: SecretArena
+
+  private static let names = "urn:ietf:params:oauth:"
+
+  func render(_ purpose: TokenRequest.Purpose) throws(SecretProblem) -> Secret {
+    do {
+      var form = try FormWriter(in: arena)
+      switch purpose {
+      case .token:
+        try addGrant(to: &form)
+        try addTargets(to: &form)
+      case .deviceAuthorization: try addTargets(to: &form)
+      case .deviceToken:
+        try form.add("grant_type", Self.names + "grant-type:device_code")
+        try add("device_code", .deviceCode, to: &form)
+        try addParameters(to: &form)
+      case .code(let redirectURI):
+        try form.add("grant_type", "authorization_code")
+        try add("code", .code, to: &form)
+        try form.add("redirect_uri", redirectURI)
+        try add("code_verifier", .codeVerifier, to: &form)
+        for resource in source.resource { try form.add("resource", resource) }
+        try addParameters(to: &form)
+      case .revocation(let kind):
+        try add("token", .revokedToken, to: &form)
+        try form.add("token_type_hint", kind.rawValue)
+      }
+      try addClient(to: &form)
+      return form.finish()
+    } catch let problem as SecretProblem {
+      throw problem
+    } catch {
+      throw .noMemory
+    }
+  }
+
+  private func addGrant(to form: inout FormWriter) throws {
+    switch source.grant {
+    case .clientCredentials: try form.add("grant_type", "client_credentials")
+    case .refreshToken:
+      try form.add("grant_type", "refresh_token")
+      try add("refresh_token", .refreshToken, to: &form)
+    case .jwtBearer(let assertion):
+      try form.add("grant_type", Self.names + "grant-type:jwt-bearer")
+      let issuer = assertion.issuer ?? source.client.id
+      let token = SignedToken(
+        issuer: issuer, subject: assertion.subject ?? issuer,
+        audience: assertion.audience ?? source.endpoint.description, claims: assertion.claims,
+        keyIdentifier: assertion.key.identifier, identifier: try identifier("a"), issued: moment.now)
+      try form.add("assertion", try sign(token, .assertionKey, assertion.key))
+    case .tokenExchange(let exchange):
+      try form.add("grant_type", Self.names + "grant-type:token-exchange")
+      try add("subject_token", .subjectToken, to: &form)
+      try form.add("subject_token_type", exchange.subjectType)
+      if exchange.actor != nil {
+        try add("actor_token", .actorToken, to: &form)
+        try form.add("actor_token_type", exchange.actorType ?? TokenExchange.accessToken)
+      }
+      if let type = exchange.requestedType { try form.add("requested_token_type", type) }
+    case .password(let user, _):
+      try form.add("grant_type", "password")
+      switch user {
+      case .plain(let name): try form.add("username", name)
+      case .secret: try add("username", .userName, to: &form)
+      }
+      try add("password", .password, to: &form)
+    }
+  }
+
+  private func addTargets(to form: inout FormWriter) throws {
+    if !source.scope.isEmpty { try form.add("scope", source.scope.joined(separator: " ")) }
+    for resource in source.resource { try form.add("resource", resource) }
+    for audience in source.audience { try form.add("audience", audience) }
+    try addParameters(to: &form)
+  }
+
+  /// The configuration refuses such names, too.
+  private func addParameters(to form: inout FormWriter) throws {
+    for parameter in source.parameters {
+      if let problem = ProtocolParameters.problem(ofParameter: parameter.name) {
+        throw SecretProblem("a parameter of \(source.credential) \(problem)")
+      }
+      try form.add(parameter.name, parameter.value)
+    }
+  }
+
+  /// RFC 6749 section 2.3.1, RFC 7523 section 2.2. With `basic` all of it is in the head.
+  private func addClient(to form: inout FormWriter) throws {
+    let client = source.client
+    switch client.authentication {
+    case .basic: break
+    case .none: if !client.id.isEmpty { try form.add("client_id", client.id) }
+    case .post:
+      try form.add("client_id", client.id)
+      try add("client_secret", .clientSecret, to: &form)
+    case .privateKeyJWT(let key, let audience):
+      let token = SignedToken(
+        issuer: client.id, subject: client.id, audience: audience ?? source.endpoint.description,
+        keyIdentifier: key.identifier, identifier: try identifier("c"), issued: moment.now)
+      try form.add("client_id", client.id)
+      try form.add("client_assertion_type", Self.names + "client-assertion-type:jwt-bearer")
+      try form.add("client_assertion", try sign(token, .clientKey, key))
+    }
+  }
+
+  private func add(_ name: String, _ role: TokenSecrets.Role, to form: inout FormWriter) throws {
+    let isThere: Void? = try secrets.withBytes(of: role) { (bytes) throws(SystemError) in try form.add(name, bytes) }
+    guard isThere != nil else { throw SecretProblem.missing(role, of: source) }
+  }
+
+  private func sign(
+    _ token: SignedToken, _ role: TokenSecrets.Role, _ key: SigningKeySource
+  ) throws(SecretProblem) -> Secret {
+    let signed = try secrets.withBytes(of: role) { (pem) throws(SecretProblem) in
+      try token.sign(pem: pem, name: key.source.name, in: arena)
+    }
+    guard let signed else { throw SecretProblem.missing(role, of: source) }
+    return signed
+  }
+
+  /// `jti`: of a request's two tokens each its own.
+  private func identifier(_ suffix: String) throws(SecretProblem) -> String {
+    guard moment.nonce.count >= 16 else { throw SecretProblem("there are no random bytes to sign with") }
+    return moment.nonce.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + suffix
+  }
+}

@@ -1,0 +1,34 @@
+@_spi(SecretBytes) package import Credentials
+
+/// What a server has granted.
+package struct TokenGrant: ~Copyable {
+  /// Bytes of a token. Servers that put a whole directory into one come near to it.
+  package static let longestToken = 16_384
+
+  /// May be written into a field as it is: visible ASCII, not empty.
+  package var accessToken: Secret
+  /// A new one, which replaces the one that was asked with: to be stored before the access token is used (RFC 6749 section 6).
+  /// nil, or equal to the one before: that one stays. Always nil where the grant does not need one.
+  package var refreshToken: Secret?
+  /// Milliseconds from when it was asked for; nil: the server did not say, or nothing that makes sense. Ten years at most.
+  package let lifetime: UInt64?
+  /// What is odd about the answer, for the log once; nil: nothing.
+  package let remark: String?
+}
+
+extension TokenSource {
+  /// Its tokens come from a person's login, and go on by refresh tokens.
+  var isRenewedByLogin: Bool {
+    switch grant {
+    case .refreshToken: true
+    case .clientCredentials, .jwtBearer, .tokenExchange, .password: false
+    }
+  }
+
+  var isTokenExchange: Bool {
+    switch grant {
+    case .tokenExchange: true
+    case .clientCredentials, .refreshToken, .jwtBearer, .password: false
+    }
+  }
+}

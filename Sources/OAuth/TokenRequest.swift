@@ -1,0 +1,153 @@
+@_spi(SecretBytes) package import Credentials
+package import Policy
+internal import System
+package import TLS
+
+/// One whole request to an authorization server, head and body, in locked memory: for exactly one endpoint, over a session
+/// that proved what this endpoint's trust asks for. HTTP/1.1, POST, with Host, Content-Length, `Accept: application/json` and
+/// `Connection: close`; no cookies.
+package struct TokenRequest: ~Copyable {
+  package enum Purpose: Sendable, Equatable {
+    /// An access token, by the grant of the source. Needs its secrets; with `.refreshToken` the one to ask with, stored or first.
+    case token
+    /// Begins a login from another device, at `deviceAuthorization` (RFC 8628 section 3.1).
+    case deviceAuthorization
+    /// Asks whether the person has logged in there (section 3.4). Needs `.deviceCode`.
+    case deviceToken
+    /// Ends a browser's login (RFC 6749 section 4.1.3, RFC 7636 section 4.5). Needs `.code` and `.codeVerifier`.
+    case code(redirectURI: String)
+    /// Takes a token back, at `revocation` (RFC 7009). Needs `.revokedToken`.
+    case revocation(RevokedToken)
+  }
+
+  /// `token_type_hint`.
+  package enum RevokedToken: String, Sendable {
+    case accessToken = "access_token"
+    case refreshToken = "refresh_token"
+  }
+
+  /// What makes one request differ from the next.
+  package struct Moment: Sendable {
+    /// Seconds since 1970, for `iat` and `exp` of what is signed.
+    package let now: Int64
+    /// At least 16 random bytes, for each request new ones: `jti`.
+    package let nonce: [UInt8]
+
+    package init(now: Int64, nonce: [UInt8]) {
+      self.now = now
+      self.nonce = nonce
+    }
+  }
+
+  /// Where it may go.
+  package let endpoint: Endpoint
+  private let trust: TrustPolicy
+  private let bytes: Secret
+
+  /// Fails in one sentence with what to do: a secret or endpoint that is missing, a key that cannot sign, no memory.
+  package static func render(
+    _ source: TokenSource, _ purpose: Purpose, _ secrets: TokenSecrets, at moment: Moment, in arena: SecretArena
+  ) throws(SecretProblem) -> TokenRequest {
+    let endpoint = try Self.endpoint(source, purpose)
+    let body = try TokenForm(source: source, secrets: secrets, moment: moment, arena: arena).render(purpose)
+    do {
+      var bytes = try Secret(capacity: body.count + 1024, in: arena)
+      try bytes.append("POST \(String(decoding: endpoint.target, as: UTF8.self)) HTTP/1.1\r\n")
+      try bytes.append("Host: \(endpoint.origin.authority)\r\n")
+      if case .basic = source.client.authentication {
+        try append(credentialsOf: source, secrets, to: &bytes, in: arena)
+      }
+      try bytes.append("Accept: application/json\r\nAccept-Encoding: identity\r\nUser-Agent: bearerd\r\n")
+      try bytes.append("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: \(body.count)\r\n")
+      try bytes.append("Connection: close\r\n\r\n")
+      try body.withBytes { (body) throws(SystemError) in try bytes.append(body) }
+      return TokenRequest(endpoint: endpoint, trust: source.trust, bytes: bytes)
+    } catch let problem as SecretProblem {
+      throw problem
+    } catch {
+      throw .noMemory
+    }
+  }
+
+  /// The only way out: writes all of it, if the session was opened for this endpoint's origin and trust, for no credential, and
+  /// if its proof holds. Nothing is sent otherwise. `sessionFailed`: the connection is of no use any more.
+  /// - Parameter now: seconds since 1970.
+  package borrowing func send(over session: inout VerifiedSession, now: Int64) throws(Denied) {
+    let (proof, origin) = (session.proof, session.proof.identity.origin)
+    guard origin == endpoint.origin else {
+      throw Denied(reason: .originNotGranted, detail: "a request for \(endpoint.origin) may not go to \(origin)")
+    }
+    guard proof.identity.trust == trust, proof.identity.grant == nil else {
+      throw Denied(reason: .wrongSession, detail: "the session to \(origin) was not opened to ask for tokens")
+    }
+    guard
+      proof.pins == .matched || trust.pinning.pins.isEmpty || proof.pins == .reported && trust.pinning.mode == .report
+    else {
+      throw Denied(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")
+    }
+    guard proof.validity.contains(now) else {
+      throw Denied(reason: .proofExpired, detail: "what the session to \(origin) proved does not hold any more")
+    }
+    do throws(TLSError) {
+      try bytes.withBytes { (bytes) throws(TLSError) in try session.write(bytes) }
+    } catch {
+      throw Denied(reason: .sessionFailed(error), detail: error.description)
+    }
+  }
+
+  /// For tests of what would be sent.
+  @_spi(SecretBytes) public borrowing func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    bytes.withBytes(body)
+  }
+
+  private static func endpoint(_ source: TokenSource, _ purpose: Purpose) throws(SecretProblem) -> Endpoint {
+    let endpoint: Endpoint? =
+      switch purpose {
+      case .token, .deviceToken, .code: source.endpoint
+      case .deviceAuthorization: source.deviceAuthorization
+      case .revocation: source.revocation
+      }
+    guard let endpoint else {
+      throw SecretProblem("the configuration of \(source.credential) names no endpoint for this")
+    }
+    return endpoint
+  }
+
+  /// RFC 6749 section 2.3.1: both are encoded as in a form first, so that a colon in the id is none.
+  private static func append(
+    credentialsOf source: TokenSource, _ secrets: TokenSecrets, to bytes: inout Secret, in arena: SecretArena
+  ) throws {
+    var pair = try Secret(capacity: 256, in: arena)
+    try pair.appendForm(source.client.id)
+    try pair.append(UInt8(ascii: ":"))
+    let isThere: Void? = try secrets.withBytes(of: .clientSecret) { (bytes) throws(SystemError) in
+      try pair.appendForm(bytes)
+    }
+    guard isThere != nil else { throw SecretProblem.missing(.clientSecret, of: source) }
+    try bytes.append("Authorization: Basic ")
+    try pair.withBytes { (pair) throws(SystemError) in try bytes.append(base64: pair) }
+    try bytes.append("\r\n")
+  }
+}
+
+extension SecretProblem {
+  static var noMemory: SecretProblem { SecretProblem("there is no memory for secrets", isPassing: true) }
+
+  static func missing(_ role: TokenSecrets.Role, of source: TokenSource) -> SecretProblem {
+    let name =
+      switch role {
+      case .clientSecret: "client secret"
+      case .clientKey, .assertionKey: "private key"
+      case .refreshToken: "refresh token: somebody has to log in"
+      case .subjectToken: "token to exchange"
+      case .actorToken: "actor's token"
+      case .userName: "user name"
+      case .password: "password"
+      case .deviceCode: "device code"
+      case .code: "code of a login"
+      case .codeVerifier: "code verifier"
+      case .revokedToken: "token to revoke"
+      }
+    return SecretProblem("\(source.credential) has no \(name)", isMissing: true)
+  }
+}

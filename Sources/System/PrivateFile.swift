@@ -1,0 +1,136 @@
+internal import CLinux
+internal import Glibc
+
+/// A small file of ours alone that is replaced as a whole.
+package enum PrivateFile {
+  /// Puts a file (0600) with the first `count` bytes of `memory` in the place of the one there, if there is one. Whenever the
+  /// process or the machine ends, what is there afterwards is the whole old file or the whole new one; when this returns, the
+  /// new one is on the disk. Takes as long as the file system takes: not on a loop.
+  ///
+  /// The path has to be absolute and its directory as `AppendFile` asks for. What stands there has to be a regular file, ours,
+  /// and closed to others: EINVAL or EPERM otherwise, and nothing is written. EWOULDBLOCK: another process is at it.
+  package static func replace(_ path: String, with memory: LockedMemory, count: Int) throws(SystemError) {
+    guard path.hasPrefix("/"), path.utf8.last != UInt8(ascii: "/"), !path.utf8.contains(0) else {
+      throw SystemError(operation: "path", errno: EINVAL)
+    }
+    try SafeDirectory.check(parentOf: path)
+    try judgeWhatIsThere(path)
+    let temporary = path + temporarySuffix
+    let descriptor = try create(temporary)
+    defer { close(descriptor) }
+    do throws(SystemError) {
+      try write(UnsafeRawBufferPointer(rebasing: memory.bytes.prefix(max(0, count))), to: descriptor)
+      try check(retrying { fsync(descriptor) }, "fsync")
+      try check(rename(temporary, path), "rename")
+    } catch {
+      unlink(temporary)
+      throw error
+    }
+    try synchroniseParent(of: path)
+  }
+
+  /// One name for all attempts: what a crash leaves behind is cleared away by the next one.
+  static let temporarySuffix = ".new"
+
+  /// Reads it whole. EINVAL or EPERM if it is not regular, not ours, or open to others; EFBIG if it has more than `maximum`
+  /// bytes.
+  /// - Returns: nil: there is none.
+  package static func read(
+    _ path: String, maximum: Int, mustLock: Bool
+  ) throws(SystemError) -> (memory: LockedMemory, count: Int)? {
+    guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw SystemError(operation: "path", errno: EINVAL) }
+    let descriptor = retrying { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY) }
+    if descriptor < 0, errno == ENOENT { return nil }
+    try check(descriptor, "open")
+    defer { close(descriptor) }
+    let status = try FileStatus(descriptor: descriptor)
+    try judge(status)
+    guard status.size <= maximum else { throw SystemError(operation: "read", errno: EFBIG) }
+    let memory = try LockedMemory(byteCount: max(1, Int(status.size)), mustLock: mustLock)
+    var count = 0
+    while count < Int(status.size) {
+      let got = retrying {
+        pread(descriptor, memory.bytes.baseAddress?.advanced(by: count), Int(status.size) - count, count)
+      }
+      try check(Int32(truncatingIfNeeded: got), "read")
+      if got == 0 { break }
+      count += got
+    }
+    return (memory, count)
+  }
+
+  private static func judgeWhatIsThere(_ path: String) throws(SystemError) {
+    var raw = stat()
+    guard lstat(path, &raw) == 0 else {
+      guard errno == ENOENT else { throw SystemError(operation: "lstat", errno: errno) }
+      return
+    }
+    try judge(FileStatus(raw))
+  }
+
+  private static func judge(_ status: FileStatus) throws(SystemError) {
+    guard status.isRegular else { throw SystemError(finding: "it is not a regular file", errno: EINVAL) }
+    guard status.owner == geteuid() else {
+      throw SystemError(finding: "it belongs to uid \(status.owner)", errno: EPERM)
+    }
+    guard status.mode & 0o077 == 0 else {
+      throw SystemError(finding: "it is open to others (mode 0\(String(status.mode, radix: 8)))", errno: EPERM)
+    }
+  }
+
+  /// Whoever holds its lock is at it. What nobody holds was left behind.
+  private static func create(_ path: String) throws(SystemError) -> Int32 {
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
+    for _ in 0..<2 {
+      let descriptor = retrying { open(path, flags, 0o600) }
+      if descriptor >= 0 {
+        do throws(SystemError) {
+          try check(flock(descriptor, LOCK_EX | LOCK_NB), "flock")
+          // Of an umask that takes the owner's bits, too
+          try check(fchmod(descriptor, 0o600), "fchmod")
+          return descriptor
+        } catch {
+          close(descriptor)
+          throw error
+        }
+      }
+      guard errno == EEXIST else { throw SystemError(operation: "open", errno: errno) }
+      try clearAway(path)
+    }
+    throw SystemError(operation: "open", errno: EWOULDBLOCK)
+  }
+
+  private static func clearAway(_ path: String) throws(SystemError) {
+    let descriptor = retrying { open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
+    if descriptor < 0, errno == ENOENT { return }
+    try check(descriptor, "open")
+    defer { close(descriptor) }
+    try check(flock(descriptor, LOCK_EX | LOCK_NB), "flock")
+    // Renamed meanwhile, it is the file itself.
+    var there = stat()
+    let mine = try FileStatus(descriptor: descriptor)
+    guard lstat(path, &there) == 0, UInt64(there.st_ino) == mine.inode, UInt64(there.st_dev) == mine.device else {
+      return
+    }
+    try check(unlink(path), "unlink")
+  }
+
+  private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(SystemError) {
+    var written = 0
+    while written < bytes.count {
+      let count = retrying {
+        Glibc.write(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written)
+      }
+      guard count > 0 else { throw SystemError(operation: "write", errno: count < 0 ? errno : ENOSPC) }
+      written += count
+    }
+  }
+
+  private static func synchroniseParent(of path: String) throws(SystemError) {
+    let end = path.lastIndex(of: "/") ?? path.startIndex
+    let parent = end == path.startIndex ? "/" : String(path[..<end])
+    let descriptor = try check(retrying { open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }, "open")
+    defer { close(descriptor) }
+    try check(retrying { fsync(descriptor) }, "fsync")
+  }
+}

@@ -1,0 +1,97 @@
+internal import COpenSSL
+
+/// The numbers of a private key's PEM, taken apart by us: OpenSSL's own readers leave copies of them in memory that they give
+/// back. What stands here is wiped when it ends.
+struct PrivateKeyNumbers: ~Copyable {
+  typealias Problem = SigningKey.Problem
+
+  enum Kind {
+    /// n, e, d, p, q, dP, dQ, qInv (RFC 8017 appendix A.1.2).
+    case rsa
+    /// The private one, on P-256 (RFC 5915 section 3).
+    case p256
+  }
+
+  let kind: Kind
+  /// Where in `bytes`.
+  private let numbers: [Range<Int>]
+  private let bytes: UnsafeMutableRawBufferPointer
+
+  private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
+  private static let ecPublicKey: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]
+  private static let prime256v1: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
+
+  /// - Parameter pem: PKCS #8, PKCS #1 or SEC 1; not encrypted.
+  init(pem: UnsafeRawBufferPointer) throws(Problem) {
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, pem.count), alignment: 8)
+    do throws(Problem) {
+      let block = try PEMBlock(in: pem, decodedInto: bytes)
+      (kind, numbers) = try Self.read(block.label, DERReader(UnsafeRawBufferPointer(bytes), 0..<block.count))
+    } catch {
+      Self.dispose(bytes)
+      throw error
+    }
+    self.bytes = bytes
+    // As OpenSSL takes numbers: the lowest byte first
+    for range in numbers { bytes[range].reverse() }
+  }
+
+  deinit { Self.dispose(bytes) }
+
+  /// Lends the numbers, the lowest byte first.
+  borrowing func withNumbers<Result>(_ body: ([UnsafeMutableRawBufferPointer]) -> Result) -> Result {
+    body(numbers.map { UnsafeMutableRawBufferPointer(rebasing: bytes[$0]) })
+  }
+
+  private static func dispose(_ bytes: UnsafeMutableRawBufferPointer) {
+    OPENSSL_cleanse(bytes.baseAddress, bytes.count)
+    bytes.deallocate()
+  }
+
+  private static func read(_ label: PEMBlock.Label, _ der: DERReader) throws(Problem) -> (Kind, [Range<Int>]) {
+    switch label {
+    case .rsa: return (.rsa, try rsa(der))
+    case .ec: return (.p256, [try p256(der, isCurveKnown: false)])
+    case .pkcs8:
+      // RFC 5208 section 5
+      var der = der, whole = try der.enter(.sequence)
+      _ = try whole.take(.integer)
+      var algorithm = try whole.enter(.sequence)
+      let name = try algorithm.take(.identifier)
+      let key = try whole.enter(.octets)
+      if der.isEqual(name, rsaEncryption) { return (.rsa, try rsa(key)) }
+      guard der.isEqual(name, ecPublicKey) else { throw .otherKind }
+      guard let curve = try? algorithm.take(.identifier), der.isEqual(curve, prime256v1) else { throw .otherKind }
+      return (.p256, [try p256(key, isCurveKnown: true)])
+    }
+  }
+
+  private static func rsa(_ der: DERReader) throws(Problem) -> [Range<Int>] {
+    var der = der, key = try der.enter(.sequence)
+    _ = try key.take(.integer)
+    var numbers: [Range<Int>] = []
+    for _ in 0..<8 { numbers.append(try key.take(.integer)) }
+    return numbers
+  }
+
+  private static func p256(_ der: DERReader, isCurveKnown: Bool) throws(Problem) -> Range<Int> {
+    var der = der, key = try der.enter(.sequence)
+    _ = try key.take(.integer)
+    let number = try key.take(.octets)
+    if !isCurveKnown {
+      guard var parameters = try? key.enter(.parameters), let curve = try? parameters.take(.identifier),
+        der.isEqual(curve, prime256v1)
+      else { throw .otherKind }
+    }
+    guard number.count == 32 else { throw .malformed }
+    return number
+  }
+}
+
+extension SigningKey.Problem {
+  static var noPEM: Self {
+    Self(words: "is no private key in PEM, or is encrypted: \"openssl pkey -in FILE\" writes it as it has to be")
+  }
+  static var malformed: Self { Self(words: "is a damaged private key") }
+  static var otherKind: Self { Self(words: "is neither an RSA key nor an EC key on the curve P-256") }
+}

@@ -1,0 +1,76 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// What a git helper hears is about the value that it gave last, and only what it wants to hear (T42).
+@Suite struct HelpersHearOfTheirOwnValues {
+  /// Holds the answer to the first request until the file `go` is there.
+  private static func stage() throws -> Stage {
+    let held = Counter()
+    let go = Gate()
+    let stage = try Stage(
+      handler: UpstreamServer.recordingHTTP { request in
+        if request.text.contains("Bearer WRONG-first"), held.add() == 0 { go.wait() }
+        let isWrong = request.text.contains("WRONG")
+        return Array(
+          (isWrong
+            ? "HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno"
+            : "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            .utf8)
+      })
+    go.path = "\(stage.scratch.path)/go"
+    return stage
+  }
+
+  /// A file that somebody waits for.
+  private final class Gate: @unchecked Sendable {
+    /// Set before anybody waits.
+    var path = ""
+
+    func wait() { _ = eventually { access(path, F_OK) == 0 } }
+  }
+
+  private func start(_ stage: Stage, _ options: String = "") throws {
+    let path = stage.scratch.path
+    let script = "echo \"$1\" >> HERE/calls\ncat > HERE/$1\ntest \"$1\" = get && cat HERE/answer; true\n"
+    let text = "#!/bin/sh\n\(script)".replacing("HERE", with: path)
+    let file = try stage.scratch.write("helper", text, mode: 0o700)
+    try stage.start(
+      stage.configuration(
+        credential: "bearer: { command: [\(file)], format: git-credential\(options) }\n    suspend: off"))
+  }
+
+  private func notes(_ stage: Stage, _ name: String) -> String {
+    let bytes = FileHandle(forReadingAtPath: "\(stage.scratch.path)/\(name)")?.readDataToEndOfFile() ?? Data()
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  @Test func `T42: the rejection of an earlier value leaves the one that came after it`() throws {
+    let stage = try Self.stage()
+    try stage.scratch.write("answer", "password=WRONG-first\n")
+    try start(stage, ", ttl: 1s")
+    let early = try stage.client()
+    try early.send(stage.head("GET"))
+    #expect(eventually { stage.recorded.contains("WRONG-first") })
+    try stage.scratch.write("answer", "password=\(stage.canary)\n")
+    #expect(stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=2\n"))
+    try stage.scratch.write("go", "")
+    #expect(try early.response().status == 401)
+    #expect(try stage.get().status == 200)
+    #expect(!notes(stage, "calls").contains("erase"))
+    #expect(!stage.daemon!.logText.contains("command-value-rejected"))
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T42: it is told of no value that was accepted, unless it wants to`() throws {
+    let stage = try Self.stage()
+    try stage.scratch.write("answer", "password=\(stage.canary)\n")
+    try start(stage, ", ttl: 1s")
+    #expect(try stage.get().status == 200)
+    // What it is told would come before the next question.
+    #expect(eventually { notes(stage, "calls").split(separator: "\n").count >= 3 })
+    #expect(!notes(stage, "calls").contains("store"))
+    stage.assertCanary(times: 1)
+  }
+}

@@ -1,0 +1,231 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// Programs that say secrets in a convention which they already have: git's, Kubernetes', docker's (T42).
+@Suite struct HelpersSpeakTheirConventions {
+  private static let unauthorized = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno"
+  private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+  private let stage: Stage
+  private var path: String { stage.scratch.path }
+
+  /// The upstream accepts everything but what has `WRONG` in it, in Base64 or not.
+  init() throws {
+    stage = try Stage(
+      handler: UpstreamServer.recordingHTTP { request in
+        let isWrong =
+          request.text.contains("WRONG") || request.text.contains(Data("me:WRONG-".utf8).base64EncodedString())
+        return Array((isWrong ? Self.unauthorized : Self.ok).utf8)
+      })
+  }
+
+  private func notes(_ name: String) -> String {
+    let bytes = FileHandle(forReadingAtPath: "\(path)/\(name)")?.readDataToEndOfFile() ?? Data()
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// A script that notes in `calls` how it was called and what it read, and then prints the file `answer`.
+  private func helper(_ script: String = "cat HERE/answer") throws -> String {
+    let text = "#!/bin/sh\necho \"call $*\" >> HERE/calls\ncat >> HERE/calls\necho >> HERE/calls\n\(script)\n"
+    return try stage.scratch.write("helper", text.replacing("HERE", with: path), mode: 0o700)
+  }
+
+  private func basic(_ words: [String], _ options: String) -> String {
+    stage.configuration(
+      credential: "basic: { password: { command: [\(words.joined(separator: ", "))], \(options) } }\n    suspend: off")
+  }
+
+  private func bearer(_ words: [String], _ options: String) -> String {
+    stage.configuration(
+      credential: "bearer: { command: [\(words.joined(separator: ", "))], \(options) }\n    suspend: off")
+  }
+
+  private func line(_ password: String) -> String {
+    "Authorization: Basic \(Data("me:\(password)".utf8).base64EncodedString())\r\n"
+  }
+
+  private func changed(to generation: Int) -> Bool {
+    stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=\(generation)\n")
+  }
+
+  // MARK: git
+
+  /// What git's own programs are told, and what they say.
+  @discardableResult
+  private func git(_ words: [String], _ input: String) throws -> String {
+    try stage.scratch.write("input", input)
+    let command = (["/usr/bin/git"] + words).map { "'\($0)'" }.joined(separator: " ")
+    let result = try run(["/usr/bin/env", "HOME=\(path)", "/bin/sh", "-c", "\(command) < \(path)/input"])
+    #expect(result.status == 0, "\(result)")
+    return result.output
+  }
+
+  private func described(_ password: String) -> String {
+    "protocol=https\nhost=git.example.com\nusername=me\npassword=\(password)\n\n"
+  }
+
+  @Test func `T42: git credential-store: what is stored goes out, and is erased when it is rejected`() throws {
+    let store = ["credential-store", "--file=\(path)/store"]
+    try git(store + ["store"], described(stage.canary))
+    try stage.start(
+      basic(["/usr/bin/git"] + store, "format: git-credential, url: https://git.example.com, ttl: 1s"))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 1, as: line(stage.canary))
+
+    try git(store + ["erase"], "protocol=https\nhost=git.example.com\n\n")
+    try git(store + ["store"], described("WRONG-password"))
+    #expect(changed(to: 2))
+    #expect(try stage.get().status == 401)
+    #expect(stage.daemon!.waitForLog("event=credential-unavailable"))
+    #expect(eventually { notes("store").isEmpty }, "\(notes("store"))")
+    #expect(try eventually { try stage.get().status == 503 })
+    #expect(stage.daemon!.waitForLog("/usr/bin/git knows no credential for https://git.example.com"))
+
+    try git(store + ["store"], described(stage.canary))
+    #expect(try eventually { try stage.get().status == 200 })
+    stage.assertCanary(times: 2, as: line(stage.canary))
+  }
+
+  @Test func `T42: git credential-cache: what is kept goes out, and is forgotten when it is rejected`() throws {
+    // A socket's path is short
+    let directory = "/tmp/bc\(getpid())"
+    #expect(mkdir(directory, 0o700) == 0)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let cache = ["credential-cache", "--socket=\(directory)/s"]
+    try git(cache + ["store"], described(stage.canary))
+    defer { _ = try? git(cache + ["exit"], "") }
+    try stage.start(
+      basic(["/usr/bin/git"] + cache, "format: git-credential, url: https://git.example.com, ttl: 1s"))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 1, as: line(stage.canary))
+    try git(cache + ["store"], described("WRONG-password"))
+    #expect(changed(to: 2))
+    #expect(try stage.get().status == 401)
+    let asked = "protocol=https\nhost=git.example.com\n\n"
+    #expect(try eventually { try git(cache + ["get"], asked).isEmpty })
+    stage.assertCanary(times: 1, as: line(stage.canary))
+  }
+
+  @Test(arguments: [1, 3])
+  func `T42: a rejection erases a value once, and asks again; the same value does not go round in circles`(
+    _ workers: Int
+  ) throws {
+    try stage.scratch.write("answer", "username=me\npassword=WRONG-1\n")
+    try stage.start(
+      basic([helper(), "word"], "format: git-credential, url: https://git.example.com/team/x, ttl: none")
+        + "\nworkers: \(workers)\n")
+    for _ in 0..<6 { #expect(try stage.get().status == 401) }
+    let asked = "protocol=https\nhost=git.example.com\npath=team/x\n"
+    let erased = "call word erase\n\(asked)username=me\npassword=WRONG-1\n\n\n"
+    let calls = "call word get\n\(asked)\n\n\(erased)call word get\n\(asked)\n\n"
+    #expect(eventually { notes("calls") == calls }, "\(notes("calls"))")
+    for _ in 0..<6 { #expect(try stage.get().status == 401) }
+    #expect(notes("calls") == calls)
+    let told = "event=command-value-rejected program=\(path)/helper"
+    #expect(stage.daemon!.logText.components(separatedBy: told).count == 2)
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T42: the next request after a rejection has what the program says then`() throws {
+    try stage.scratch.write("answer", "username=me\npassword=WRONG-1\n")
+    try stage.scratch.write("next", "username=me\npassword=\(stage.canary)\n")
+    let file = try helper("test \"$1\" = erase && mv HERE/next HERE/answer; test \"$1\" = get && cat HERE/answer")
+    try stage.start(basic([file], "format: git-credential, ttl: none"))
+    #expect(try stage.get().status == 401)
+    #expect(stage.daemon!.waitForLog("event=command-value-rejected"))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 1, as: line(stage.canary))
+  }
+
+  @Test func `a program that wants to is told of a value that was accepted, once`() throws {
+    try stage.scratch.write("answer", "username=me\npassword=\(stage.canary)\n")
+    try stage.start(basic([helper()], "format: git-credential, username: me, ttl: none, store: true"))
+    for _ in 0..<3 { #expect(try stage.get().status == 200) }
+    let asked = "protocol=https\nhost=\(stage.origin.dropFirst(8))\nusername=me\n"
+    let stored = "call store\n\(asked)username=me\npassword=\(stage.canary)\n\n\n"
+    #expect(eventually { notes("calls") == "call get\n\(asked)\n\n\(stored)" }, "\(notes("calls"))")
+    #expect(stage.daemon!.logText.contains("command-not-told") == false)
+    stage.assertCanary(times: 3, as: line(stage.canary))
+  }
+
+  @Test func `T42: a value ends when its answer says, and what has ended already is none`() throws {
+    let end = Int(Date().timeIntervalSince1970) + 4
+    try stage.scratch.write("answer", "password=\(stage.canary)\npassword_expiry_utc=\(end)\n")
+    try stage.start(bearer([helper()], "format: git-credential, ttl: 1h"))
+    #expect(try stage.get().status == 200)
+    #expect(
+      stage.daemon!.waitForLog("event=credential-unavailable credential=canary credential_generation=1"),
+      "\(stage.daemon!.logText)")
+    let now = Int(Date().timeIntervalSince1970)
+    #expect(now >= end - 1)
+    #expect(try stage.get().status == 503)
+    #expect(stage.daemon!.waitForLog("printed has expired already"))
+    #expect(notes("calls").contains("capability[]=authtype\nprotocol=https\n"))
+    stage.assertCanary(times: 1)
+  }
+
+  @Test(arguments: [
+    ("password=CANARY-x\\r\\n", "carriage return"), ("host=evil.example.com\\npassword=CANARY-x\\n", "another host"),
+    ("quit=1\\npassword=CANARY-x\\n", "give up"),
+  ])
+  func `T42: an answer that could be another's is none`(_ answer: String, _ reason: String) throws {
+    try stage.start(basic([helper("printf '\(answer)'")], "format: git-credential"))
+    #expect(stage.daemon!.waitForLog(reason), "\(stage.daemon!.logText)")
+    #expect(try stage.get().status == 503)
+    #expect(stage.upstream.records.isEmpty && !stage.daemon!.logText.contains("CANARY"))
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `status and check say how a program is asked, and when its value expires`() throws {
+    let end = Int(Date().timeIntervalSince1970) + 7_200
+    try stage.scratch.write("answer", "username=me\npassword=\(stage.canary)\npassword_expiry_utc=\(end)\n")
+    try stage.start(basic([helper()], "format: git-credential") + "\ncontrol: c.sock\n")
+    #expect(try stage.get().status == 200)
+    func bearerctl(_ words: String...) throws -> String {
+      try run([RunningDaemon.binary("bearerctl")] + words + [stage.daemon!.file]).output
+    }
+    let status = try bearerctl("status", "--config")
+    #expect(status.contains("command \(path)/helper (git-credential), which expires in "), "\(status)")
+    let check = try bearerctl("check")
+    #expect(check.contains("command \(path)/helper (git-credential): there; the daemon runs it"), "\(check)")
+    stage.assertCanary(times: 1, as: line(stage.canary))
+  }
+
+  // MARK: Kubernetes, docker
+
+  @Test func `a plugin of kubectl: its token goes out, and after a rejection it is asked again`() throws {
+    let version = "client.authentication.k8s.io/v1"
+    let answer = #"{"apiVersion":"\#(version)","kind":"ExecCredential","status":{"token":"TOKEN"}}"#
+    try stage.scratch.write("answer", answer.replacing("TOKEN", with: "WRONG-1"))
+    try stage.scratch.write("next", answer.replacing("TOKEN", with: stage.canary))
+    let file = try helper(
+      "echo \"$KUBERNETES_EXEC_INFO\" > HERE/info; cat HERE/answer; test -e HERE/next && mv HERE/next HERE/answer; true"
+    )
+    try stage.start(bearer([file, "token"], "format: exec-credential"))
+    #expect(try stage.get().status == 401)
+    #expect(stage.daemon!.waitForLog("event=command-value-rejected"))
+    #expect(try stage.get().status == 200)
+    #expect(notes("calls") == "call token\n\ncall token\n\n")
+    let info = try JSONSerialization.jsonObject(with: Data(notes("info").utf8)) as? [String: Any]
+    #expect(info?["apiVersion"] as? String == version && info?["kind"] as? String == "ExecCredential")
+    #expect((info?["spec"] as? [String: Any])?["interactive"] as? Bool == false)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `a helper of docker: it is asked for its server, and one run gives user and password`() throws {
+    try stage.scratch.write("answer", #"{"ServerURL":"r","Username":"me","Secret":"\#(stage.canary)"}"#)
+    try stage.start(basic([helper()], "format: docker-credential, server: https://index.docker.io/v1/"))
+    #expect(try stage.get().status == 200)
+    #expect(notes("calls") == "call get\nhttps://index.docker.io/v1/\n")
+    stage.assertCanary(times: 1, as: line(stage.canary))
+  }
+
+  @Test func `T42: an identity token of docker is no password`() throws {
+    try stage.scratch.write("answer", #"{"ServerURL":"r","Username":"<token>","Secret":"\#(stage.canary)"}"#)
+    try stage.start(basic([helper()], "format: docker-credential"))
+    #expect(stage.daemon!.waitForLog("identity token, where a password is wanted"), "\(stage.daemon!.logText)")
+    #expect(try stage.get().status == 503)
+    stage.assertCanary(times: 0)
+  }
+}

@@ -1,0 +1,102 @@
+@_spi(SecretBytes) import Credentials
+import Foundation
+import OAuth
+import Policy
+
+/// The body of a token endpoint's answer; and the same bytes as what a browser asks for at the end of a login.
+func fuzzToken(_ bytes: [UInt8]) {
+  for status in [200, 400, 503] { checkAnswer(bytes, status) }
+  checkDevice(bytes)
+  checkCallback(bytes)
+}
+
+/// There is one thread.
+nonisolated(unsafe) private let arena = SecretArena()
+
+private func source() -> TokenSource {
+  guard let endpoint = try? Endpoint(parsing: "https://login.test/token") else { fatalError("an endpoint") }
+  var source = TokenSource(
+    credential: "c", endpoint: endpoint, grant: .refreshToken(first: nil),
+    client: TokenClient(id: "id", authentication: .none))
+  source.deviceAuthorization = endpoint
+  source.authorization = endpoint
+  source.issuer = "https://login.test"
+  return source
+}
+
+private func checkAnswer(_ bytes: [UInt8], _ status: Int) {
+  let head = AnswerHead(status: status, contentType: "application/json")
+  let other = (try? JSONSerialization.jsonObject(with: Data(bytes))) as? [String: Any]
+  switch TokenAnswer.read(head, bytes.span, of: source(), to: .token, now: 0, in: arena) {
+  case .granted(let grant):
+    promise(status == 200, "a token with status \(status)")
+    let token = octets(grant.accessToken)
+    promise(
+      !token.isEmpty && token.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a token that breaks a field: \(shown(token))")
+    promise(grant.lifetime.map { $0 >= 1000 && $0 <= 315_360_000_000 } ?? true, "a lifetime of \(grant.lifetime ?? 0)")
+    promise(isPlain(grant.remark ?? ""), "a remark that a terminal obeys")
+    // Another reader sees the same
+    if let other {
+      promise(other["access_token"] as? String == String(decoding: token, as: UTF8.self), "another token for others")
+      promise(other["error"] == nil || other["error"] is NSNull, "a token beside an error")
+      if case .some(let token) = grant.refreshToken {
+        let text = String(decoding: octets(token), as: UTF8.self)
+        promise(other["refresh_token"] as? String == text, "another refresh token for others")
+      }
+    }
+  case .refused(let refusal):
+    promise(isPlain(refusal.sentence), "a sentence that a terminal obeys: \(refusal.sentence.debugDescription)")
+    promise(!repeats(bytes, in: refusal), "a sentence repeats the server's words: \(refusal.sentence)")
+    if refusal.kind == .final, let other {
+      let isSaid = (other["error"] as? String) == refusal.code?.rawValue
+      promise(status == 400 || status == 200, "a login is lost by status \(status)")
+      promise(isSaid && refusal.code != nil, "a login is lost, and nobody said so")
+    }
+  }
+}
+
+private func checkDevice(_ bytes: [UInt8]) {
+  let head = AnswerHead(status: 200, contentType: "application/json")
+  guard let begun = try? DeviceAuthorization.read(head, bytes.span, of: source(), now: 0, in: arena) else { return }
+  for text in [begun.userCode, begun.verificationURI, begun.verificationURIComplete ?? "https://"] {
+    promise(isPlain(text), "a person sees what a terminal obeys: \(text.debugDescription)")
+  }
+  promise(begun.verificationURI.hasPrefix("https://"), "a person is sent to \(begun.verificationURI)")
+}
+
+private func checkCallback(_ bytes: [UInt8]) {
+  let random = [UInt8](repeating: 0, count: 64)
+  guard
+    var login = try? BrowserLogin(source(), redirectURI: "http://127.0.0.1:1/", random: random.span, in: arena),
+    var same = try? BrowserLogin(source(), redirectURI: "http://127.0.0.1:1/", random: random.span, in: arena)
+  else { fatalError("a login") }
+  let state = String(repeating: "A", count: 43)
+  if case .code = login.judge(bytes.span, in: arena) { promise(said(state, in: bytes), "a code without the state") }
+  // Behind the right state and issuer, whatever follows.
+  let target = Array("/?state=\(state)&iss=https://login.test&code=c&".utf8) + bytes
+  switch same.judge(target.span, in: arena) {
+  case .code(let code):
+    promise(octets(code) == [0x63], "another code: \(shown(octets(code)))")
+    for name in ["access_token=", "state=", "iss=", "code=", "error="] {
+      let isThere = bytes.split(separator: 0x26).contains { $0.starts(with: name.utf8) }
+      promise(!isThere, "\(name) twice, or beside a code")
+    }
+  case .refused, .stranger: break
+  }
+}
+
+/// As it is, or by escapes.
+private func said(_ text: String, in bytes: [UInt8]) -> Bool {
+  String(decoding: bytes, as: UTF8.self).contains(text) || bytes.contains(UInt8(ascii: "%"))
+}
+
+private func octets(_ secret: borrowing Secret) -> [UInt8] { secret.withBytes { Array($0) } }
+
+private func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
+
+/// Some words of the answer that are none of ours: eight letters that no other answer's sentence has.
+private func repeats(_ bytes: [UInt8], in refusal: TokenRefusal) -> Bool {
+  let sentence = Array(refusal.sentence.utf8)
+  guard let marker = bytes.firstRange(of: Array("QZQZ".utf8)) else { return false }
+  return sentence.firstRange(of: Array(bytes[marker])) != nil
+}

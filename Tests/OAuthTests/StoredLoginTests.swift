@@ -1,0 +1,141 @@
+import Credentials
+import Glibc
+import OAuth
+import Policy
+import TestSupport
+import Testing
+
+/// The file that keeps a refresh token.
+@Suite struct StoredLoginTests {
+  private static let salt = Array(0..<16) as [UInt8]
+
+  private static func stored(
+    _ token: String = "rt-2", of source: TokenSource? = nil, first: String? = "rt-1"
+  ) throws -> StoredLogin.Content {
+    let source = try source ?? OAuthTests.source(.refreshToken(first: somewhere))
+    let secrets = try secrets(first.map { [.refreshToken: $0] } ?? [:])
+    return try StoredLogin.encode(try secret(token.utf8), of: source, secrets, salt: salt, mustLock: false)
+  }
+
+  private static func token(
+    _ content: StoredLogin.Content, of source: TokenSource? = nil, first: String? = "rt-1"
+  ) throws -> String? {
+    let source = try source ?? OAuthTests.source(.refreshToken(first: somewhere))
+    let secrets = try secrets(first.map { [.refreshToken: $0] } ?? [:])
+    switch try StoredLogin.decode(content, of: source, secrets, in: arena) {
+    case .some(let login): return text(login.refreshToken)
+    case .none: return nil
+    }
+  }
+
+  @Test func `what is written is read again`() throws {
+    let scratch = try Scratch()
+    let path = "\(scratch.path)/mail.login"
+    #expect(try StoredLogin.Content.read(path, mustLock: false) == nil)
+    for token in ["rt-2", "a b |:~!", String(repeating: "x", count: TokenGrant.longestToken)] {
+      try Self.stored(token).write(path)
+      let content = try #require(try StoredLogin.Content.read(path, mustLock: false))
+      #expect(try Self.token(content) == token)
+    }
+  }
+
+  @Test func `the file has four lines, and the first token only as a digest`() throws {
+    let scratch = try Scratch()
+    let path = try scratch.write("login", "")
+    try Self.stored().write(path)
+    #expect(
+      try fileText(path) == """
+        bearerd login 1
+        for 000102030405060708090a0b0c0d0e0f:ddf7d45489d798b3783020ded7072c7e83b4238dad0f34f9e7fe63f3bd15ace4
+        first 3390ce30d946490ae62743cd8297916fd15c04f406fd5439cfc0c94be5cb09bc
+        refresh_token rt-2
+
+        """)
+  }
+
+  @Test func `a login belongs to one endpoint and one client`() throws {
+    let content = try Self.stored()
+    #expect(try Self.token(content) == "rt-2")
+    var other = try source(.refreshToken(first: somewhere))
+    other.endpoint = try Endpoint(parsing: "https://evil.example.com/oauth2/token")
+    #expect(try Self.token(content, of: other) == nil)
+    other = try source(.refreshToken(first: somewhere), id: "other")
+    #expect(try Self.token(content, of: other) == nil)
+    // Nothing else of the settings matters
+    other = try source(.refreshToken(first: nil), .basic(somewhere))
+    (other.credential, other.scope) = ("renamed", ["x"])
+    #expect(try Self.token(content, of: other) == "rt-2")
+  }
+
+  @Test func `a first token that is newly placed wins, and one that is gone changes nothing`() throws {
+    let content = try Self.stored()
+    #expect(try Self.token(content, first: "rt-9") == nil)
+    #expect(try Self.token(content, first: "rt-10") == nil)
+    #expect(try Self.token(content, first: nil) == "rt-2")
+    let withoutFirst = try Self.stored(first: nil)
+    #expect(try Self.token(withoutFirst, first: nil) == "rt-2")
+    #expect(try Self.token(withoutFirst, first: "rt-1") == nil)
+  }
+
+  @Test func `a token that would break the file is not stored`() throws {
+    for token in ["", "a\nb", "a\u{0}", "é", String(repeating: "x", count: TokenGrant.longestToken + 1)] {
+      #expect(throws: SecretProblem.self) { _ = try Self.stored(token) }
+    }
+    #expect(throws: SecretProblem.self) {
+      _ = try StoredLogin.encode(try secret("a".utf8), of: source(), TokenSecrets(), salt: [], mustLock: false)
+    }
+  }
+
+  @Test func `anything else than such a file is refused`() throws {
+    let scratch = try Scratch()
+    let path = try scratch.write("login", "")
+    try Self.stored().write(path)
+    let good = try fileText(path)
+    var bad = [
+      "", "\n", "rt-2\n", good + "\n", good + good, String(good.dropLast()), "\u{FEFF}" + good,
+      good + "refresh_token x\n",
+      good.replacing("login 1", with: "login 2"), good.replacing("\n", with: "\r\n"), good.replacing("rt-2", with: ""),
+      good.replacing("rt-2", with: "rt\u{7}"), good.replacing("rt-2", with: "é"), good.replacing("0102", with: "010"),
+      good.replacing("0a0b", with: "0A0B"), good.replacing("0102", with: "01021"), good.replacing("0102", with: "0 02"),
+      good.replacing("0102", with: "+102"), good.replacing("first ", with: "first"),
+      good.replacing("for ", with: "FOR "),
+    ]
+    for end in good.indices { bad.append(String(good[..<end])) }
+    for text in bad {
+      try scratch.write("login", text)
+      let content = try #require(try StoredLogin.Content.read(path, mustLock: false))
+      do throws(SecretProblem) {
+        let secrets = (try? secrets([.refreshToken: "rt-1"])) ?? TokenSecrets()
+        let source = try! source(.refreshToken(first: somewhere))
+        _ = try StoredLogin.decode(content, of: source, secrets, in: arena)
+        Issue.record("\(text.debugDescription) is taken")
+      } catch {
+        #expect(!error.sentence.contains("rt-2"))
+      }
+    }
+  }
+
+  @Test(
+    arguments: [(0o644, "open to others"), (0o620, "open to others"), (0o601, "open to others")] as [(mode_t, String)])
+  func `a file that others can open is neither read nor replaced`(_ mode: mode_t, _ words: String) throws {
+    let scratch = try Scratch()
+    let path = try scratch.write("login", "x", mode: mode)
+    for attempt in [{ _ = try StoredLogin.Content.read(path, mustLock: false) }, { try Self.stored().write(path) }] {
+      do {
+        try attempt()
+        Issue.record("taken")
+      } catch {
+        #expect("\(error)".contains(words))
+      }
+    }
+    #expect(try fileText(path) == "x")
+  }
+}
+
+private func fileText(_ path: String) throws -> String {
+  let file = try #require(fopen(path, "r"))
+  defer { fclose(file) }
+  var bytes: [UInt8] = []
+  while case let byte = fgetc(file), byte >= 0 { bytes.append(UInt8(byte)) }
+  return String(decoding: bytes, as: UTF8.self)
+}
