@@ -1,15 +1,26 @@
 /// Where a value comes from. Names and paths only.
-package enum SecretSource: Sendable, Hashable {
+package indirect enum SecretSource: Sendable, Hashable {
   case file(String)
   /// File of this name below $CREDENTIALS_DIRECTORY.
   case systemd(String)
   case env(String)
   case command(SecretCommand)
+  /// A token endpoint grants it.
+  case token(TokenSource)
 
   package var isFile: Bool {
     switch self {
     case .file, .systemd: true
-    case .env, .command: false
+    case .env, .command, .token: false
+    }
+  }
+}
+
+extension SecretSource {
+  var command: SecretCommand? {
+    switch self {
+    case .command(let command): command
+    case .file, .systemd, .env, .token: nil
     }
   }
 }
@@ -61,12 +72,13 @@ package enum AuthScheme: Sendable, Equatable {
 
   var files: [SecretSource] { sources.map(\.source).filter(\.isFile) }
 
-  var commands: [SecretCommand] {
-    sources.compactMap { entry in
-      switch entry.source {
-      case .file, .systemd, .env: nil
-      case .command(let command): command
-      }
+  var commands: [SecretCommand] { sources.compactMap(\.source.command) }
+
+  /// Where its value comes from a token endpoint.
+  var token: TokenSource? {
+    switch self {
+    case .bearer(.token(let token)): token
+    case .bearer, .basic, .headers: nil
     }
   }
 }

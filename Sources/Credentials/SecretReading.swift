@@ -65,7 +65,7 @@ extension SecretFile {
     switch source {
     case .file(let path): self.init(path: path, unitCredential: nil)
     case .systemd(let name): self = try .ofUnit(name)
-    case .env, .command: throw SecretProblem("\(source.name) is no file")
+    case .env, .command, .token: throw SecretProblem("\(source.name) is no file")
     }
   }
 }

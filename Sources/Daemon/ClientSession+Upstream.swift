@@ -91,6 +91,10 @@ extension ClientSession: UpstreamSessionOwner {
       return
     }
     if let grant = standing.grant, awaitsSecret(grant, fresh: fresh, hasWaited: hasWaited) { return }
+    if let grant = standing.grant, let failure = worker.tokens?.failure(ofGrant: grant) {
+      openResult = .failed(failure)
+      return
+    }
     if let grant = standing.grant, !generation.keyring.isAvailable(grant: grant) {
       let problem = generation.keyring.status(ofGrant: grant).problem
       openResult = .failed(ConnectFailure(.credentialUnavailable, problem ?? "there is no secret"))
@@ -120,6 +124,10 @@ extension ClientSession: UpstreamSessionOwner {
 
   /// True when the credential is being read, or not there yet, but may be soon.
   private func awaitsSecret(_ grant: Int, fresh: Bool, hasWaited: Bool) -> Bool {
+    if let tokens = worker.tokens, tokens.has(grant: grant) {
+      if !hasWaited { secretWait = tokens.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) } }
+      return secretWait != nil
+    }
     let isAvailable = generation.keyring.isAvailable(grant: grant)
     if !hasWaited, !isAvailable || generation.keyring.hasFiles(grant: grant) && isReading(grant) {
       secretWait = worker.secrets?.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) }

@@ -15,6 +15,9 @@ final class Commons: Sendable {
   /// Some worker has no descriptor left: the others close what they do not use, once the main thread hears of it.
   let wantsRoom = Atomic<Bool>(false)
 
+  /// Tokens that requests of other workers than the first want, until the main thread hears of it.
+  let wantedTokens = Guarded<Set<TokenWish>>([])
+
   init(workers: Int) {
     self.workers = workers
     lock = SharedLock(isShared: workers > 1)

@@ -88,6 +88,7 @@ extension SecretSource {
   fileprivate var timeless: SecretSource {
     switch self {
     case .file, .systemd, .env: self
+    case .token(let token): .token(token.timeless)
     case .command(let command): .command(SecretCommand(words: command.words, timeToLive: nil, timeout: 0))
     }
   }
@@ -99,7 +100,17 @@ extension SecretSource {
     case .systemd(let name): "systemd \(name)"
     case .env(let name): "env \(name)"
     case .command(let command): "command \(command.words.first ?? "")"
+    case .token(let token): "token endpoint \(token.endpoint)"
     }
+  }
+}
+
+extension TokenSource {
+  /// When it is asked changes nothing of what it gives.
+  fileprivate var timeless: TokenSource {
+    var source = self
+    (source.lead, source.skew, source.timeout) = (0, 0, 0)
+    return source
   }
 }
 

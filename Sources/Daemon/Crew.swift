@@ -12,6 +12,8 @@ final class Crew {
   /// Questions that are open. Each says whether it has been answered now.
   private var questions: [() -> Bool] = []
   private var isAwaitingPulse = false
+  /// A request of another worker wants a token.
+  var onWish: ((TokenWish) -> Void)?
 
   /// Milliseconds for the start of one, of which half a second is for files of secrets that do not answer; and for its end.
   private static let startPatience = 20_000
@@ -120,6 +122,10 @@ final class Crew {
       worker.closeIdle()
       tell { $0.closeIdle() }
     }
+    for wish in worker.commons.wantedTokens.withLock({ wishes in
+      defer { wishes = [] }
+      return wishes
+    }) { onWish?(wish) }
     let open = questions
     questions = []
     let unanswered = open.filter { !$0() }

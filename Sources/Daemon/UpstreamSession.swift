@@ -24,7 +24,6 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// The upstream has said that it is done.
   private var isEnding = false
   private var writeFailed = false
-
   /// Only answers to a flood of TLS messages grow like this.
   private static let maximumQueue = 4 << 20
   private static let nothing: [UInt8] = []
@@ -111,6 +110,12 @@ final class UpstreamSession: Timed, StreamDelegate {
     }
   }
 
+  /// For what brings a door of its own.
+  func withVerified(_ write: (inout VerifiedSession) throws(Denied) -> Void) throws(Denied) {
+    guard isVerified else { throw Denied.noProof }
+    try write(&verified!)
+  }
+
   func send(_ bytes: Span<UInt8>) {
     guard !isClosed, !writeFailed, bytes.count > 0 else { return }
     if isVerified {
@@ -119,11 +124,6 @@ final class UpstreamSession: Timed, StreamDelegate {
       stream.write(bytes)
     }
   }
-
-  /// Whether what the handshake proved still holds; seconds since 1970. Where nothing had to be proved: always.
-  func isProved(at now: Int64) -> Bool { proof?.validity.contains(now) ?? true }
-
-  var queuedBytes: Int { stream.queuedBytes }
 
   func setReading(_ wanted: Bool) {
     guard wanted != isReading, !isClosed else { return }
@@ -193,11 +193,11 @@ final class UpstreamSession: Timed, StreamDelegate {
     do throws(TLSError) {
       if try verified!.decrypt(bytes, into: &plaintext) == .closed { isEnding = true }
     } catch {
-      worker.giveBack(plaintext)
+      worker.giveBack(&plaintext, wiped: destination.answersSecrets)
       return fail(.upstreamClosed, detail: error.description)
     }
     take(plaintext.span)
-    worker.giveBack(plaintext)
+    worker.giveBack(&plaintext, wiped: destination.answersSecrets)
     if isEnding, !isClosed { end(isClean: true) }
   }
 

@@ -40,6 +40,12 @@ final class WorkerLink: Sendable {
     bell.wake()
   }
 
+  /// The main thread is where tokens are asked for.
+  func want(_ wish: TokenWish) {
+    commons.wantedTokens.withLock { _ = $0.insert(wish) }
+    bell.wake()
+  }
+
   func listen(_ worker: Worker) throws(UVError) {
     let wakeup = try Wakeup(loop: worker.loop) { [unowned self, unowned worker] in
       for message in box.take() { message(worker) }

@@ -137,6 +137,7 @@ struct Summary: CustomStringConvertible {
     case .env(let name): "env:\(name)"
     case .command(let command):
       "command:\(command.path) and \(command.arguments.count) words, ttl \(command.timeToLive.map { "\($0)" } ?? "none"), timeout \(command.timeout)"
+    case .token(let token): "token of \(token.endpoint) by \(token.grant.rawValue)\(SummaryOfToken.text(token, text))"
     }
   }
 
