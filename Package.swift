@@ -58,7 +58,10 @@ let package = Package(
     module("Audit", ["TLS", "System"]),
     module(
       "Daemon",
-      ["Gateway", "Configuration", "Credentials", "Audit", "TLS", "Policy", "HTTP1", "EventLoop", "System"]),
+      [
+        "Gateway", "Configuration", "Renewal", "OAuth", "Credentials", "Audit", "TLS", "Policy", "HTTP1", "EventLoop",
+        "System",
+      ]),
     module("DemoUpstream", ["COpenSSL"]),
 
     // 6-7: programs

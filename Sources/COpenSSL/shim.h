@@ -31,6 +31,7 @@ static inline int bearerd_SSL_CTX_set_ticket_keys(SSL_CTX *ctx, void *keys, long
 static inline int bearerd_SSL_set_server_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }
 static inline uint64_t bearerd_SSL_OP_NO_RENEGOTIATION(void) { return SSL_OP_NO_RENEGOTIATION; }
 static inline uint64_t bearerd_SSL_OP_NO_COMPRESSION(void) { return SSL_OP_NO_COMPRESSION; }
+static inline uint64_t bearerd_SSL_OP_CLEANSE_PLAINTEXT(void) { return SSL_OP_CLEANSE_PLAINTEXT; }
 static inline uint64_t bearerd_SSL_OP_NO_TICKET(void) { return SSL_OP_NO_TICKET; }
 
 static inline long bearerd_BIO_get_mem_data(BIO *bio, char **data) { return BIO_get_mem_data(bio, data); }

@@ -46,8 +46,29 @@ extension SettingsReader {
           place, "every program of the same user can read the environment of the daemon",
           help: "use a file or systemd instead, for example { file: \(credential.name).secret }")
       }
+      adviseOnEndpoint(credential)
     }
     for service in services { advise(service) }
+  }
+
+  /// A token endpoint sees more than any upstream: what makes tokens.
+  private func adviseOnEndpoint(_ credential: CredentialDraft) {
+    guard case .bearer(.token(let token)) = credential.scheme, token.trust.pinning.pins.isEmpty else { return }
+    report.advice(
+      credential.place,
+      "credential \"\(credential.name)\" shows its secrets to any key that \(authority(token.trust)) vouches for",
+      help: "under oauth2: " + pinning(token.endpoint.origin, token.trust))
+  }
+
+  private func authority(_ trust: TrustPolicy) -> String {
+    trust.caFile.map { "an authority in \($0)" } ?? "a public authority"
+  }
+
+  private func pinning(_ origin: Origin, _ trust: TrustPolicy) -> String {
+    let host = origin.port == 443 ? "\(origin.host)" : "\(origin.host):\(origin.port)"
+    let option = trust.caFile.map { " --ca-file \(shellQuoted($0))" } ?? ""
+    return
+      "if you can follow its changes of keys, run \"bearerctl pin \(host)\(option)\" and add the line that it prints: pins: [sha256/…, sha256/…]"
   }
 
   private func advise(_ listener: ListenerDraft) {
@@ -112,17 +133,11 @@ extension SettingsReader {
     }
     guard case .inject = draft.service.credential else { return }
     if draft.service.trust.pinning.pins.isEmpty {
-      let origin = draft.service.upstream.origin
-      let host = origin.port == 443 ? "\(origin.host)" : "\(origin.host):\(origin.port)"
-      let caFile = draft.service.trust.caFile
-      let authority = caFile.map { "an authority in \($0)" } ?? "a public authority"
-      let option = caFile.map { " --ca-file \(shellQuoted($0))" } ?? ""
+      let trust = draft.service.trust
       report.advice(
         draft.place,
-        "service \"\(draft.service.name)\" sends a credential to any key that \(authority) vouches for",
-        help:
-          "if you can follow its changes of keys, run \"bearerctl pin \(host)\(option)\" and add the line that it prints: pins: [sha256/…, sha256/…]"
-      )
+        "service \"\(draft.service.name)\" sends a credential to any key that \(authority(trust)) vouches for",
+        help: pinning(draft.service.upstream.origin, trust))
     }
     if draft.service.rules == nil {
       report.advice(

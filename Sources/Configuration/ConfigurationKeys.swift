@@ -31,7 +31,7 @@ package enum BrowsersKey: String, ConfigurationKey {
 
 package enum CredentialKey: String, ConfigurationKey {
   package static let kind = "a credential"
-  case origins, bearer, basic, headers
+  case origins, bearer, basic, headers, oauth2
   case allowUsers = "allow_users"
   case allowGroups = "allow_groups"
   case allowClients = "allow_clients"
@@ -61,6 +61,34 @@ package enum BasicKey: String, ConfigurationKey {
 package enum HeaderKey: String, ConfigurationKey {
   package static let kind = "a header of a credential"
   case name, prefix, value
+}
+
+package enum OAuth2Key: String, ConfigurationKey {
+  package static let kind = "\"oauth2\""
+  case tokenURL = "token_url"
+  case grant
+  case clientID = "client_id"
+  case clientSecret = "client_secret"
+  case clientAuth = "client_auth"
+  case privateKey = "private_key"
+  case keyID = "key_id"
+  case issuer, subject, claims
+  case assertionAudience = "assertion_audience"
+  case scope, resource, audience, parameters
+  case refreshToken = "refresh_token"
+  case subjectToken = "subject_token"
+  case subjectTokenType = "subject_token_type"
+  case requestedTokenType = "requested_token_type"
+  case actorToken = "actor_token"
+  case actorTokenType = "actor_token_type"
+  case user, password, store, pins
+  case backupPin = "backup_pin"
+  case pinMode = "pin_mode"
+  case pinsExpire = "pins_expire"
+  case caFile = "ca_file"
+  case allowAddresses = "allow_addresses"
+  case renewAhead = "renew_ahead"
+  case skew, timeout
 }
 
 package enum ServiceKey: String, ConfigurationKey {
@@ -121,13 +149,14 @@ package enum LimitKey: String, ConfigurationKey {
 enum SchemaWords {
   /// Known to the documentation of later versions, refused by this one: a key that is not enforced must not be accepted.
   static let later: Set<String> = [
-    "jar", "login", "oauth", "refresh_on", "replay_buffer",
+    "jar", "login", "refresh_on", "replay_buffer",
   ]
 
   /// What other programs call it, in small letters and without hyphens.
   private static let others: [String: [String]] = [
     "cors": ["browsers"], "path": ["file", "match", "at"], "ratelimit": ["rate"], "ratelimits": ["rate"],
-    "ratelimiting": ["rate"], "throttle": ["rate"],
+    "ratelimiting": ["rate"], "throttle": ["rate"], "oauth": ["oauth2"], "tokenendpoint": ["token_url"],
+    "scopes": ["scope"], "granttype": ["grant"],
   ]
 
   /// The words of the schema that somebody may mean by another program's.
@@ -147,7 +176,8 @@ enum SchemaWords {
   private static let tables: [(kind: String, keys: [String])] = [
     table(TopKey.self), table(AuditKey.self), table(ListenerKey.self), table(BrowsersKey.self),
     table(CredentialKey.self),
-    table(SourceKey.self), table(BasicKey.self), table(HeaderKey.self), table(SuspendKey.self), table(ServiceKey.self),
+    table(SourceKey.self), table(BasicKey.self), table(HeaderKey.self), table(OAuth2Key.self), table(SuspendKey.self),
+    table(ServiceKey.self),
     table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self),
   ]
 

@@ -22,6 +22,8 @@ package struct ConfigurationReader {
     /// known to be in the way.
     package var socketProblem: @Sendable (String) -> (message: String, help: String, isPassing: Bool)?
     package var hasIPv6: Bool
+    /// Where the daemon may keep what has to outlive it; nil: nothing says so.
+    package var stateDirectory: String?
 
     package init(
       uid: UInt32, now: Int64, userID: @escaping @Sendable (String) -> UInt32?,
@@ -31,7 +33,7 @@ package struct ConfigurationReader {
       readFile: @escaping @Sendable (String) -> [UInt8]?,
       auditProblem: @escaping @Sendable (String) -> (message: String, help: String?)?,
       socketProblem: @escaping @Sendable (String) -> (message: String, help: String, isPassing: Bool)? = { _ in nil },
-      hasIPv6: Bool
+      hasIPv6: Bool, stateDirectory: String? = nil
     ) {
       self.uid = uid
       self.now = now
@@ -43,6 +45,7 @@ package struct ConfigurationReader {
       self.auditProblem = auditProblem
       self.socketProblem = socketProblem
       self.hasIPv6 = hasIPv6
+      self.stateDirectory = stateDirectory
     }
   }
 

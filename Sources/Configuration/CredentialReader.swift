@@ -50,7 +50,7 @@ extension SettingsReader {
     let clients = fields[.allowClients].map { clientReferences($0) }
     draft.clients = clients ?? []
     draft.callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups], clients: clients)
-    draft.scheme = scheme(fields, for: draft.origins)
+    draft.scheme = scheme(fields, of: draft)
     if let node = fields[.suspend] { draft.suspension = suspension(node, at: fields.place(of: .suspend)) }
     draft.environmentPlace = draft.scheme?.usesEnvironment == true ? place(of: fields) : nil
     return draft
@@ -90,19 +90,22 @@ extension SettingsReader {
     return nil
   }
 
-  /// Exactly one of bearer, basic and headers.
-  private func scheme(_ fields: Fields<CredentialKey>, for origins: [Origin]) -> CredentialSettings.Scheme? {
-    let keys = [CredentialKey.bearer, .basic, .headers].filter { fields.has($0) }
+  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2]
+
+  /// Exactly one of them.
+  private func scheme(_ fields: Fields<CredentialKey>, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
+    let origins = draft.origins
+    let keys = Self.schemes.filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
       missing(
-        .bearer, .basic, .headers, in: fields, "the credential has no secret",
-        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …")
+        .bearer, .basic, .headers, .oauth2, in: fields, "the credential has no secret",
+        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …")
       return nil
     }
     guard keys.count == 1 else {
       report.error(
         fields.place(of: keys[1]),
-        "a credential is one of bearer, basic and headers; \"\(key.rawValue)\" stands here already")
+        "a credential is one of bearer, basic, headers and oauth2; \"\(key.rawValue)\" stands here already")
       return nil
     }
     let place = fields.place(of: key)
@@ -110,12 +113,13 @@ extension SettingsReader {
     case .bearer: return source(node, at: place, for: SecretUse(role: .token, origins: origins)).map { .bearer($0) }
     case .basic: return basic(node, at: place, for: origins)
     case .headers: return headers(node, for: origins)
+    case .oauth2: return oauth2(node, at: place, of: draft.name)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend: return nil
     }
   }
 
   private func place(of fields: Fields<CredentialKey>) -> Place {
-    let key = [CredentialKey.bearer, .basic, .headers].first { fields.has($0) }
+    let key = Self.schemes.first { fields.has($0) }
     return key.map { fields.place(of: $0) } ?? fields.place
   }
 }
@@ -134,6 +138,7 @@ extension CredentialSettings.Source {
   fileprivate var isEnvironment: Bool {
     switch self {
     case .env: true
+    case .token(let token): token.secrets.contains(where: \.isEnvironment)
     case .file, .systemd, .command, .userOfCommand: false
     }
   }

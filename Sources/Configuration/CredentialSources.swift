@@ -1,14 +1,22 @@
 internal import Policy
 
 extension CredentialSettings {
-  /// Where its secrets come from, in the order of its fields.
+  /// Where its secrets come from, in the order of its fields; behind a token those that its endpoint is shown.
   package var sources: [Source] {
     switch scheme {
+    case .bearer(.token(let token)): [.token(token)] + token.secrets
     case .bearer(let source): [source]
     case .basic(.secret(.userOfCommand(let user)), .command(let command)) where user == command: [.command(command)]
     case .basic(let user, let password): user.sources + [password]
     case .headers(let headers): headers.flatMap(\.value.sources)
     }
+  }
+}
+
+extension CredentialSettings {
+  /// nil: its value comes from elsewhere.
+  package var token: OAuth2? {
+    if case .bearer(.token(let token)) = scheme { token } else { nil }
   }
 }
 
@@ -29,6 +37,7 @@ extension CredentialSettings.Source {
     case .systemd(let name): "systemd credential \(name)"
     case .env(let name): "environment variable \(name)"
     case .command(let command), .userOfCommand(let command): command.short
+    case .token(let token): "token endpoint \(token.endpoint)"
     }
   }
 }

@@ -10,6 +10,7 @@ extension SettingsReader {
       check(credential.clients, known: listeners.flatMap(\.clients), of: nil, addTo: "one")
     }
     checkMounts(services)
+    checkStores(credentials)
     for service in services {
       checkScheme(service)
       checkLoop(service, listeners)

@@ -40,6 +40,7 @@ extension SettingsReader {
       switch kind {
       case .secret: checkSecretFile(path, at: place)
       case .program: checkProgram(path, at: place)
+      case .store: checkStore(path, at: place)
       }
     }
   }
@@ -71,6 +72,12 @@ extension SettingsReader {
         "the group can read \(path) (mode \(octal(status.mode))): it is not used, and requests with this credential get 503",
         help: "chmod g-r \(shellQuoted(path))")
     }
+    checkDirectories(leadingTo: path, at: place)
+  }
+
+  /// A file that is not there yet is as it should be; whoever can write its directory could put another login there.
+  private func checkStore(_ path: String, at place: Place) {
+    guard environment.fileStatus(path) == nil else { return checkSecretFile(path, at: place) }
     checkDirectories(leadingTo: path, at: place)
   }
 
@@ -151,7 +158,7 @@ extension ConfigurationReader.Environment {
 
 /// Files that secrets come from, in the order of the configuration.
 final class NamedFiles {
-  enum Kind { case secret, program }
+  enum Kind { case secret, program, store }
 
   private(set) var all: [(path: String, kind: Kind, place: Place)] = []
 

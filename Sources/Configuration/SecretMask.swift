@@ -83,6 +83,7 @@ struct SecretMask {
     switch key {
     case nil: true
     case let key where Self.takesSource(key): true
+    case CredentialKey.oauth2.rawValue, OAuth2Key.parameters.rawValue, OAuth2Key.claims.rawValue: true
     case ListenerKey.clients.rawValue: TokenDigest(parsing: text) == nil
     // A token where a client's name was wanted.
     case CredentialKey.allowClients.rawValue: text.utf8.count > 32 || text.hasPrefix(ClientToken.prefix)
@@ -98,7 +99,8 @@ struct SecretMask {
     case SourceKey.systemd.rawValue: !SourceName.isCredential(text)
     case SourceKey.env.rawValue: !SourceName.isVariable(text)
     // `https://user:password@host/?api_key=…`
-    case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue, SourceKey.url.rawValue:
+    case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue, SourceKey.url.rawValue,
+      OAuth2Key.tokenURL.rawValue:
       Self.hasPrivatePart(text)
     default: text.contains("://") && Self.hasPrivatePart(text)
     }
@@ -120,7 +122,9 @@ struct SecretMask {
   private static func takesSource(_ key: String?) -> Bool {
     switch key {
     case CredentialKey.bearer.rawValue, CredentialKey.basic.rawValue, CredentialKey.headers.rawValue,
-      BasicKey.password.rawValue, HeaderKey.value.rawValue, SourceKey.command.rawValue:
+      BasicKey.password.rawValue, HeaderKey.value.rawValue, SourceKey.command.rawValue,
+      OAuth2Key.clientSecret.rawValue, OAuth2Key.privateKey.rawValue, OAuth2Key.refreshToken.rawValue,
+      OAuth2Key.subjectToken.rawValue, OAuth2Key.actorToken.rawValue:
       true
     default: false
     }

@@ -168,14 +168,4 @@ extension SettingsReader {
     }
     return upgrades
   }
-
-  private func allowedAddresses(_ fields: Fields<ServiceKey>) -> [AddressBlock] {
-    let nodes = fields[.allowAddresses].flatMap { filledList($0, of: "address blocks like 10.0.0.0/8") } ?? []
-    return nodes.compactMap { node in
-      guard let text = text(node, "an address block like 10.0.0.0/8") else { return nil }
-      if let block = AddressBlock(parsing: text) { return block }
-      report.error(node.place, "not an address block: \(quoted(text))", help: "write it like 10.0.0.0/8 or fd00::/8")
-      return nil
-    }
-  }
 }

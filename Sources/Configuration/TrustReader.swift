@@ -1,8 +1,23 @@
 internal import Policy
 
-/// What TLS has to prove: pins, `ca_file`.
+/// Keys of a place that says what TLS has to prove there.
+protocol TrustKey: ConfigurationKey {
+  static var pins: Self { get }
+  static var backupPin: Self { get }
+  static var pinMode: Self { get }
+  static var pinsExpire: Self { get }
+  static var caFile: Self { get }
+  static var allowAddresses: Self { get }
+  /// What happens without pins that are good.
+  static var ifPinsFail: String { get }
+}
+
+extension ServiceKey: TrustKey { static let ifPinsFail = "this service gets 502" }
+extension OAuth2Key: TrustKey { static let ifPinsFail = "no token is asked for" }
+
+/// What TLS has to prove: pins, `ca_file`; and to which addresses it may speak.
 extension SettingsReader {
-  func trust(_ fields: Fields<ServiceKey>) -> TrustPolicy {
+  func trust<Key: TrustKey>(_ fields: Fields<Key>) -> TrustPolicy {
     var trust = TrustPolicy()
     if let node = fields[.caFile], let path = path(node, "the path of a PEM file") {
       checkCertificates(path, at: node.place)
@@ -14,7 +29,7 @@ extension SettingsReader {
     let acceptsOutage = fields[.backupPin].flatMap { choice($0, [("none", true)]) } ?? false
     trust.pinning.expires = fields[.pinsExpire].flatMap { date($0) }
     guard let node = fields[.pins] else {
-      for key in [ServiceKey.backupPin, .pinMode, .pinsExpire] where fields.has(key) {
+      for key in [Key.backupPin, .pinMode, .pinsExpire] where fields.has(key) {
         report.error(fields.place(of: key), "\"\(key.rawValue)\" without pins", help: "add pins, or delete the line")
       }
       return trust
@@ -24,7 +39,7 @@ extension SettingsReader {
     return trust
   }
 
-  private func pins(_ nodes: [YAMLNode], _ fields: Fields<ServiceKey>, acceptsOutage: Bool) -> [Pin] {
+  private func pins<Key: TrustKey>(_ nodes: [YAMLNode], _ fields: Fields<Key>, acceptsOutage: Bool) -> [Pin] {
     var pins: Set<Pin> = []
     let errors = report.errorCount
     for node in nodes {
@@ -67,7 +82,7 @@ extension SettingsReader {
     }
   }
 
-  private func warn(_ policy: PinPolicy, _ fields: Fields<ServiceKey>) {
+  private func warn<Key: TrustKey>(_ policy: PinPolicy, _ fields: Fields<Key>) {
     switch policy.mode {
     case .report:
       report.warning(fields.place(of: .pinMode), "pins are only reported: a mismatch does not stop a credential")
@@ -78,12 +93,22 @@ extension SettingsReader {
     let place = fields[.pinsExpire]?.place ?? fields.place
     if expires <= environment.now {
       report.warning(
-        place, "the pins have expired on \(CivilTime.day(of: expires)): this service gets 502",
+        place, "the pins have expired on \(CivilTime.day(of: expires)): \(Key.ifPinsFail)",
         help: "compare with \"bearerctl pin HOST\", then write a later date")
     } else if expires &- environment.now < Int64(30 * day) {
       let days = (expires &- environment.now) / Int64(day)
       let time = days == 0 ? "within a day" : days == 1 ? "in 1 day" : "in \(days) days"
-      report.warning(place, "the pins expire \(time); from then on this service gets 502")
+      report.warning(place, "the pins expire \(time); from then on \(Key.ifPinsFail)")
+    }
+  }
+
+  func allowedAddresses<Key: TrustKey>(_ fields: Fields<Key>) -> [AddressBlock] {
+    let nodes = fields[.allowAddresses].flatMap { filledList($0, of: "address blocks like 10.0.0.0/8") } ?? []
+    return nodes.compactMap { node in
+      guard let text = text(node, "an address block like 10.0.0.0/8") else { return nil }
+      if let block = AddressBlock(parsing: text) { return block }
+      report.error(node.place, "not an address block: \(quoted(text))", help: "write it like 10.0.0.0/8 or fd00::/8")
+      return nil
     }
   }
 }

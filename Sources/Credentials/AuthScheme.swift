@@ -1,7 +1,7 @@
 package import Policy
 
 /// Where a value comes from. Names and paths only.
-package enum SecretSource: Sendable, Hashable {
+package indirect enum SecretSource: Sendable, Hashable {
   case file(String)
   /// File of this name below $CREDENTIALS_DIRECTORY.
   case systemd(String)
@@ -10,18 +10,20 @@ package enum SecretSource: Sendable, Hashable {
   case command(SecretCommand)
   /// The user's name that it says beside that.
   case userOfCommand(SecretCommand)
+  /// A token endpoint grants it.
+  case token(TokenSource)
 
   package var isFile: Bool {
     switch self {
     case .file, .systemd: true
-    case .env, .command, .userOfCommand: false
+    case .env, .command, .userOfCommand, .token: false
     }
   }
 
   /// nil: it is no program.
   package var command: SecretCommand? {
     switch self {
-    case .file, .systemd, .env: nil
+    case .file, .systemd, .env, .token: nil
     case .command(let command), .userOfCommand(let command): command
     }
   }
@@ -77,6 +79,14 @@ package enum AuthScheme: Sendable, Equatable {
   var files: [SecretSource] { sources.map(\.source).filter(\.isFile) }
 
   var commands: [SecretCommand] { sources.compactMap(\.source.command) }
+
+  /// Where its value comes from a token endpoint.
+  var token: TokenSource? {
+    switch self {
+    case .bearer(.token(let token)): token
+    case .bearer, .basic, .headers: nil
+    }
+  }
 }
 
 package struct HeaderTemplate: Sendable, Equatable {

@@ -30,7 +30,7 @@ final class CredentialSlot {
   ///
   /// While a file takes long to read, everything stays: with another file's new value it could be half of two.
   func load(_ reader: SecretReader) -> Bool {
-    if hasLines, entry.scheme.commands.isEmpty, let delay = delay(reader) {
+    if hasLines, isLasting, let delay = delay(reader) {
       problem = delay
       return false
     }
@@ -38,7 +38,7 @@ final class CredentialSlot {
       let fresh = try FieldLines(reader: reader).render(entry.scheme)
       problem =
         entry.scheme.commands.lazy.compactMap { reader.commands.failure(of: $0) }.first
-        ?? delay(reader)
+        ?? entry.scheme.token.flatMap { reader.tokens.failure(of: $0) } ?? delay(reader)
       if isCurrent(fresh.lines) { return false }
       patterns = fresh.patterns
       lines = .some((consume fresh).lines)
@@ -47,7 +47,7 @@ final class CredentialSlot {
       changedAt = Clock.now.seconds
       return true
     } catch {
-      guard hasLines, !error.isMissing, entry.scheme.commands.isEmpty else {
+      guard hasLines, !error.isMissing, isLasting else {
         problem = error.sentence
         let hadLines = hasLines
         lines = nil
@@ -59,6 +59,9 @@ final class CredentialSlot {
       return false
     }
   }
+
+  /// Its value has no end of its own.
+  private var isLasting: Bool { entry.scheme.commands.isEmpty && entry.scheme.token == nil }
 
   /// A file of it is being read, and what the others hold may belong to another value.
   func standBy() {

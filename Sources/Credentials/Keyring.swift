@@ -11,6 +11,12 @@ package final class Keyring {
       self.grant = grant
       self.scheme = scheme
     }
+
+    /// Those of a token endpoint as well, which are in no line.
+    var files: [SecretSource] { scheme.files + (scheme.token?.sources.map(\.source).filter(\.isFile) ?? []) }
+    var commands: [SecretCommand] {
+      scheme.commands + (scheme.token?.sources.compactMap(\.source.command) ?? [])
+    }
   }
 
   package struct Status: Sendable, Equatable {
@@ -34,21 +40,23 @@ package final class Keyring {
   /// - Parameters:
   ///   - commands: what commands have printed.
   ///   - files: what files held.
+  ///   - tokens: what token endpoints have granted.
   ///   - pending: files that are being read: a credential that has one of them keeps the lines of before until then, or it
   ///     could be half of one value and half of another.
   ///   - previous: of the configuration before; generations of credentials of the same name go on from there.
   package init(
     entries: [Entry], requireLockedMemory: Bool, commands: CommandSecrets = CommandSecrets(),
-    files: SecretFiles = SecretFiles(), pending: Set<SecretSource> = [], after previous: Keyring? = nil
+    files: SecretFiles = SecretFiles(), tokens: TokenValues = TokenValues(), pending: Set<SecretSource> = [],
+    after previous: Keyring? = nil
   ) throws(Denied) {
     do {
       staging = try LockedMemory(byteCount: Self.stagingSize)
     } catch {
       throw Denied(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
     }
-    reader = SecretReader(arena: SecretArena(), commands: commands, files: files)
+    reader = SecretReader(arena: SecretArena(), commands: commands, files: files, tokens: tokens)
     slots = entries.map { CredentialSlot($0) }
-    for file in Set(entries.flatMap(\.scheme.files)) where !files.isKnown(file) {
+    for file in Set(entries.flatMap(\.files)) where !files.isKnown(file) {
       files.take(SecretReading(of: file, mustLock: files.mustLock))
     }
     for slot in slots {
@@ -58,7 +66,7 @@ package final class Keyring {
       if isPending { slot.standBy() } else { _ = slot.load(reader) }
       if let earlier { slot.follow(earlier) }
     }
-    let isUnlocked = !isLocked || slots.contains { $0.entry.scheme.files.contains(where: files.isUnlocked) }
+    let isUnlocked = !isLocked || slots.contains { $0.entry.files.contains(where: files.isUnlocked) }
     guard !isUnlocked || !requireLockedMemory else {
       throw Denied(
         reason: .unavailable,
@@ -69,6 +77,7 @@ package final class Keyring {
     reader.arena.mustLock = requireLockedMemory
     commands.mustLock = requireLockedMemory
     files.mustLock = requireLockedMemory
+    tokens.mustLock = requireLockedMemory
   }
 
   /// One TLS record's plaintext (RFC 8446 section 5.1).
@@ -103,6 +112,7 @@ package final class Keyring {
   /// False when memory could not be locked.
   package var isLocked: Bool {
     staging.isLocked && reader.arena.isLocked && reader.commands.isLocked && reader.files.isLocked
+      && reader.tokens.isLocked
   }
 }
 
@@ -111,8 +121,8 @@ package final class Keyring {
 extension Keyring {
   package var fileContents: SecretFiles { reader.files }
 
-  /// Those that its secrets are in; each once.
-  package var files: Set<SecretSource> { Set(slots.flatMap(\.entry.scheme.files)) }
+  /// Those that its secrets are in, and those that its token endpoints are shown; each once.
+  package var files: Set<SecretSource> { Set(slots.flatMap(\.entry.files)) }
 
   /// Whether some of a credential's secrets are in files.
   package func hasFiles(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].hasFiles }
@@ -138,7 +148,7 @@ extension Keyring {
 
 extension Keyring {
   /// Whose output some credential needs; each once.
-  package var commands: Set<SecretCommand> { Set(slots.flatMap(\.entry.scheme.commands)) }
+  package var commands: Set<SecretCommand> { Set(slots.flatMap(\.entry.commands)) }
 
   package var commandOutputs: CommandSecrets { reader.commands }
 

@@ -32,6 +32,7 @@ struct SecretReader {
   let arena: SecretArena
   let commands: CommandSecrets
   let files: SecretFiles
+  let tokens: TokenValues
 
   /// Without one closing line break. Never empty.
   func read(_ source: SecretSource) throws(SecretProblem) -> Secret {
@@ -48,6 +49,8 @@ struct SecretReader {
       return try copy(source) { (secret) throws(SecretProblem) in
         try commands.append(command, isUser: true, to: &secret)
       }
+    case .token(let token):
+      return try copy(source) { (secret) throws(SecretProblem) in try tokens.append(token, to: &secret) }
     case .file, .systemd:
       return try copy(source) { (secret) throws(SecretProblem) in try files.append(source, to: &secret) }
     }

@@ -95,6 +95,10 @@ extension ClientSession: UpstreamSessionOwner {
       let keyring = generation.keyring
       let isAvailable = keyring.isAvailable(grant: grant)
       if awaitsSecret(grant, of: keyring, isAvailable, fresh: fresh, hasWaited: hasWaited) { return }
+      if let failure = worker.tokens?.failure(ofGrant: grant) {
+        openResult = .failed(failure)
+        return
+      }
       guard isAvailable else {
         let problem = keyring.status(ofGrant: grant).problem
         openResult = .failed(ConnectFailure(.credentialUnavailable, problem ?? "there is no secret"))
@@ -127,6 +131,10 @@ extension ClientSession: UpstreamSessionOwner {
   private func awaitsSecret(
     _ grant: Int, of keyring: Keyring, _ isAvailable: Bool, fresh: Bool, hasWaited: Bool
   ) -> Bool {
+    if let tokens = worker.tokens, tokens.has(grant: grant) {
+      if !hasWaited { secretWait = tokens.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) } }
+      return secretWait != nil
+    }
     if !hasWaited, !isAvailable || keyring.hasFiles(grant: grant) && isReading(grant) {
       secretWait = worker.secrets?.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) }
     }

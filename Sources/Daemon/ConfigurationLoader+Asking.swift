@@ -34,6 +34,7 @@ extension ConfigurationReader.Environment {
     let uid = Users.currentUID
     return Self(
       uid: uid, now: 0, userID: { _ in uid }, groupMembers: { _ in [uid] }, fileStatus: { _ in (uid, 0o700, true) },
-      readFile: { _ in Array("-----BEGIN CERTIFICATE-----\n".utf8) }, auditProblem: { _ in nil }, hasIPv6: true)
+      readFile: { _ in Array("-----BEGIN CERTIFICATE-----\n".utf8) }, auditProblem: { _ in nil }, hasIPv6: true,
+      stateDirectory: "/")
   }
 }

@@ -74,15 +74,15 @@ package enum ConfigurationLoader {
     of settings: Settings, step: Preparation.Step
   ) throws(LoadError) -> [String: TrustStore] {
     var stores: [String: TrustStore] = [:]
-    for service in settings.rules.services {
-      guard let file = service.trust.caFile, stores[file] == nil else { continue }
+    let wanted = settings.trusts.compactMap { name, trust in trust.caFile.map { (name, $0) } }
+    for (name, file) in wanted where stores[file] == nil {
       step.begin(file)
       do {
         let pem = try FileReader.read(path: file, maximum: 4 << 20).bytes
         stores[file] = try TrustStore(pem: pem, name: file)
       } catch {
         throw LoadError(
-          diagnostics: [.about(file: settings.file, "services.\(service.name).ca_file: \(file): \(error)")],
+          diagnostics: [.about(file: settings.file, "\(name).ca_file: \(file): \(error)")],
           controlSocket: settings.controlSocket)
       }
     }
@@ -91,7 +91,8 @@ package enum ConfigurationLoader {
 
   /// The keyring that the settings describe.
   static func keyring(
-    for settings: Settings, commands: CommandSecrets, files: SecretFiles, pending: Set<SecretSource>,
+    for settings: Settings, commands: CommandSecrets, files: SecretFiles, tokens: TokenValues = TokenValues(),
+    pending: Set<SecretSource>,
     after previous: Keyring?
   ) throws(Denied) -> Keyring {
     let entries = zip(settings.rules.grants, settings.credentials).map { grant, credential in
@@ -99,7 +100,7 @@ package enum ConfigurationLoader {
     }
     return try Keyring(
       entries: entries, requireLockedMemory: settings.requireLockedMemory, commands: commands, files: files,
-      pending: pending, after: previous)
+      tokens: tokens, pending: pending, after: previous)
   }
 
   /// The files that their secrets are in.
@@ -163,46 +164,6 @@ extension ListenerSettings {
   }
 }
 
-extension AuthScheme {
-  fileprivate init(_ scheme: CredentialSettings.Scheme) {
-    switch scheme {
-    case .bearer(let source): self = .bearer(SecretSource(source))
-    case .basic(let user, let password): self = .basic(user: FieldValue(user), password: SecretSource(password))
-    case .headers(let headers):
-      self = .headers(headers.map { HeaderTemplate(name: $0.name, prefix: $0.prefix, value: FieldValue($0.value)) })
-    }
-  }
-}
-
-extension SecretSource {
-  init(_ source: CredentialSettings.Source) {
-    switch source {
-    case .file(let path): self = .file(path)
-    case .systemd(let name): self = .systemd(name)
-    case .env(let name): self = .env(name)
-    case .command(let command): self = .command(SecretCommand(command))
-    case .userOfCommand(let command): self = .userOfCommand(SecretCommand(command))
-    }
-  }
-}
-
-extension SecretCommand {
-  fileprivate init(_ command: CredentialSettings.Command) {
-    self.init(
-      words: [command.path] + command.arguments, format: command.format, timeToLive: command.timeToLive,
-      timeout: command.timeout)
-  }
-}
-
-extension FieldValue {
-  fileprivate init(_ value: CredentialSettings.Value) {
-    switch value {
-    case .plain(let text): self = .plain(text)
-    case .secret(let source): self = .secret(SecretSource(source))
-    }
-  }
-}
-
 extension Diagnostic {
   /// About the file as a whole.
   static func about(file: String, _ message: String, help: String? = nil) -> Diagnostic {
@@ -248,6 +209,6 @@ extension ConfigurationReader.Environment {
         step.begin(path)
         return UnixSocket.Outlook(path: path).problem.map { ($0.message, $0.help, $0.isPassing) }
       },
-      hasIPv6: true)
+      hasIPv6: true, stateDirectory: StateDirectory.path)
   }
 }

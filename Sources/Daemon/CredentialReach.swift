@@ -90,6 +90,7 @@ extension SecretSource {
     case .file, .systemd, .env: self
     case .command(let command): .command(command.timeless)
     case .userOfCommand(let command): .userOfCommand(command.timeless)
+    case .token(let token): .token(token.timeless)
     }
   }
 
@@ -101,6 +102,7 @@ extension SecretSource {
     case .env(let name): "env \(name)"
     case .command(let command): "command \(command.place)"
     case .userOfCommand(let command): "user of command \(command.place)"
+    case .token(let token): "token endpoint \(token.endpoint)"
     }
   }
 }
@@ -125,6 +127,15 @@ extension SecretCommand {
       "\(path) (\(format.name) for \(description.user.map { "\($0)@" } ?? "")\(description.host)"
         + "\(description.path.map { "/\($0)" } ?? ""))"
     }
+  }
+}
+
+extension TokenSource {
+  /// When it is asked changes nothing of what it gives.
+  fileprivate var timeless: TokenSource {
+    var source = self
+    (source.lead, source.skew, source.timeout) = (0, 0, 0)
+    return source
   }
 }
 

@@ -13,13 +13,16 @@ final class Destination {
   private(set) var sessionCount = 0
   /// What TLS had to say about the pins has been logged.
   var hasAdvised = false
+  /// What it answers is a secret: nothing of it stays where it passes.
+  let answersSecrets: Bool
   /// A newer generation is current: nothing is kept any more.
   private(set) var isRetired = false
 
   /// Milliseconds.
   private static let briefly: UInt64 = 5_000
 
-  init(upstream: Upstream, context: ClientContext?, generation: UInt64) {
+  init(upstream: Upstream, context: ClientContext?, generation: UInt64, answersSecrets: Bool = false) {
+    self.answersSecrets = answersSecrets
     self.upstream = upstream
     self.context = context
     self.generation = generation

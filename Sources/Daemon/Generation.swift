@@ -13,7 +13,7 @@ final class Generation {
   let tally: Tally
   let limits: SharedLimits
   private let breakersByService: [[(grant: Int, breaker: BreakerView)]]
-  private let trust: Preparation.Trust
+  let trust: Preparation.Trust
   /// By service, then by rule (the first one: without rules).
   private var ways: [[Way?]]
   private(set) var allDestinations: [Destination] = []

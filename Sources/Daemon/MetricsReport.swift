@@ -138,7 +138,26 @@ struct MetricsReport {
     each { text.sample($0, counts.credentials[$1].accepted.count) }
     text.begin("bearerd_credential_rejected_total", .counter, "Answers 401 and 407 to requests with the credential.")
     each { text.sample($0, counts.credentials[$1].rejected.count) }
+    tokens(names)
     suspensions()
+  }
+
+  private mutating func tokens(_ names: [String]) {
+    let all = names.indices.compactMap { index in
+      worker.tokens?.standing(ofGrant: index).map { (labels: [("credential", names[index])], standing: $0) }
+    }
+    if all.isEmpty { return }
+    text.begin("bearerd_token_requests_total", .counter, "Requests to token endpoints that have come to their end.")
+    for (labels, standing) in all {
+      text.sample(labels + [("result", "granted")], standing.granted)
+      text.sample(labels + [("result", "failed")], standing.failed)
+    }
+    text.begin("bearerd_token_usable_seconds", .gauge, "For how long requests go out with the token that there is.")
+    for (labels, standing) in all {
+      if let seconds = standing.secondsLeft { text.sample(labels, seconds) }
+    }
+    text.begin("bearerd_login_required", .gauge, "Whether somebody has to log in anew.")
+    for (labels, standing) in all { text.sample(labels, standing.isLoginRequired ? 1 : 0) }
   }
 
   private mutating func suspensions() {

@@ -96,8 +96,11 @@ struct Preparation: Sendable {
   }
 
   private static func systemTrust(for settings: Settings, step: Step) -> Result<TrustStore, TLSError>? {
-    guard settings.rules.services.contains(where: { $0.upstream.origin.scheme == .https && $0.trust.caFile == nil })
-    else { return nil }
+    let services = settings.rules.services
+    let isWanted =
+      services.contains { $0.upstream.origin.scheme == .https && $0.trust.caFile == nil }
+      || settings.credentials.contains { $0.token.map { $0.trust.caFile == nil } ?? false }
+    guard isWanted else { return nil }
     step.begin("the system's certificates")
     do throws(TLSError) { return .success(try TrustStore.system()) } catch { return .failure(error) }
   }
@@ -107,7 +110,7 @@ extension CredentialSettings.Source {
   fileprivate var isCommand: Bool {
     switch self {
     case .command, .userOfCommand: true
-    case .file, .systemd, .env: false
+    case .file, .systemd, .env, .token: false
     }
   }
 }

@@ -129,6 +129,7 @@ final class SecretWatch {
     if let watch { changed(watch.changes()) }
     guard wanted.contains(reading.source) else { return }
     tellChanges(of: reading.source) { files.take(reading) }
+    worker.onSecretRead?(reading.source)
     for (directory, result) in reading.watches { register(directory, result) }
     // A symbolic link may lead somewhere else now.
     watch?.keep(only: files.directories)
@@ -197,8 +198,8 @@ extension Keyring {
       journal.event(
         .warning, "memory-not-locked", ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
     }
-    // Of a command that has not ended yet, its end tells.
-    for index in 0..<grantCount where !isAwaited(grant: index) {
+    // Of a command that has not ended yet, its end tells; of a token endpoint, its answer.
+    for index in 0..<grantCount where !isAwaited(grant: index) && !isUnasked(grant: index) {
       let name = generation.snapshot.rules.grants[index].name
       reportShort(index, name, to: journal)
       guard let problem = status(ofGrant: index).problem else { continue }

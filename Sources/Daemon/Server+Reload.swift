@@ -63,6 +63,7 @@ extension Server {
     held.closeUnclaimed(by: settings, journal: journal)
     worker.generation.keyring.report(to: journal, of: worker.generation)
     commands?.follow(worker.generation)
+    tokens?.follow(worker.generation)
     control?.follow(settings)
     // They do what they are told in its order: who replies to this has installed it.
     crew.ask { _, reply in

@@ -21,6 +21,7 @@ package final class Server {
   var slots: [ListenerSlot]
   private var lifecycle: Lifecycle?
   private(set) var commands: SecretCommands?
+  private(set) var tokens: TokenRenewals?
   private(set) var control: ControlSocket?
   let audit: AuditTrail
   /// Seconds for which a start waits for the files that the configuration names.
@@ -113,13 +114,16 @@ package final class Server {
     }
     for slot in slots { slot.announce(in: journal) }
     held.closeUnclaimed(by: worker.generation.settings, journal: journal)
-    commands = try SecretCommands(worker: worker) { [worker, crew] command in
+    commands = try SecretCommands(worker: worker) { [unowned self] command in
+      tokens?.changed(command)
       guard !crew.links.isEmpty else { return }
       let output = worker.generation.keyring.commandOutputs.output(of: command)
       crew.tell { $0.commands?.adopt(output) }
     }
     worker.commands?.onVerdict = { [unowned self] in commands?.heard($0, isAccepted: $1) }
     commands?.follow(worker.generation)
+    tokens = try TokenRenewals(worker: worker, crew: crew)
+    tokens?.follow(worker.generation)
     journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.generation.snapshot.generation)")
     loop.run()
@@ -132,7 +136,11 @@ package final class Server {
     guard !worker.isDraining else { return finish() }
     ServiceManager.notify("STOPPING=1")
     commands?.stop()
-    crew.tell { $0.commands?.close() }
+    tokens?.stop()
+    crew.tell {
+      $0.commands?.close()
+      $0.tokens?.close()
+    }
     journal.event(.notice, "stopping", ("connections", String(worker.sessionCount + crew.connections)))
     lifecycle?.startDrain(limit: worker.limits.drain) { [unowned self] in finish() }
     // The others first: what has been accepted for them is theirs.
@@ -158,6 +166,7 @@ package final class Server {
     audit.close()
     control?.close()
     commands?.close()
+    tokens?.close()
     reloads?.close()
     lifecycle?.close()
     loop.stop()

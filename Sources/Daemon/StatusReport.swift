@@ -156,6 +156,7 @@ struct StatusReport {
     json.array("sources") { json in
       for source in generation.settings.credentials[index].sources { json.object { self.source(source, &$0) } }
     }
+    worker.tokens?.standing(ofGrant: index)?.write(to: &json)
     json.member("accepted", tally.accepted.count)
     json.member("rejected", tally.rejected.count)
     json.member("last_accepted", time(tally.accepted.last))

@@ -118,6 +118,12 @@ final class UpstreamSession: Timed, StreamDelegate {
     }
   }
 
+  /// For what brings a door of its own.
+  func withVerified(_ write: (inout VerifiedSession) throws(Denied) -> Void) throws(Denied) {
+    guard isVerified else { throw Denied.noProof }
+    try write(&verified!)
+  }
+
   func send(_ bytes: Span<UInt8>) {
     guard !isClosed, !writeFailed, bytes.count > 0 else { return }
     if isVerified {
@@ -126,11 +132,6 @@ final class UpstreamSession: Timed, StreamDelegate {
       stream.write(bytes)
     }
   }
-
-  /// Whether what the handshake proved still holds; seconds since 1970. Where nothing had to be proved: always.
-  func isProved(at now: Int64) -> Bool { proof?.validity.contains(now) ?? true }
-
-  var queuedBytes: Int { stream.queuedBytes }
 
   func setReading(_ wanted: Bool) {
     guard wanted != isReading, !isClosed else { return }
@@ -204,11 +205,11 @@ final class UpstreamSession: Timed, StreamDelegate {
     do throws(TLSError) {
       if try verified!.decrypt(bytes, into: &plaintext) == .closed { isEnding = true }
     } catch {
-      worker.giveBack(plaintext)
+      worker.giveBack(&plaintext, wiped: destination.answersSecrets)
       return fail(.upstreamClosed, detail: error.description)
     }
     take(plaintext.span)
-    worker.giveBack(plaintext)
+    worker.giveBack(&plaintext, wiped: destination.answersSecrets)
     if isEnding, !isClosed { end(isClean: true) }
   }
 

@@ -37,6 +37,7 @@ extension Worker {
         let current = generation.keyring
         prepared = try ConfigurationLoader.keyring(
           for: preparation.settings, commands: current.commandOutputs, files: current.fileContents,
+          tokens: current.tokenValues,
           pending: secrets?.pending ?? [], after: current)
         onEnd(nil)
       } catch {

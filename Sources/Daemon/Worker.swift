@@ -29,6 +29,10 @@ final class Worker {
   private(set) var secrets: SecretWatch?
   /// Where a secret is waited for that a program has yet to print.
   private(set) var commands: CommandWaits?
+  /// Where a token is waited for that an endpoint has yet to grant.
+  private(set) var tokens: TokenWaits?
+  /// Told of each file of a secret that has been read.
+  var onSecretRead: ((SecretSource) -> Void)?
   /// The credentials of a configuration that is to come.
   var prepared: Keyring?
   /// Sessions that begin something at the end of the turn.
@@ -174,7 +178,12 @@ final class Worker {
     return made
   }
 
-  func giveBack(_ plaintext: consuming [UInt8]) { self.plaintext = plaintext }
+  /// - Parameter wiped: it held a secret. In its own place: nobody else has it yet.
+  func giveBack(_ plaintext: inout [UInt8], wiped: Bool) {
+    if wiped { wipe(&plaintext) }
+    self.plaintext = plaintext
+    plaintext = []
+  }
 
   private func flushJournal() {
     if !journal.flush() { flushAgain?.start(after: 50) }
@@ -194,6 +203,7 @@ final class Worker {
       }
     }
     self.commands = commands
+    tokens = TokenWaits(worker: self)
     watch.begin(generation, after: first)
   }
 
@@ -202,6 +212,7 @@ final class Worker {
   func adopt(_ new: Generation, entrances: [Entrance]) {
     let old = generation
     generation = new
+    tokens?.follow(new)
     limits = new.settings.limits
     self.entrances = entrances
     for destination in old.allDestinations { destination.retire() }
@@ -239,6 +250,7 @@ final class Worker {
     loop.onTurnEnd = nil
     secrets?.close()
     commands?.close()
+    tokens?.close()
     tellWhatHadNoLine()
     journal.flush()
   }

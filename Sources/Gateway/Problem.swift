@@ -87,6 +87,7 @@ package enum Problem {
   /// Milliseconds until it is worth asking again; nil: that cannot be said.
   private static func patience(_ refusal: Refusal) -> UInt64? {
     if case .credentialSuspended(let time) = refusal { return time }
+    if case .tokenUnavailable(let time) = refusal { return time }
     if case .rateLimited(let excess) = refusal { return excess.wait }
     return refusal.row.status == 429 ? 1_000 : nil
   }

@@ -26,6 +26,10 @@ package enum Refusal: Error, Equatable, Sendable {
 
   // the credential
   case credentialUnavailable
+  /// Its token endpoint gave none. Milliseconds until it is worth asking again.
+  case tokenUnavailable(UInt64)
+  /// Its token endpoint takes what we have no more.
+  case loginRequired
   /// Milliseconds until it is worth asking again.
   case credentialSuspended(UInt64)
   case grantDenied
@@ -91,6 +95,8 @@ extension Refusal {
     case .tooManyRequests: .tooManyRequests
     case .rateLimited: .rateLimited
     case .credentialUnavailable: .credentialUnavailable
+    case .tokenUnavailable: .tokenUnavailable
+    case .loginRequired: .loginRequired
     case .credentialSuspended: .credentialSuspended
     case .grantDenied: .grantDenied
     case .nameNotFound: .nameNotFound

@@ -43,6 +43,8 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
 
   // the keyring
   case credentialUnavailable
+  case tokenUnavailable
+  case loginRequired
   case credentialSuspended
   case grantDenied
 
@@ -103,7 +105,7 @@ extension RefusalCode {
     case .badPath, .badEscape, .dotSegment, .forbiddenCharacter, .fragment, .ambiguousPath, .clientCredentialField,
       .badDestination, .destinationDenied, .noRule, .denied, .noService, .rateLimited:
       .rules
-    case .credentialUnavailable, .credentialSuspended, .grantDenied: .keyring
+    case .credentialUnavailable, .tokenUnavailable, .loginRequired, .credentialSuspended, .grantDenied: .keyring
     case .nameNotFound, .nameLookupFailed, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed,
       .connectionTimeout, .handshakeFailed, .handshakeTimeout, .certificateInvalid, .certificateExpired,
       .hostnameMismatch, .pinMismatch,

@@ -146,6 +146,14 @@ extension RefusalCode {
       RefusalRow(
         503, "credential-unavailable", "proxy_configuration_error",
         "The credential is not available; nothing was sent. The log of bearerd says why")
+    case .tokenUnavailable:
+      RefusalRow(
+        503, "token-unavailable", "proxy_configuration_error",
+        "The credential's token endpoint gave no token; nothing was sent. bearerctl status says why")
+    case .loginRequired:
+      RefusalRow(
+        503, "login-required", "proxy_configuration_error",
+        "The credential's token endpoint takes its login no more, so somebody has to log in anew; nothing was sent")
     case .credentialSuspended:
       RefusalRow(
         503, "credential-suspended", "http_request_denied",

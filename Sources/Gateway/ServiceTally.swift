@@ -6,7 +6,7 @@ package final class ServiceTally {
   // Seen here alone, so that the compiler can prove each access to it alone.
   private var current = ServiceCounts()
 
-  init(name: String) { self.name = name }
+  package init(name: String) { self.name = name }
 
   // Here and not where things happen: another module would copy the counts to change them.
 

@@ -28,6 +28,13 @@ package struct Upstream: Sendable, Equatable {
     basePath = target.path
   }
 
+  /// All of an origin.
+  package init(_ origin: Origin, allowedAddresses: [AddressBlock]) {
+    self.origin = origin
+    basePath = [UInt8(ascii: "/")]
+    self.allowedAddresses = allowedAddresses
+  }
+
   /// May a connection for this upstream go to this address? Asked for the address that is dialled, never for an earlier
   /// answer of the resolver. A literal IP or `localhost` in the upstream's URL is its own permission, and the only one.
   package func permits(_ address: IPAddress) -> Bool {

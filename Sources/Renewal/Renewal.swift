@@ -7,7 +7,7 @@
 /// Whatever happens: one renewal at a time; a refresh token is on disk before the token that came with it is used; no request
 /// goes out with a token that has expired, or bare; who waits is answered.
 package struct Renewal: Sendable {
-  private struct Token {
+  struct Token {
     let generation: UInt64
     /// nil: it does not expire.
     let renewAt: UInt64?
@@ -26,14 +26,14 @@ package struct Renewal: Sendable {
   }
 
   private let settings: RenewalSettings
-  private var token: Token?
+  private(set) var token: Token?
   private var work = Work.none
   private var needsLogin: Bool
   private var lastNumber: UInt64 = 0
   private var lastGeneration: UInt64
   /// The upstream said that the current token is worth nothing.
-  private var isRejected = false
-  private var restUntil: UInt64 = 0
+  private(set) var isRejected = false
+  private(set) var restUntil: UInt64 = 0
   private var recentStarts: [UInt64] = []
   /// Failures in a row.
   package private(set) var failures = 0
@@ -83,6 +83,12 @@ package struct Renewal: Sendable {
     }
     if token?.generation == generation { isRejected = true }
     return (renew(at: now, &actions), actions)
+  }
+
+  /// What a request hears that has no token to go out with.
+  mutating func requestWithoutToken(at now: UInt64) -> Verdict {
+    var actions = Actions()
+    return renew(at: now, &actions)
   }
 
   private mutating func renew(at now: UInt64, _ actions: inout Actions) -> Verdict {
@@ -188,8 +194,10 @@ package struct Renewal: Sendable {
   }
 
   /// What the server is asked with has changed: it may answer otherwise now.
-  package mutating func changed() {
+  /// - Parameter brings: there is something to renew with again, where a person had to log in.
+  package mutating func changed(brings login: Bool = false) {
     if isUnstored { return }
+    if login { needsLogin = false }
     restUntil = 0
     failures = 0
   }

@@ -9,7 +9,8 @@ package final class ClientContext {
   private var fullHandshakes: UInt64 = 0
   private var resumedHandshakes: UInt64 = 0
 
-  package init(identity: SessionIdentity, store: TrustStore) throws(TLSError) {
+  /// - Parameter cleanses: what comes is a secret, and not left behind where it was decrypted.
+  package init(identity: SessionIdentity, store: TrustStore, cleanses: Bool = false) throws(TLSError) {
     OpenSSLLibrary.start()
     guard identity.origin.scheme == .https, identity.trustFingerprint == store.fingerprint else {
       throw TLSError(kind: .internalError, detail: "\(identity.origin): not https, or another trust store")
@@ -24,6 +25,7 @@ package final class ClientContext {
     try setProtocol()
     try setVerification()
     setSessions()
+    if cleanses { SSL_CTX_set_options(context, bearerd_SSL_OP_CLEANSE_PLAINTEXT()) }
   }
 
   deinit { SSL_CTX_free(context) }

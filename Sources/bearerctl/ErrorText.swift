@@ -51,6 +51,8 @@ extension RefusalCode {
     case .noService: .noService
     case .rateLimited: .rateLimited
     case .credentialUnavailable: .credentialUnavailable
+    case .tokenUnavailable: .tokenUnavailable
+    case .loginRequired: .loginRequired
     case .credentialSuspended: .credentialSuspended
     case .grantDenied: .grantDenied
     case .nameNotFound: .nameNotFound

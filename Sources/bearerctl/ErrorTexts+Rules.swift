@@ -98,6 +98,27 @@ extension ErrorText {
       Once the file is right, the next request uses it, without a reload.
       """)
 
+  static let tokenUnavailable = ErrorText(
+    """
+    The credential's tokens come from a token endpoint (`oauth2`), the last one is used up, and there is no new one: the endpoint could \
+    not be reached, proved another key than its pins, answered with an error, or not in time; or the refresh token that it gave could \
+    not be written down. Nothing was sent without a token. `Retry-After` says when the endpoint may be asked again.
+    """,
+    todo: """
+      `bearerctl status` and the log (`event=token-failed`) say what is in the way. Once it is gone, the first request after \
+      `Retry-After` asks again, without a reload.
+      """)
+
+  static let loginRequired = ErrorText(
+    """
+    The credential's token endpoint has said that the refresh token is worth nothing any more (`invalid_grant`): it was revoked, has \
+    expired, or was used elsewhere. It is not asked again with the same one. Nothing was sent without a token.
+    """,
+    todo: """
+      Get a new refresh token from the server, and write it into the file that `refresh_token` of the credential's `oauth2` names: the \
+      next request uses it, without a reload. If this happens often, see whether something else uses the same login.
+      """)
+
   static let credentialSuspended = ErrorText(
     """
     The upstream has rejected the credential several times in a row (401, 407; ten 403 count as one of them), and it is still the same one. \

@@ -31,7 +31,8 @@ struct Remedy {
     case .grantDenied: "To let \(user) use the credential, add it to its allow_users."
     case .malformed, .badDestination, .requestTimeout, .draining, .auditUnavailable, .tooManyConnections,
       .tooManyRequests,
-      .rateLimited, .credentialUnavailable, .credentialSuspended, .nameNotFound, .nameLookupFailed, .nameTimeout,
+      .rateLimited, .credentialUnavailable, .tokenUnavailable, .loginRequired, .credentialSuspended, .nameNotFound,
+      .nameLookupFailed, .nameTimeout,
       .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout, .handshakeTimeout,
       .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch, .pinsExpired,
       .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .encodedAnswer,

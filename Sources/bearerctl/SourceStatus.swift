@@ -14,7 +14,7 @@ struct SourceStatus: CustomStringConvertible {
       switch source {
       case .file(let path): silent.contains(path)
       case .command(let command), .userOfCommand(let command): silent.contains(command.path)
-      case .systemd, .env: false
+      case .systemd, .env, .token: false
       }
     self = isSilent ? SourceStatus(unanswered: source) : SourceStatus(asking: source)
   }
@@ -27,6 +27,7 @@ struct SourceStatus: CustomStringConvertible {
       case .systemd(let name): "systemd credential \(name): its file system does not answer"
       case .env(let name): "environment variable \(name)"
       case .command(let command), .userOfCommand(let command): "\(command.short): its file system does not answer"
+      case .token: source.short
       }
   }
 
@@ -42,6 +43,10 @@ struct SourceStatus: CustomStringConvertible {
       isMissing = false
       let isSet = ProcessEnvironment.value(name) != nil
       description = "environment variable \(name): \(isSet ? "set" : "not set") here; that of the daemon counts"
+    case .token(let token):
+      isMissing = false
+      description =
+        "token endpoint \(token.endpoint), by \(token.grant.rawValue); the daemon asks it, and this does not"
     case .command(let command), .userOfCommand(let command):
       let problem = ProgramFile.problem(of: command.path)
       isMissing = problem != nil

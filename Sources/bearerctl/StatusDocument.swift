@@ -96,6 +96,14 @@ struct StatusDocument: Decodable {
     let lastAccepted: Int?
     let lastRejected: Int?
     let suspended: [Suspension]
+    let token: Token?
+
+    /// Of a credential whose value a token endpoint grants.
+    struct Token: Decodable {
+      /// nil: there is none, or nobody knows its end.
+      let secondsLeft: Int?
+      let loginRequired: Bool
+    }
   }
 
   struct Pool: Decodable {

@@ -94,7 +94,8 @@ struct StatusText: CustomStringConvertible {
     let rows = status.credentials.map { credential in
       [
         credential.name, credential.available ? "in use" : "missing", credential.fingerprint ?? "-",
-        "generation \(credential.generation)", credential.changed.map { "for \(Age(status.now - $0))" } ?? "",
+        "generation \(credential.generation)",
+        credential.changed.map { "for \(Age(status.now - $0))" + left(credential) } ?? "",
         credential.sources.map { source($0) }.joined(separator: ", "), use(credential),
       ]
     }
@@ -105,6 +106,10 @@ struct StatusText: CustomStringConvertible {
       credential.suspended.map { "  \(terminal.bad(credential.name)): \(suspension($0))\n" }
     }
     return table("credential", rows) + (problems + suspensions).joined()
+  }
+
+  private func left(_ credential: StatusDocument.Credential) -> String {
+    credential.token?.secondsLeft.map { ", good for \(Age($0))" } ?? ""
   }
 
   private func suspension(_ suspension: StatusDocument.Credential.Suspension) -> String {

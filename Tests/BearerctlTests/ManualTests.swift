@@ -35,7 +35,7 @@ import Testing
   @Test func `every key of the configuration stands in bearerd.yaml(5), in its section, and no other`() throws {
     let titles = [
       "listener": "A listener", "browsers": "Web pages", "credential": "A credential",
-      "source": "The source of a secret", "basic": "Basic",
+      "source": "The source of a secret", "basic": "Basic", "oauth2": "Tokens of an authorization server",
       "header": "A header of a credential", "service": "A service", "rule": "A rule", "limits": "Limits",
       "timeouts": "Timeouts", "suspend": "When a credential is held back", "audit": "The audit file",
     ]

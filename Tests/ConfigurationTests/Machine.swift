@@ -49,7 +49,7 @@ struct Machine {
       socketProblem: { [socketProblem] path in
         socketProblem.map { ("no socket can be made at \(path): \($0.reason)", "look at it", $0.isPassing) }
       },
-      hasIPv6: hasIPv6)
+      hasIPv6: hasIPv6, stateDirectory: "/var/lib/bearerd")
   }
 
   func read(_ text: String) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {

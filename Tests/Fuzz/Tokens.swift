@@ -39,9 +39,11 @@ private func checkAnswer(_ bytes: [UInt8], _ status: Int) {
     if let other {
       promise(other["access_token"] as? String == String(decoding: token, as: UTF8.self), "another token for others")
       promise(other["error"] == nil || other["error"] is NSNull, "a token beside an error")
-      if case .some(let token) = grant.refreshToken {
+      switch grant.refreshToken {
+      case .some(let token):
         let text = String(decoding: octets(token), as: UTF8.self)
         promise(other["refresh_token"] as? String == text, "another refresh token for others")
+      case .none: break
       }
     }
   case .refused(let refusal):
@@ -81,7 +83,8 @@ private func checkCallback(_ bytes: [UInt8]) {
       let isThere = bytes.split(separator: 0x26).contains { $0.starts(with: name.utf8) }
       promise(!isThere, "\(name) twice, or beside a code")
     }
-  case .refused, .stranger: break
+  case .refused: break
+  case .stranger: break
   }
 }
 

@@ -58,6 +58,7 @@ import Testing
     ]
     if row.status == 405 { lines.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
     if case .credentialSuspended(let time) = refusal { lines.append("Retry-After: \((time + 999) / 1_000)") }
+    if case .tokenUnavailable(let time) = refusal { lines.append("Retry-After: \((time + 999) / 1_000)") }
     if row.status == 429 { lines.append("Retry-After: \(row.code.description == "rate-limited" ? 2 : 1)") }
     if closes { lines.append("Connection: close") }
     #expect(Array(head(text).dropFirst()) == lines)
@@ -132,7 +133,7 @@ let refusals: [Refusal] =
   + [
     .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied, .requestTimeout,
     .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests, .credentialUnavailable,
-    .credentialSuspended(1_500), .grantDenied,
+    .tokenUnavailable(1_500), .loginRequired, .credentialSuspended(1_500), .grantDenied,
     .rateLimited(RateExcess(Rate(requests: 60, per: .minute), rule: nil, wait: 1_001)),
     .nameNotFound, .nameLookupFailed, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed,
     .connectionTimeout,
@@ -146,7 +147,8 @@ private func isListed(_ refusal: Refusal) -> Bool {
   switch refusal {
   case .malformed, .policy, .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied,
     .requestTimeout, .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests, .credentialUnavailable,
-    .credentialSuspended, .grantDenied, .rateLimited, .nameNotFound, .nameLookupFailed, .nameTimeout, .addressForbidden,
+    .tokenUnavailable, .loginRequired, .credentialSuspended, .grantDenied, .rateLimited, .nameNotFound,
+    .nameLookupFailed, .nameTimeout, .addressForbidden,
     .connectionRefused,
     .connectionFailed, .connectionTimeout, .handshakeTimeout, .handshakeFailed, .certificateInvalid,
     .certificateExpired,

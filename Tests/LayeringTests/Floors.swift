@@ -6,7 +6,10 @@ let floors: [String: Set<String>] = [
     "ArgumentParser",
   ],
   "bearerd": ["Daemon", "Configuration"],
-  "Daemon": ["Gateway", "Configuration", "Credentials", "Audit", "TLS", "Policy", "HTTP1", "EventLoop", "System"],
+  "Daemon": [
+    "Gateway", "Configuration", "Renewal", "OAuth", "Credentials", "Audit", "TLS", "Policy", "HTTP1", "EventLoop",
+    "System",
+  ],
   "Credentials": ["JSON", "TLS", "Policy", "System"],
   "OAuth": ["Credentials", "JSON", "TLS", "Policy", "HTTP1", "System"],
   "Audit": ["TLS", "System"],

@@ -92,9 +92,14 @@ struct StandIn {
     derived["origins"] = credential["origins"].map(self.origins)
     // Attacks let the upstream reject it; the later ones would not get past that.
     derived["suspend"] = .text("off")
-    derived["bearer"] = credential["bearer"].map { secret($0, name, 0) }
+    // What a token endpoint grants is played by a file: nobody is asked for tokens here.
+    derived["bearer"] = (credential["bearer"] ?? credential["oauth2"]).map { secret($0, name, 0) }
+    derived["oauth2"] = nil
     derived["basic"] = credential["basic"].map { basic in
-      basic.mapValues { key, value in secret(value, name, key == "user" ? 1 : 0) }
+      var derived = basic.mapValues { key, value in secret(value, name, key == "user" ? 1 : 0) }
+      // A helper program would have said who it is.
+      if basic["user"] == nil { derived["user"] = .text("somebody") }
+      return derived
     }
     if case .sequence(let headers) = credential["headers"] {
       derived["headers"] = .sequence(

@@ -1,0 +1,128 @@
+internal import Policy
+
+/// Who asks a token endpoint, and for what.
+extension SettingsReader {
+  private typealias ClientAuth = CredentialSettings.OAuth2.ClientAuth
+
+  /// Names that a grant or the client's authentication sets: two of them in one form would leave the choice to the server.
+  private static let ownNames: Set<String> = [
+    "grant_type", "client_id", "client_secret", "client_assertion", "client_assertion_type", "assertion", "scope",
+    "resource", "audience", "refresh_token", "access_token", "id_token", "token", "token_type_hint", "username",
+    "password", "code", "code_verifier", "code_challenge", "code_challenge_method", "redirect_uri", "response_type",
+    "response_mode", "state", "nonce", "request", "request_uri", "device_code", "user_code", "subject_token",
+    "subject_token_type", "actor_token", "actor_token_type", "requested_token_type",
+  ]
+
+  func readClient(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
+    token.clientID = words(.clientID, fields)
+    token.clientSecret = secret(.clientSecret, fields, at: token.endpoint)
+    token.privateKey = secret(.privateKey, fields, at: token.endpoint)
+    token.keyID = words(.keyID, fields)
+    let chosen = fields[.clientAuth].flatMap { choice($0, ClientAuth.allCases.map { ($0.rawValue, $0) }) }
+    token.clientAuth = chosen ?? (fields.has(.clientSecret) ? .basic : .none)
+    if fields.has(.clientAuth), chosen == nil { return }
+    let place = fields.has(.clientAuth) ? fields.place(of: .clientAuth) : fields.place
+    switch token.clientAuth {
+    case .basic, .post:
+      if !fields.has(.clientSecret) {
+        missing(
+          .clientSecret, in: fields, "client_auth \(token.clientAuth.rawValue) needs a client's secret",
+          help: "add to it: client_secret: { file: NAME }")
+      }
+    case .privateKeyJWT:
+      if !fields.has(.privateKey) {
+        missing(
+          .privateKey, in: fields, "client_auth private_key_jwt needs a private key",
+          help: "add to it: private_key: { file: NAME }")
+      }
+      if !fields.has(.clientID) {
+        missing(
+          .clientID, in: fields, "client_auth private_key_jwt needs the client's name",
+          help: "add to it: client_id: NAME")
+      }
+    case .none:
+      if token.grant == .clientCredentials {
+        report.error(
+          place, "grant client_credentials is for clients that prove who they are (RFC 6749 section 4.4)",
+          help: "add to it: client_secret: { file: NAME }, or private_key with client_auth: private_key_jwt")
+      }
+    }
+    if fields.has(.clientSecret), token.clientAuth != .basic, token.clientAuth != .post {
+      report.error(
+        fields.place(of: .clientSecret), "client_auth \(token.clientAuth.rawValue) uses no secret",
+        help: "delete it, or write client_auth: basic")
+    }
+    if fields.has(.privateKey), token.clientAuth != .privateKeyJWT, token.grant != .jwtBearer {
+      report.error(
+        fields.place(of: .privateKey), "nothing is signed with this key",
+        help: "delete it, or write client_auth: private_key_jwt")
+    }
+    for key in [OAuth2Key.keyID, .assertionAudience] where fields.has(key) && !fields.has(.privateKey) {
+      report.error(fields.place(of: key), "\"\(key.rawValue)\" without private_key", help: "delete it")
+    }
+  }
+
+  func readParameters(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
+    token.scope = scope(fields)
+    token.resource = texts(.resource, fields, "an absolute URI like https://api.example.com").compactMap {
+      text, place in
+      // RFC 8707 section 2
+      guard text.contains(":"), !text.contains("#"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        report.error(place, "a resource is an absolute URI without a fragment, not \(quoted(text))")
+        return nil
+      }
+      return text
+    }
+    token.audience = texts(.audience, fields, "the name of an audience").map(\.text)
+    token.parameters = further(.parameters, fields, "parameter", Self.ownNames)
+  }
+
+  /// Names of the user's own with their values, but none of `taken`.
+  func further(
+    _ key: OAuth2Key, _ fields: Fields<OAuth2Key>, _ kind: String, _ taken: Set<String>
+  ) -> [CredentialSettings.OAuth2.Parameter] {
+    guard let node = fields[key] else { return [] }
+    return named(node, "a value").compactMap { entry in
+      // Some servers do not look at the case of the letters.
+      let name = ASCII.lowercased(entry.name)
+      guard !taken.contains(name) else {
+        let own = OAuth2Key(rawValue: name).map { "write \($0.rawValue) beside \(key.rawValue)" }
+        report.error(
+          entry.place,
+          "\"\(entry.name)\" is set by the grant: a second such \(kind) would leave the choice to the server",
+          help: own ?? "delete it")
+        return nil
+      }
+      guard let value = scalar(entry.value, "a value") else { return nil }
+      if SecretGuess.isLikely(value, after: "--" + entry.name) {
+        report.warning(entry.value.place, "this looks like a secret, and whoever reads this file can see it")
+      }
+      return CredentialSettings.OAuth2.Parameter(name: entry.name, value: value)
+    }
+  }
+
+  /// RFC 6749 section 3.3: a list, or one text with blanks.
+  private func scope(_ fields: Fields<OAuth2Key>) -> [String] {
+    texts(.scope, fields, "a scope like mail.read").flatMap { text, place in
+      let words = text.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
+      let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }
+      if !isPlain || words.isEmpty {
+        report.error(place, "a scope is printable ASCII without \" and \\, not \(quoted(text))")
+      }
+      return words
+    }
+  }
+
+  /// A list of texts, or one.
+  private func texts(
+    _ key: OAuth2Key, _ fields: Fields<OAuth2Key>, _ wanted: String
+  ) -> [(text: String, place: Place)] {
+    guard let node = fields[key] else { return [] }
+    var nodes = [node]
+    switch node.content {
+    case .sequence, .mapping: nodes = filledList(node, of: wanted) ?? []
+    case .scalar, .refused: break
+    }
+    return nodes.compactMap { node in text(node, wanted).map { ($0, node.place) } }
+  }
+}

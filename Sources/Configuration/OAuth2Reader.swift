@@ -1,0 +1,165 @@
+internal import Policy
+
+/// `oauth2` of a credential: tokens that a server of its own grants (RFC 6749), and that go out as `Authorization: Bearer`.
+extension SettingsReader {
+  private static let longestTimeout: UInt64 = 60_000
+  /// RFC 7519 section 4.1.
+  private static let ownClaims: Set<String> = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"]
+
+  /// - Parameter name: of the credential.
+  func oauth2(_ node: YAMLNode, at place: Place, of name: String) -> CredentialSettings.Scheme? {
+    guard let fields = fields(node, at: place, of: OAuth2Key.self) else { return nil }
+    let errors = report.errorCount
+    let endpoint = tokenURL(fields)
+    guard let grant = grant(fields) else { return nil }
+    checkKeys(fields, of: grant)
+    guard let endpoint else { return nil }
+    var token = CredentialSettings.OAuth2(name: name, endpoint: endpoint, grant: grant)
+    token.trust = trust(fields)
+    token.allowedAddresses = allowedAddresses(fields)
+    readClient(fields, into: &token)
+    readParameters(fields, into: &token)
+    readGrant(fields, into: &token)
+    readTimes(fields, into: &token)
+    if grant == .refreshToken { token.store = store(fields, of: name) }
+    return report.errorCount == errors ? .bearer(.token(token)) : nil
+  }
+
+  private func tokenURL(_ fields: Fields<OAuth2Key>) -> Endpoint? {
+    guard let node = fields[.tokenURL] else {
+      missing(
+        .tokenURL, in: fields, "\"oauth2\" has no token endpoint",
+        help: "add to it: token_url: https://HOST/oauth2/token")
+      return nil
+    }
+    guard let text = text(node, "a URL like https://login.example.com/oauth2/token"), checkURL(text, at: node.place)
+    else { return nil }
+    do throws(OriginError) {
+      return try Endpoint(parsing: text)
+    } catch {
+      report.error(node.place, error.message)
+      return nil
+    }
+  }
+
+  private func grant(_ fields: Fields<OAuth2Key>) -> CredentialSettings.OAuth2.Grant? {
+    guard let node = fields[.grant] else {
+      missing(
+        .grant, in: fields, "\"oauth2\" does not say by which grant",
+        help: "add to it: grant: client_credentials, or another of \(Self.grants)")
+      return nil
+    }
+    if node.text == "implicit" {
+      report.error(
+        node.place, "the implicit grant hands tokens out in URLs, where they are seen: RFC 9700 ends it",
+        help: "write grant: client_credentials; or refresh_token, with a first refresh token from the server")
+      return nil
+    }
+    return choice(node, CredentialSettings.OAuth2.Grant.allCases.map { ($0.rawValue, $0) })
+  }
+
+  private static var grants: String {
+    CredentialSettings.OAuth2.Grant.allCases.map(\.rawValue).joined(separator: ", ")
+  }
+
+  /// What only other grants have, and what this one cannot do without.
+  private func checkKeys(_ fields: Fields<OAuth2Key>, of grant: CredentialSettings.OAuth2.Grant) {
+    for other in CredentialSettings.OAuth2.Grant.allCases where other != grant {
+      let foreign = other.keys.first { fields.has($0) && !grant.keys.contains($0) }
+      if let key = foreign {
+        report.error(
+          fields.place(of: key), "\"\(key.rawValue)\" is for grant \(other.rawValue), and this is \(grant.rawValue)",
+          help: "delete it, or write grant: \(other.rawValue)")
+      }
+    }
+    for key in grant.needed where !fields.has(key) && !fields.isMisspelt(key) {
+      let example = key.isSecret ? "{ file: NAME }" : "NAME"
+      report.error(
+        fields.place, "grant \(grant.rawValue) needs \"\(key.rawValue)\"",
+        help: "add to it: \(key.rawValue): \(example)")
+    }
+  }
+
+  /// The secrets and names that one grant alone has.
+  private func readGrant(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
+    token.refreshToken = secret(.refreshToken, fields, at: token.endpoint)
+    token.subjectToken = secret(.subjectToken, fields, at: token.endpoint)
+    token.actorToken = secret(.actorToken, fields, at: token.endpoint)
+    token.password = secret(.password, fields, at: token.endpoint)
+    token.subjectTokenType = words(.subjectTokenType, fields)
+    token.requestedTokenType = words(.requestedTokenType, fields)
+    token.actorTokenType = words(.actorTokenType, fields)
+    token.issuer = words(.issuer, fields)
+    token.subject = words(.subject, fields)
+    token.user = fields[.user].flatMap {
+      value(
+        $0, at: fields.place(of: .user), "a user's name, or { file: NAME }",
+        for: SecretUse(role: .user, origins: [token.endpoint.origin]))
+    }
+    token.assertionAudience = words(.assertionAudience, fields)
+    token.claims = further(.claims, fields, "claim", Self.ownClaims)
+    if fields.has(.actorToken) != fields.has(.actorTokenType) {
+      let key = fields.has(.actorToken) ? OAuth2Key.actorToken : .actorTokenType
+      report.error(
+        fields.place(of: key), "\"actor_token\" and \"actor_token_type\" come together (RFC 8693 section 2.1)")
+    }
+    if token.grant == .password, fields.has(.grant) {
+      report.warning(
+        fields[.grant]?.place ?? fields.place,
+        "the password grant shows a person's password to this program and to the server: RFC 9700 advises against it",
+        help: "if the server has another way, use it: client_credentials, or refresh_token")
+    }
+  }
+
+  private func readTimes(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
+    if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { token.renewAhead = time }
+    if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { token.skew = time }
+    guard let node = fields[.timeout], let time = duration(node) else { return }
+    if time > Self.longestTimeout { report.error(node.place, "longer than 1m: nobody waits so long for a token") }
+    token.timeout = time
+  }
+
+  /// - Parameter endpoint: which is shown it.
+  func secret(
+    _ key: OAuth2Key, _ fields: Fields<OAuth2Key>, at endpoint: Endpoint
+  ) -> CredentialSettings.Source? {
+    let use = SecretUse(role: .value, origins: [endpoint.origin])
+    return fields[key].flatMap { source($0, at: fields.place(of: key), for: use) }
+  }
+
+  func words(_ key: OAuth2Key, _ fields: Fields<OAuth2Key>) -> String? {
+    fields[key].flatMap { text($0, "text for \"\(key.rawValue)\"") }
+  }
+}
+
+extension CredentialSettings.OAuth2.Grant {
+  /// What it has beside what all have.
+  fileprivate var keys: [OAuth2Key] {
+    switch self {
+    case .clientCredentials: []
+    case .refreshToken: [.refreshToken, .store]
+    case .jwtBearer: [.issuer, .subject, .claims]
+    case .tokenExchange: [.subjectToken, .subjectTokenType, .requestedTokenType, .actorToken, .actorTokenType]
+    case .password: [.user, .password]
+    }
+  }
+
+  fileprivate var needed: [OAuth2Key] {
+    switch self {
+    case .clientCredentials: [.clientID]
+    case .refreshToken: [.clientID, .refreshToken]
+    case .jwtBearer: [.issuer, .privateKey]
+    case .tokenExchange: [.subjectToken, .subjectTokenType]
+    case .password: [.clientID, .user, .password]
+    }
+  }
+}
+
+extension OAuth2Key {
+  fileprivate var isSecret: Bool {
+    switch self {
+    case .clientSecret, .privateKey, .refreshToken, .subjectToken, .actorToken, .password: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,83 @@
+package import Policy
+
+extension CredentialSettings {
+  /// How a credential gets its tokens from a server of its own (RFC 6749): names, paths and public parameters, no secret.
+  package struct OAuth2: Sendable, Equatable {
+    package enum Grant: String, Sendable, CaseIterable {
+      case clientCredentials = "client_credentials"
+      case refreshToken = "refresh_token"
+      case jwtBearer = "jwt_bearer"
+      case tokenExchange = "token_exchange"
+      case password
+    }
+
+    /// How the client says who it is (RFC 6749 section 2.3, RFC 7523 section 2.2).
+    package enum ClientAuth: String, Sendable, CaseIterable {
+      case basic, post, none
+      case privateKeyJWT = "private_key_jwt"
+    }
+
+    package struct Parameter: Sendable, Equatable {
+      package let name: String
+      package let value: String
+    }
+
+    /// Of the credential.
+    package let name: String
+    /// https.
+    package var endpoint: Endpoint
+    package var allowedAddresses: [AddressBlock] = []
+    package var trust = TrustPolicy()
+    package var grant: Grant
+    package var clientID: String?
+    package var clientAuth = ClientAuth.none
+    package var clientSecret: Source?
+    package var privateKey: Source?
+    /// `kid` of what is signed with it (RFC 7515 section 4.1.4).
+    package var keyID: String?
+    /// `iss` and `sub` of a JWT that is a grant (RFC 7523 section 3).
+    package var issuer: String?
+    package var subject: String?
+    /// Further claims of it, each a text.
+    package var claims: [Parameter] = []
+    /// `aud` of what is signed; nil: the URL of the endpoint.
+    package var assertionAudience: String?
+    package var scope: [String] = []
+    /// RFC 8707.
+    package var resource: [String] = []
+    package var audience: [String] = []
+    /// In the order of the file.
+    package var parameters: [Parameter] = []
+    /// The first one.
+    package var refreshToken: Source?
+    /// RFC 8693 section 2.1, as are those below.
+    package var subjectToken: Source?
+    package var subjectTokenType: String?
+    package var requestedTokenType: String?
+    package var actorToken: Source?
+    package var actorTokenType: String?
+    package var user: Value?
+    package var password: Source?
+    /// Absolute: where a refresh token is kept that has taken the place of the first one; nil: none is ever granted.
+    package var store: String?
+    /// Milliseconds, as are those below: ahead of the end of use.
+    package var renewAhead: UInt64 = 60_000
+    /// Ahead of the expiry.
+    package var skew: UInt64 = 10_000
+    /// Of one request to the endpoint, all in all.
+    package var timeout: UInt64 = 10_000
+
+    init(name: String, endpoint: Endpoint, grant: Grant) {
+      self.name = name
+      self.endpoint = endpoint
+      self.grant = grant
+    }
+
+    /// Where the secrets come from that the endpoint is shown.
+    package var secrets: [Source] {
+      var user: Source?
+      if case .secret(let source) = self.user { user = source }
+      return [clientSecret, privateKey, refreshToken, subjectToken, actorToken, user, password].compactMap(\.self)
+    }
+  }
+}

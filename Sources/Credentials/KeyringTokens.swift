@@ -1,0 +1,59 @@
+// Credentials whose value a token endpoint grants.
+extension Keyring {
+  package var tokenValues: TokenValues { reader.tokens }
+
+  /// Each once.
+  package var tokens: Set<TokenSource> { Set(slots.compactMap(\.entry.scheme.token)) }
+
+  /// nil: its value comes from elsewhere.
+  package func token(ofGrant index: Int) -> TokenSource? {
+    slots.indices.contains(index) ? slots[index].entry.scheme.token : nil
+  }
+
+  /// Whether it is only not available because its token endpoint has not been asked yet.
+  package func isUnasked(grant index: Int) -> Bool {
+    token(ofGrant: index).map { !reader.tokens.isKnown($0) } ?? false
+  }
+
+  /// Reads its value again. Returns the indices of the grants that use it.
+  package func reload(token: TokenSource) -> [Int] {
+    let users = slots.indices.filter { slots[$0].entry.scheme.token == token }
+    for index in users { _ = slots[index].load(reader) }
+    return users
+  }
+
+  /// As `tokenSecrets(of:)`, but whoever has a stored login needs no first refresh token any more.
+  package func keptTokenSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
+    let secrets = TokenSecrets()
+    for (role, secret) in source.sources {
+      do throws(SecretProblem) {
+        secrets.put(role, try reader.read(secret))
+      } catch {
+        guard role == .refreshToken, source.store != nil, error.isMissing else { throw error }
+      }
+    }
+    return secrets
+  }
+
+  /// What the endpoint would be shown now, told from other times without showing anything of it; of a secret that is not there,
+  /// nothing.
+  package func fingerprint(ofSecretsFor source: TokenSource) -> String {
+    source.sources.map { role, source in
+      guard let secret = try? reader.read(source) else { return "-" }
+      return secret.withBytes { FingerprintKey.ofProcess.fingerprint(of: $0) ?? "?" }
+    }.joined(separator: " ")
+  }
+}
+
+extension TokenSource {
+  /// Those of its secrets that files hold.
+  package var files: Set<SecretSource> { Set(sources.map(\.source).filter(\.isFile)) }
+
+  /// Whether this is among its secrets.
+  package func uses(_ command: SecretCommand) -> Bool { sources.contains { $0.source == .command(command) } }
+}
+
+/// Zeroes bytes that held a secret, in their own place.
+package func wipe(_ bytes: inout [UInt8]) {
+  bytes.withUnsafeMutableBytes { wipe($0) }
+}

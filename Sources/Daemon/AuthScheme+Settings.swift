@@ -1,0 +1,43 @@
+internal import Configuration
+internal import Credentials
+
+extension AuthScheme {
+  init(_ scheme: CredentialSettings.Scheme) {
+    switch scheme {
+    case .bearer(let source): self = .bearer(SecretSource(source))
+    case .basic(let user, let password): self = .basic(user: FieldValue(user), password: SecretSource(password))
+    case .headers(let headers):
+      self = .headers(headers.map { HeaderTemplate(name: $0.name, prefix: $0.prefix, value: FieldValue($0.value)) })
+    }
+  }
+}
+
+extension SecretSource {
+  init(_ source: CredentialSettings.Source) {
+    switch source {
+    case .file(let path): self = .file(path)
+    case .systemd(let name): self = .systemd(name)
+    case .env(let name): self = .env(name)
+    case .command(let command): self = .command(SecretCommand(command))
+    case .userOfCommand(let command): self = .userOfCommand(SecretCommand(command))
+    case .token(let token): self = .token(TokenSource(token))
+    }
+  }
+}
+
+extension SecretCommand {
+  fileprivate init(_ command: CredentialSettings.Command) {
+    self.init(
+      words: [command.path] + command.arguments, format: command.format, timeToLive: command.timeToLive,
+      timeout: command.timeout)
+  }
+}
+
+extension FieldValue {
+  init(_ value: CredentialSettings.Value) {
+    switch value {
+    case .plain(let text): self = .plain(text)
+    case .secret(let source): self = .secret(SecretSource(source))
+    }
+  }
+}

@@ -1,0 +1,197 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import OAuth
+internal import Renewal
+internal import System
+
+/// Carries out what `Renewal` decides for one token: asks, writes down, publishes (T39).
+final class TokenKeeper {
+  /// - Parameter change: of the value or its failure; nil: only of how it stands.
+  typealias Change = (TokenKeeper, _ change: ((TokenValues) -> Void)?) -> Void
+
+  let source: TokenSource
+  private unowned let worker: Worker
+  private let beside: BesideLoop
+  private let onChange: Change
+  private var renewal: Renewal
+  private(set) var standing = TokenStanding()
+  /// Some request has gone out with the current token.
+  var isUsed = false
+  /// What the endpoint was shown last, told without showing it.
+  private var shown: String?
+  private var login: TokenLogin
+  private var asking: TokenAsking?
+  /// Granted, and not in use yet: what came with it is not on disk.
+  private var access: Secret?
+  private var hasEnded = false
+  /// What was odd about the last answer.
+  private var remarked: String?
+
+  init(_ source: TokenSource, worker: Worker, beside: BesideLoop, onChange: @escaping Change) {
+    self.source = source
+    self.worker = worker
+    self.beside = beside
+    self.onChange = onChange
+    login = TokenLogin(source, beside: beside)
+    var settings = RenewalSettings()
+    (settings.lead, settings.skew) = (source.lead, source.skew)
+    renewal = Renewal(settings: settings, needsLogin: false)
+  }
+
+  // MARK: wishes
+
+  /// A request has none to go out with.
+  func want() { carryOut(renewal.request(at: BootTimer.now).1) }
+
+  /// What the endpoint is shown may be another one now.
+  func secretsChanged() {
+    guard let shown, shown != fingerprint else { return }
+    renewal.changed(brings: true)
+    tell()
+    want()
+  }
+
+  /// When `look` has something to do, of the clock that goes on in sleep; nil: never.
+  var nextLook: UInt64? {
+    let end = standing.outlook.usableUntil
+    return [
+      renewal.deadline, end > 0 && end < .max ? end : nil,
+      isUsed && !standing.outlook.isRenewing ? nextRenewal : nil,
+    ].compactMap(\.self).min()
+  }
+
+  /// Ahead of the end, and not before the endpoint may be asked again.
+  private var nextRenewal: UInt64? {
+    guard let due = standing.outlook.renewAt else { return nil }
+    switch standing.outlook.reason {
+    case nil: return due
+    case .loginRequired: return nil
+    case .unavailable(let until), .notStored(let until), .storm(let until): return max(due, until)
+    }
+  }
+
+  func look(at now: UInt64) {
+    if let deadline = renewal.deadline, now >= deadline { carryOut(renewal.tick(at: now)) }
+    if standing.outlook.usableUntil > 0, now >= standing.outlook.usableUntil {
+      update()
+      standing.outlook.usableUntil = 0
+      onChange(self) { [source] in $0.expire(source) }
+    } else if isUsed, let next = nextRenewal, now >= next {
+      want()
+    }
+  }
+
+  /// Nobody wants it any more.
+  func cancel() {
+    hasEnded = true
+    asking?.cancel()
+    asking = nil
+  }
+
+  // MARK: what is decided
+
+  private func carryOut(_ actions: Renewal.Actions) {
+    if let number = actions.ask { ask(number) }
+    if let number = actions.store { store(number) }
+    if actions.publish != nil { publish() }
+    if actions.tellsLoginRequired {
+      worker.journal.event(
+        .error, "login-required", ("credential", source.credential),
+        ("detail", "\(source.endpoint) takes the refresh token no more: log in anew, and replace it"))
+    }
+    if actions != Renewal.Actions() { tell() }
+  }
+
+  private func tell() {
+    update()
+    onChange(self, nil)
+  }
+
+  private func update() { standing.outlook = renewal.outlook(at: BootTimer.now) }
+
+  private var fingerprint: String { worker.generation.keyring.fingerprint(ofSecretsFor: source) }
+
+  private var chance: UInt64 { UInt64.random(in: .min ... .max) }
+
+  // MARK: asking
+
+  private func ask(_ number: UInt64) {
+    standing.asked += 1
+    let asking = TokenAsking(source, login: login, worker: worker, readsAgain: shown?.contains("-") == true) {
+      [unowned self] outcome in
+      self.asking = nil
+      if !hasEnded { answered(outcome, number) }
+    }
+    self.asking = asking
+    // Not from within a request that may be the one to wait for it.
+    worker.loop.onNextTurn { [weak self] in
+      guard let self, !hasEnded, self.asking === asking else { return }
+      shown = fingerprint
+      asking.start()
+    }
+  }
+
+  private func answered(_ outcome: consuming TokenAsking.Outcome, _ number: UInt64) {
+    switch consume outcome {
+    case .granted(let grant):
+      standing.granted += 1
+      if let remark = grant.remark, remark != remarked {
+        remarked = remark
+        worker.journal.event(.notice, "token-remark", ("credential", source.credential), ("detail", remark))
+      }
+      let lifetime = grant.lifetime
+      var refresh: Secret?
+      grant.take(access: &access, refresh: &refresh)
+      let hasToBeStored = login.take(refresh)
+      carryOut(
+        renewal.granted(
+          Granted(lifetime: lifetime, hasToBeStored: hasToBeStored), number: number, at: BootTimer.now, chance: chance))
+    case .failed(let failure, let sentence):
+      failed(failure, sentence, number)
+    }
+  }
+
+  private func failed(_ failure: RenewalFailure, _ sentence: String, _ number: UInt64) {
+    standing.failed += 1
+    worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
+    let actions = renewal.failed(failure, number: number, at: BootTimer.now, chance: chance)
+    update()
+    onChange(self) { [source] in $0.fail(source, sentence) }
+    carryOut(actions)
+    // Meanwhile another one may have come.
+    secretsChanged()
+  }
+
+  // MARK: what was granted
+
+  /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.
+  private func store(_ number: UInt64) {
+    login.store(mustLock: worker.generation.settings.requireLockedMemory) { [weak self] problem in
+      guard let self, !hasEnded else { return }
+      guard let problem else {
+        return carryOut(renewal.stored(number: number, at: BootTimer.now, chance: chance))
+      }
+      let sentence = "its new refresh token could not be written down: \(problem)"
+      worker.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
+      let actions = renewal.storingFailed(number: number, at: BootTimer.now, chance: chance)
+      update()
+      onChange(self) { [source] in $0.fail(source, sentence) }
+      carryOut(actions)
+    }
+  }
+
+  private func publish() {
+    switch access.take() {
+    case .none: break
+    case .some(let token):
+      isUsed = false
+      update()
+      var held: Secret? = consume token
+      onChange(self) { [source] values in
+        if let token = held.take() { values.take(source, token) }
+      }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+internal import Credentials
+internal import OAuth
+internal import System
+
+/// The refresh token of one credential, where it outlives the process: read once, written each time that the server gives
+/// another one.
+final class TokenLogin {
+  private let source: TokenSource
+  private let beside: BesideLoop
+  private var content: StoredLogin.Content?
+  private var isRead: Bool
+  /// Granted, and not on disk yet.
+  private var granted: Secret?
+  /// With which the server was asked; and the configured ones, which say whose login this is.
+  private var asked: TokenSecrets?
+  private var configured: TokenSecrets?
+
+  init(_ source: TokenSource, beside: BesideLoop) {
+    self.source = source
+    self.beside = beside
+    isRead = source.store == nil
+  }
+
+  /// Reads the file, if that has not been done. `onEnd` is called once, perhaps at once; with what is wrong.
+  func read(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
+    guard !isRead, let path = source.store else { return onEnd(nil) }
+    beside.run { () -> Result<StoredLogin.Content?, SystemError> in
+      do throws(SystemError) {
+        return .success(try StoredLogin.Content.read(path, mustLock: mustLock))
+      } catch {
+        return .failure(error)
+      }
+    } onEnd: { [weak self] result in
+      guard let self else { return }
+      switch result {
+      case .success(let content):
+        self.content = content
+        isRead = true
+        onEnd(nil)
+      case .failure(let problem): onEnd("\(path) cannot be used: \(problem)")
+      case nil: onEnd("the system has no thread to read \(path) with")
+      }
+    }
+  }
+
+  /// The secrets of the next request: what the configuration names, and the kept refresh token in the place of the first one.
+  func secrets(from keyring: Keyring) throws(SecretProblem) -> TokenSecrets {
+    guard let content else {
+      let secrets = try keyring.tokenSecrets(of: source)
+      (asked, configured) = (secrets, secrets)
+      return secrets
+    }
+    let (secrets, configured) = (try keyring.keptTokenSecrets(of: source), try keyring.keptTokenSecrets(of: source))
+    (asked, self.configured) = (secrets, configured)
+    if let login = try StoredLogin.decode(content, of: source, configured, in: keyring.tokenValues.arena) {
+      login.put(into: secrets)
+    }
+    return secrets
+  }
+
+  /// What the server has granted beside a token.
+  /// - Returns: whether it has to be stored, with `store`.
+  func take(_ refreshToken: consuming Secret?) -> Bool {
+    defer { asked = nil }
+    guard source.store != nil, let refreshToken else { return false }
+    if asked?.isAskedWith(refreshToken) == true { return false }
+    granted = consume refreshToken
+    return true
+  }
+
+  /// Writes what was granted. `onEnd` is called once, on a later turn or at once, with what is wrong: then it is still there,
+  /// for another try.
+  func store(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
+    guard let path = source.store, let configured else { return onEnd("there is nothing to be written") }
+    let content: StoredLogin.Content
+    do throws(SecretProblem) {
+      switch granted {
+      case .none: return onEnd("there is nothing to be written")
+      case .some(let token):
+        content = try StoredLogin.encode(token, of: source, configured, salt: Self.random(), mustLock: mustLock)
+      }
+    } catch {
+      return onEnd(error.sentence)
+    }
+    beside.run { () -> String? in
+      StateDirectory.make(for: path)
+      do throws(SystemError) { try content.write(path) } catch { return "\(error)" }
+      return nil
+    } onEnd: { [weak self] problem in
+      guard let self else { return }
+      guard let problem else { return onEnd("the system has no thread to write \(path) with") }
+      if problem == nil {
+        self.content = content
+        granted = nil
+      }
+      onEnd(problem)
+    }
+  }
+
+  static func random() -> [UInt8] { (0..<16).map { _ in UInt8.random(in: .min ... .max) } }
+}

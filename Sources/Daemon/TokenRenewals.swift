@@ -1,0 +1,107 @@
+internal import Credentials
+internal import EventLoop
+internal import System
+
+/// Keeps the tokens of all workers fresh, in one place (T39): each endpoint is asked by one keeper.
+///
+/// A token is asked for as soon as a configuration names it, so that the first request need not wait; afterwards ahead of its
+/// end if it was used, and else when a request wants one.
+final class TokenRenewals {
+  private unowned let worker: Worker
+  private unowned let crew: Crew
+  private let beside: BesideLoop
+  private var keepers: [TokenSource: TokenKeeper] = [:]
+  private let timer: BootTimer
+  private var alarm: ReadableSource?
+
+  init(worker: Worker, crew: Crew) throws(StartError) {
+    self.worker = worker
+    self.crew = crew
+    beside = BesideLoop(loop: worker.loop)
+    do {
+      timer = try BootTimer()
+      alarm = try ReadableSource(loop: worker.loop, descriptor: timer.descriptor) { [unowned self] in look() }
+    } catch {
+      throw .system("\(error)")
+    }
+    worker.tokens?.onWish = { [unowned self] in take($0) }
+    worker.onSecretRead = { [unowned self] source in
+      for keeper in keepers.values where keeper.source.files.contains(source) { keeper.secretsChanged() }
+      settle()
+    }
+  }
+
+  /// This generation's tokens, and no others. One that was there before is kept, with its times.
+  func follow(_ generation: Generation) {
+    let wanted = generation.keyring.tokens
+    for (source, keeper) in keepers where !wanted.contains(source) {
+      keeper.cancel()
+      keepers[source] = nil
+      publish(source, TokenStanding(), hasNewValue: true) { $0.forget(source) }
+    }
+    for source in wanted {
+      if let keeper = keepers[source] {
+        keeper.secretsChanged()
+        publish(source, keeper.standing, hasNewValue: false)
+      } else {
+        let keeper = TokenKeeper(source, worker: worker, beside: beside) { [unowned self] keeper, change in
+          publish(source, keeper.standing, hasNewValue: change != nil, change ?? { _ in })
+          settle()
+        }
+        keepers[source] = keeper
+        keeper.want()
+      }
+    }
+    settle()
+  }
+
+  /// What it prints is known now.
+  func changed(_ command: SecretCommand) {
+    for keeper in keepers.values where keeper.source.uses(command) { keeper.secretsChanged() }
+    settle()
+  }
+
+  /// Nothing is asked any more.
+  func stop() {
+    for keeper in keepers.values { keeper.cancel() }
+    keepers = [:]
+    worker.onSecretRead = nil
+    alarm?.close()
+    alarm = nil
+    worker.tokens?.close()
+  }
+
+  /// The loop ends.
+  func close() {
+    stop()
+    beside.close()
+  }
+
+  private func take(_ wish: TokenWish) {
+    guard let keeper = keepers[wish.source] else { return }
+    if wish.isUse { keeper.isUsed = true } else { keeper.want() }
+    settle()
+  }
+
+  private func look() {
+    let now = BootTimer.now
+    for keeper in keepers.values { keeper.look(at: now) }
+    settle()
+  }
+
+  /// To all workers.
+  private func publish(
+    _ source: TokenSource, _ standing: TokenStanding, hasNewValue: Bool, _ change: (TokenValues) -> Void = { _ in }
+  ) {
+    if hasNewValue {
+      worker.tokens?.change(source, standing, change)
+    } else {
+      worker.tokens?.stands(source, standing)
+    }
+    guard !crew.links.isEmpty else { return }
+    let output = hasNewValue ? worker.generation.keyring.tokenValues.output(of: source) : nil
+    crew.tell { $0.tokens?.adopt(output, source, standing) }
+  }
+
+  private func settle() { timer.set(at: keepers.values.compactMap(\.nextLook).min()) }
+}

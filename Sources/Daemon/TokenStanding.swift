@@ -1,0 +1,48 @@
+internal import Gateway
+internal import Renewal
+internal import System
+
+/// How one token stands, as all workers are told.
+struct TokenStanding: Sendable {
+  var outlook = Renewal.Outlook()
+  /// Requests to the endpoint; and how many of them gave a token.
+  var asked: UInt64 = 0
+  var granted: UInt64 = 0
+  var failed: UInt64 = 0
+
+  /// A request that cannot go out has to wait no longer: there is a token, or there will be none soon.
+  func isSettled(at now: UInt64) -> Bool {
+    now < outlook.usableUntil || !outlook.isRenewing && refusal(at: now) != nil
+  }
+
+  /// Why it is of no use to ask for one now; nil: it is of use.
+  func refusal(at now: UInt64) -> Renewal.Reason? {
+    switch outlook.reason {
+    case nil: nil
+    case .loginRequired: .loginRequired
+    case .unavailable(let until), .notStored(let until), .storm(let until): now < until ? outlook.reason : nil
+    }
+  }
+}
+
+extension TokenStanding {
+  /// Seconds for which requests go out with the token; nil: there is none, or nobody knows an end.
+  var secondsLeft: UInt64? {
+    let (end, now) = (outlook.usableUntil, BootTimer.now)
+    return end > now && end < .max ? (end &- now) / 1_000 : nil
+  }
+
+  var isLoginRequired: Bool { outlook.reason == .loginRequired }
+
+  /// For `status`.
+  func write(to json: inout JSONWriter) {
+    json.object("token") { json in
+      json.member("seconds_left", secondsLeft)
+      json.member("renewing", outlook.isRenewing)
+      json.member("login_required", isLoginRequired)
+      json.member("asked", asked)
+      json.member("granted", granted)
+      json.member("failed", failed)
+    }
+  }
+}

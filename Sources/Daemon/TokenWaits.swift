@@ -1,0 +1,163 @@
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import Renewal
+internal import System
+
+/// Tokens as one worker has them: how each stands, and the requests that wait for one. Endpoints are asked in one place for all
+/// workers.
+///
+/// A request goes out with a token that counts, or not at all (T40): the clock that goes on in sleep is asked for each.
+final class TokenWaits {
+  private unowned let worker: Worker
+  /// By grant; nil: its value comes from elsewhere.
+  private var rows: [Row?] = []
+  private var waits: [Wait] = []
+  private var isClosed = false
+  /// On the first worker, where endpoints are asked.
+  var onWish: ((TokenWish) -> Void)?
+
+  private final class Row {
+    let source: TokenSource
+    var standing = TokenStanding()
+    /// That it is used has been told since it was granted.
+    var isUseTold = false
+
+    init(_ source: TokenSource) { self.source = source }
+  }
+
+  private final class Wait: SecretWait {
+    fileprivate let row: Row
+    fileprivate var patience: Patience?
+
+    fileprivate init(row: Row, onEnd: @escaping () -> Void) {
+      self.row = row
+      super.init(onEnd: onEnd)
+    }
+  }
+
+  /// Whoever waits is answered, whatever else hangs.
+  private final class Patience: Timed {
+    private let onPass: () -> Void
+
+    init(onPass: @escaping () -> Void) { self.onPass = onPass }
+
+    override func deadlinePassed() { onPass() }
+  }
+
+  init(worker: Worker) {
+    self.worker = worker
+    follow(worker.generation)
+  }
+
+  /// Of another generation; those that it has in common with the one before stand as they did.
+  func follow(_ generation: Generation) {
+    let known = rows.compactMap(\.self)
+    let keyring = generation.keyring
+    rows = (0..<keyring.grantCount).map { index in
+      keyring.token(ofGrant: index).map { source in known.first { $0.source == source } ?? Row(source) }
+    }
+    // Most have none, and are asked at each request.
+    if rows.allSatisfy({ $0 == nil }) { rows = [] }
+  }
+
+  /// Whether a grant of the current generation has its value from here.
+  func has(grant index: Int) -> Bool { row(index) != nil }
+
+  /// nil: its value comes from elsewhere.
+  func standing(ofGrant index: Int) -> TokenStanding? { row(index)?.standing }
+
+  // MARK: requests
+
+  /// Calls `onEnd` once, never from within this call: the endpoint has been asked, with whatever result, or that takes longer
+  /// than it may. nil: there is nothing to wait for.
+  func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
+    guard !isClosed, let row = row(index) else { return nil }
+    let now = BootTimer.now
+    if now < row.standing.outlook.usableUntil {
+      if !row.isUseTold { tellUse(row) }
+      return nil
+    }
+    if !row.standing.outlook.isRenewing, row.standing.refusal(at: now) == nil {
+      tell(TokenWish(source: row.source, isUse: false))
+    }
+    if row.standing.isSettled(at: now) { return nil }
+    let wait = Wait(row: row, onEnd: onEnd)
+    let patience = Patience { [unowned self, unowned wait] in end { $0 === wait } }
+    wait.patience = patience
+    worker.deadlines.schedule(patience, at: worker.loop.now &+ row.source.timeout)
+    waits.append(wait)
+    return wait
+  }
+
+  /// Why a request with this credential of the current generation cannot go out; nil: that is not for a token to say.
+  func failure(ofGrant index: Int) -> ConnectFailure? {
+    guard let row = row(index) else { return nil }
+    let now = BootTimer.now
+    if now < row.standing.outlook.usableUntil { return nil }
+    let problem = worker.generation.keyring.status(ofGrant: index).problem ?? "the time of the token is over"
+    switch row.standing.refusal(at: now) {
+    case .loginRequired: return ConnectFailure(.loginRequired, problem)
+    case .unavailable(let until), .notStored(let until), .storm(let until):
+      return ConnectFailure(.tokenUnavailable(until &- now), problem)
+    case nil: return ConnectFailure(.tokenUnavailable(1_000), problem)
+    }
+  }
+
+  private func row(_ index: Int) -> Row? { rows.indices.contains(index) ? rows[index] : nil }
+
+  private func tellUse(_ row: Row) {
+    row.isUseTold = true
+    tell(TokenWish(source: row.source, isUse: true))
+  }
+
+  private func tell(_ wish: TokenWish) {
+    if let link = worker.link { link.tellFirst { $0.tokens?.onWish?(wish) } } else { onWish?(wish) }
+  }
+
+  // MARK: what endpoints say
+
+  /// The next request goes out with what `change` has brought, or not at all.
+  func change(_ source: TokenSource, _ standing: TokenStanding, _ change: (TokenValues) -> Void) {
+    let generation = worker.generation
+    let keyring = generation.keyring
+    let before = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0) }
+    change(keyring.tokenValues)
+    _ = worker.prepared?.reload(token: source)
+    for index in keyring.reload(token: source) where keyring.status(ofGrant: index) != before[index] {
+      worker.journal.credential(index, of: generation)
+    }
+    stands(source, standing)
+  }
+
+  /// It stands otherwise; its value is the same.
+  func stands(_ source: TokenSource, _ standing: TokenStanding) {
+    for row in rows.compactMap(\.self) where row.source == source {
+      if row.standing.granted != standing.granted { row.isUseTold = false }
+      row.standing = standing
+    }
+    let now = BootTimer.now
+    end { $0.row.standing.isSettled(at: now) }
+  }
+
+  /// What the main thread says, with a value of its own.
+  func adopt(_ output: TokenOutput?, _ source: TokenSource, _ standing: TokenStanding) {
+    guard let output else { return stands(source, standing) }
+    change(source, standing) { $0.adopt(output) }
+  }
+
+  private func end(where isOver: (Wait) -> Bool) {
+    let over = waits.filter { $0.onEnd == nil || isOver($0) }
+    waits.removeAll { wait in over.contains { $0 === wait } }
+    for wait in over {
+      if let patience = wait.patience { worker.deadlines.cancel(patience) }
+      wait.end()
+    }
+  }
+
+  /// Nothing comes any more.
+  func close() {
+    isClosed = true
+    end { _ in true }
+  }
+}

@@ -1,0 +1,27 @@
+/// What others have to know of a credential's token who do not ask the machine for each request.
+extension Renewal {
+  /// How it stands at one moment. Times are those of the machine's clock.
+  package struct Outlook: Sendable, Equatable {
+    /// From then on a request is worth telling of, so that the token is renewed; nil: never.
+    package var renewAt: UInt64?
+    /// From then on no request goes out with the token; 0: there is none, `.max`: nobody knows an end.
+    package var usableUntil: UInt64 = 0
+    package var isRenewing = false
+    /// Why it is not renewed now; nil: it is, or can be.
+    package var reason: Reason?
+
+    package init() {}
+  }
+
+  package func outlook(at now: UInt64) -> Outlook {
+    var outlook = Outlook()
+    if let token, !isRejected || !isRenewing {
+      outlook.renewAt = token.renewAt
+      outlook.usableUntil = token.usableUntil ?? .max
+    }
+    outlook.isRenewing = isRenewing
+    var copy = self
+    if !isRenewing, case .refused(let reason) = copy.requestWithoutToken(at: now) { outlook.reason = reason }
+    return outlook
+  }
+}

@@ -1,0 +1,128 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// A refresh token that replaces another one is on disk before anything goes out with what came with it (T39).
+@Suite struct LoginsSurvive {
+  private func stored(_ stage: TokenStage) -> String {
+    (try? String(contentsOfFile: stage.store, encoding: .utf8)) ?? ""
+  }
+
+  @Test func `T39: it is on disk, for us alone, before the first request goes out`() throws {
+    let path = Guarded("")
+    let seen = Guarded<[String]>([])
+    let stage = try TokenStage { connection in
+      while (try? connection.readRequest()) ?? nil != nil {
+        let text = (try? String(contentsOfFile: path.withLock { $0 }, encoding: .utf8)) ?? "nothing"
+        seen.withLock { $0.append(text) }
+        connection.answer("hello")
+      }
+    }
+    path.withLock { $0 = stage.store }
+    stage.tokens.answers(.token(stage.stage.canary, expiresIn: 3600, refresh: "SECOND-refresh"))
+    try stage.start(TokenStage.person)
+    #expect(try stage.stage.get().status == 200)
+    #expect(seen.withLock { $0.count == 1 && $0[0].contains("SECOND-refresh") })
+    let mode = try FileManager.default.attributesOfItem(atPath: stage.store)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    stage.assertSecrets(times: 1)
+  }
+
+  @Test func `T39: without a place to write it down, nothing goes out`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers(.token(stage.stage.canary, expiresIn: 3600, refresh: "SECOND-refresh"))
+    try stage.start(TokenStage.person.replacing("canary.login", with: "missing/canary.login"))
+    #expect(try stage.stage.get().isRefused("token-unavailable"))
+    #expect(stage.stage.upstream.records.isEmpty)
+    #expect(stage.stage.daemon!.waitForLog("event=login-not-stored credential=canary"))
+    try FileManager.default.createDirectory(
+      atPath: stage.stage.scratch.path + "/missing", withIntermediateDirectories: false,
+      attributes: [.posixPermissions: 0o700])
+    let good = try stage.ask(until: { $0.status == 200 }) { #expect($0.isRefused("token-unavailable")) }
+    #expect(good != nil)
+    #expect(stage.tokens.requests.count == 1, "what was granted was kept")
+    stage.assertSecrets(times: 1)
+  }
+
+  /// A server that takes the newest refresh token, and the one before as long as the newest has not been used: so servers
+  /// bear that an answer is lost on its way.
+  private func rotate(_ stage: TokenStage) {
+    let state = Guarded((count: 0, good: [stage.first]))
+    let (tokens, canary) = (stage.tokens, stage.stage.canary)
+    let onRequest: @Sendable (UpstreamRequest) -> Void = { [unowned tokens] request in
+      let shown = request.form["refresh_token"] ?? ""
+      let answer: TokenServer.Answer = state.withLock { state in
+        guard state.good.contains(shown) else { return .error(400, "invalid_grant") }
+        state.count += 1
+        let next = "ROTATED-\(state.count)"
+        state.good = [shown, next]
+        return .token(canary, expiresIn: 3600, refresh: next)
+      }
+      tokens.answers(answer)
+    }
+    tokens.onRequest.withLock { $0 = onRequest }
+  }
+
+  enum Moment: CaseIterable { case asked, answered, onDisk, told, used }
+
+  @Test(arguments: Moment.allCases)
+  func `T39: whenever it is killed, the next start goes on with the login`(moment: Moment) throws {
+    let stage = try TokenStage()
+    rotate(stage)
+    if moment == .asked {
+      let rotating = stage.tokens.onRequest.withLock { $0 }
+      let pid = Guarded<pid_t>(0)
+      let onRequest: @Sendable (UpstreamRequest) -> Void = { request in
+        rotating?(request)
+        kill(pid.withLock { $0 }, SIGKILL)
+      }
+      stage.tokens.onRequest.withLock { $0 = onRequest }
+      try stage.start("grant: client_credentials", url: "https://localhost:1/")
+      pid.withLock { $0 = stage.stage.daemon!.pid }
+      try stage.stage.scratch.write("bearerd.yaml", stage.configuration(TokenStage.person), mode: 0o644)
+      kill(stage.stage.daemon!.pid, SIGHUP)
+      _ = stage.stage.daemon!.waitForExit()
+      stage.tokens.onRequest.withLock { $0 = rotating }
+    } else {
+      let daemon = try stage.start(TokenStage.person)
+      switch moment {
+      case .asked: break
+      case .answered: #expect(stage.tokens.waitForRequests(1))
+      case .onDisk: #expect(eventually { stored(stage).contains("ROTATED-1") })
+      case .told: #expect(daemon.waitForLog("event=credential-changed"))
+      case .used: #expect(try stage.stage.get().status == 200)
+      }
+      #expect(daemon.stop(SIGKILL) == -SIGKILL)
+    }
+    let isOnDisk = stored(stage).contains("ROTATED-1")
+    if moment == .onDisk || moment == .told || moment == .used { #expect(isOnDisk) }
+    try stage.start(TokenStage.person)
+    #expect(try stage.stage.get().status == 200)
+    #expect(stage.tokens.forms.last?["refresh_token"] == (isOnDisk ? "ROTATED-1" : stage.first))
+    #expect(!stage.log.contains("event=login-required"))
+  }
+
+  @Test func `T39: what is stored for one first token is not used for another`() throws {
+    let stage = try TokenStage()
+    rotate(stage)
+    let daemon = try stage.start(TokenStage.person)
+    #expect(try stage.stage.get().status == 200)
+    #expect(daemon.stop() == 0)
+    try stage.stage.scratch.write("first.token", "ANOTHER-first")
+    try stage.start(TokenStage.person)
+    #expect(try stage.stage.get().isRefused("login-required"))
+    #expect(stage.tokens.forms.map { $0["refresh_token"] } == [stage.first, "ANOTHER-first"])
+  }
+
+  @Test func `T39: a store that others can read is not used`() throws {
+    let stage = try TokenStage()
+    rotate(stage)
+    let daemon = try stage.start(TokenStage.person)
+    #expect(try stage.stage.get().status == 200)
+    chmod(stage.store, 0o644)
+    #expect(daemon.stop() == 0)
+    let result = try stage.stage.fail(stage.configuration(TokenStage.person))
+    #expect(result.status == 2 && result.errors.contains("canary.login"), "\(result)")
+  }
+}

@@ -1,0 +1,82 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// A stage whose credential comes from a token endpoint. The token is the canary; the client's secret and the refresh tokens are
+/// secrets that may stand at the endpoint alone.
+final class TokenStage {
+  let stage: Stage
+  let tokens: TokenServer
+  let clientSecret = "CLIENT-" + UUID().uuidString
+  let first = "FIRST-" + UUID().uuidString
+  private let leaf: Certificate
+
+  init(handler: (@Sendable (UpstreamConnection) -> Void)? = nil) throws {
+    stage = try Stage(handler: handler)
+    leaf = try Stage.leaf(issuer: stage.ca)
+    tokens = try TokenServer(leaf)
+    tokens.answers(.token(stage.canary, expiresIn: 3600))
+    try stage.scratch.write("client.secret", clientSecret + "\n")
+    try stage.scratch.write("first.token", first + "\n")
+  }
+
+  /// Whatever a test asserts, what was shown to the endpoint is nowhere else.
+  func assertSecrets(times: Int, sourceLocation: SourceLocation = #_sourceLocation) {
+    stage.assertCanary(times: times, sourceLocation: sourceLocation)
+    for secret in [clientSecret, first] + refreshTokens {
+      stage.assertCanary(times: 0, as: secret, secret: secret, sourceLocation: sourceLocation)
+    }
+  }
+
+  /// Those that the server has given or was shown.
+  private var refreshTokens: [String] { Array(Set(tokens.forms.compactMap { $0["refresh_token"] })) }
+
+  var store: String { stage.scratch.path + "/canary.login" }
+
+  static let machine = "grant: client_credentials"
+  static let person = "grant: refresh_token, refresh_token: { file: first.token }, store: canary.login"
+
+  /// - Parameters:
+  ///   - grant: with what belongs to it.
+  ///   - more: further keys of `oauth2`, each with a comma before it.
+  func configuration(
+    _ grant: String = machine, more: String = "", pins: [String]? = nil, url: String? = nil, services: String = "",
+    workers: Int? = nil
+  ) -> String {
+    let pins = (pins ?? [leaf.pin, stage.backup.pin]).joined(separator: ", ")
+    let oauth2 =
+      "token_url: \(url ?? tokens.url), \(grant), client_id: bearerd, client_secret: { file: client.secret }, ca_file: ca.pem, pins: [\(pins)]\(more)"
+    return stage.configuration(
+      credential: "oauth2: { \(oauth2) }",
+      more: "control: control.sock\n" + (workers.map { "\nworkers: \($0)\n" } ?? ""), services: services)
+  }
+
+  @discardableResult
+  func start(
+    _ grant: String = machine, more: String = "", pins: [String]? = nil, url: String? = nil, services: String = "",
+    workers: Int? = nil
+  ) throws -> RunningDaemon {
+    try stage.start(
+      configuration(grant, more: more, pins: pins, url: url, services: services, workers: workers))
+  }
+
+  var log: String { stage.daemon!.logText }
+
+  /// What came of asking until it is as wanted, with one request after the other. nil: it never was.
+  func ask(until isWanted: (LocalClient.Response) -> Bool, each: (LocalClient.Response) -> Void = { _ in }) throws
+    -> LocalClient.Response?
+  {
+    var found: LocalClient.Response?
+    _ = try eventually {
+      let answer = try stage.get()
+      if isWanted(answer) { found = answer } else { each(answer) }
+      return found != nil
+    }
+    return found
+  }
+}
+
+extension LocalClient.Response {
+  func isRefused(_ code: String) -> Bool { status == 503 && text.contains("urn:bearerd:error:\(code)\"") }
+}
