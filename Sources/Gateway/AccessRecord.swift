@@ -14,6 +14,8 @@ package struct AccessRecord: Sendable {
   package var bytesUp: UInt64 = 0
   package var bytesDown: UInt64 = 0
   package var isRetried = false
+  /// The upstream called the credential expired, and the request went out once more with a new value.
+  package var isRenewed = false
   /// The upstream rejected the credential that we added (401, 407).
   package var isRejected = false
   /// Places of the answer where the credential stood and was masked.

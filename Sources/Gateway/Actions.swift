@@ -20,7 +20,7 @@ public struct Actions: OptionSet, Sendable {
   @inlinable public var concernConnections: Bool {
     rawValue
       & (Actions.openUpstream.rawValue | Actions.openFreshUpstream.rawValue | Actions.shutdownClient.rawValue
-        | Actions.reset.rawValue | Actions.close.rawValue) != 0
+        | Actions.reset.rawValue | Actions.close.rawValue | Actions.renewCredential.rawValue) != 0
   }
 
   /// `upstreamHead` is a head without its closing line: have it authorised and sent.
@@ -49,6 +49,9 @@ public struct Actions: OptionSet, Sendable {
   @inlinable public static var close: Actions { Actions(rawValue: 1 << 11) }
   /// Close with a reset: the client must not take what it has for the whole.
   @inlinable public static var reset: Actions { Actions(rawValue: 1 << 12) }
+  /// The upstream calls the credential expired, and its answer is held back: have a new value fetched, and answer with
+  /// `credentialRenewed` or `renewalRefused`. Until then nothing of the upstream is read.
+  @inlinable public static var renewCredential: Actions { Actions(rawValue: 1 << 13) }
 }
 
 /// What an event brought forth. One per worker, reused: nothing here is allocated per event once it is warm.

@@ -22,7 +22,12 @@ package struct Exchange: ~Copyable, Sendable {
   var requestBody = BodyReader(.none)
   var isRequestChunked = false
 
-  enum ResponsePhase { case head, body, upgraded, done }
+  enum ResponsePhase {
+    case head
+    /// The head says that the credential has expired, and waits for what comes of that.
+    case held
+    case body, upgraded, done
+  }
   var responsePhase = ResponsePhase.head
   package internal(set) var response = ResponseHead()
   /// A head that the upstream never finished leaves it in the middle: `begin` sees to it.
@@ -31,6 +36,7 @@ package struct Exchange: ~Copyable, Sendable {
   var responseOptions = ConnectionOptions()
   var limits: HeadLimits
   var responseBody = BodyReader(.none)
+  var secondTry = SecondTry()
   /// How the body goes on to this client.
   var responseFraming = BodyLength.none
   var informational = 0
@@ -70,6 +76,7 @@ package struct Exchange: ~Copyable, Sendable {
   @inline(__always) var deadline: Deadline {
     switch responsePhase {
     case .head: isRequestComplete ? .responseHead : .silence
+    case .held: .none
     case .body, .upgraded, .done: .silence
     }
   }
@@ -131,6 +138,7 @@ package struct Exchange: ~Copyable, Sendable {
     snapshot = nil
     if case .some = admitted { admitted = nil }
     refusedPage = nil
+    secondTry.reset()
     responsePhase = .head
     informational = 0
     isReused = false

@@ -19,6 +19,7 @@ extension Exchange {
     output.grant = grant
     output.caller = caller
     output.actions.insert(.sendHead)
+    if secondTry.isUnderWay { sendKeptBody(output: &output) } else { keepBody(for: snapshot) }
   }
 
   /// The grant that the keyring has to write for this request; nil: none.
@@ -58,6 +59,7 @@ extension Exchange {
 
   private mutating func sendUp(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
     record.bytesUp &+= UInt64(range.count)
+    secondTry.keep(input.extracting(range))
     output.actions.insert(.sendBody)
     if isRequestChunked {
       MessageWriter.chunk(input.extracting(range), to: &output.toUpstream)

@@ -19,6 +19,10 @@ extension Exchange {
         guard redactHead(redaction) else { return .internalError }
         if let refusal = takeHead(output: &output) { return refusal }
       }
+      if responsePhase == .held {
+        guard secondTry.isRefused else { return nil }
+        if let refusal = takeHead(output: &output) { return refusal }
+      }
       while responsePhase == .body {
         if responseBody.isComplete {
           guard endBody(input, redaction, output: &output) else { return .internalError }
@@ -52,6 +56,11 @@ extension Exchange {
   private mutating func takeHead(output: inout Output) -> Refusal? {
     if response.status == 101 { return takeSwitch(output: &output) }
     if response.status < 200 { return takeInterim(output: &output) }
+    if isWorthSecondTry {
+      responsePhase = .held
+      output.actions.insert(.renewCredential)
+      return nil
+    }
     record.upstreamStatus = response.status
     guard let route, let snapshot else { return .internalError }
 

@@ -92,6 +92,21 @@ extension ClientConnection {
     output.actions.formUnion([.dropUpstream, .openFreshUpstream])
   }
 
+  /// `renewCredential` has brought another value: the request goes out once more, with that.
+  package mutating func credentialRenewed(output: inout Output) {
+    guard phase == .exchanging, exchange.isHeld else { return }
+    exchange.beginSecondTry()
+    phase = .awaitingUpstream
+    // One that was idle could prove stale, and a body cannot be sent a third time.
+    output.actions.formUnion([.dropUpstream, exchange.record.bytesUp == 0 ? .openUpstream : .openFreshUpstream])
+  }
+
+  /// It has brought none: the answer that was held back goes on. What follows its head is to be offered again.
+  package mutating func renewalRefused() {
+    guard phase == .exchanging, exchange.isHeld else { return }
+    exchange.secondTry.refuse()
+  }
+
   // MARK: facts about time and configuration
 
   /// The upstream has been silent for a while behind bytes that are held back.

@@ -33,6 +33,17 @@ enum Grammar {
 
   static func isToken(_ byte: UInt8) -> Bool { foldedToken[Int(byte)] != 0 }
 
+  /// Of `token68` without its closing `=` (RFC 9110 §11.2).
+  static func isToken68(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "*"), UInt8(ascii: "^"), UInt8(ascii: "`"),
+      UInt8(ascii: "|"):
+      false
+    case Byte.slash: true
+    default: isToken(byte)
+    }
+  }
+
   @inline(__always)
   static func isBlank(_ byte: UInt8) -> Bool { byte == Byte.space || byte == Byte.tab }
 

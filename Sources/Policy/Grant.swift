@@ -8,12 +8,16 @@ package final class Grant: Sendable, Equatable {
   package let callers: Callers?
   /// Lower-case names of the fields that the credential sets.
   package let fieldNames: [String]
+  /// Where a new value can be had when an upstream calls this one expired: bytes of a request's body that are kept, so that
+  /// the request can be sent once more; 0: only requests without one are. nil: there is no new value to be had.
+  package let replayBuffer: Int?
 
-  package init(name: String, origins: [Origin], callers: Callers?, fieldNames: [String]) {
+  package init(name: String, origins: [Origin], callers: Callers?, fieldNames: [String], replayBuffer: Int? = nil) {
     self.name = name
     self.origins = origins
     self.callers = callers
     self.fieldNames = fieldNames
+    self.replayBuffer = replayBuffer
   }
 
   package func names(_ origin: Origin) -> Bool { origins.contains(origin) }
@@ -21,6 +25,6 @@ package final class Grant: Sendable, Equatable {
   package static func == (one: Grant, other: Grant) -> Bool {
     one === other
       || one.name == other.name && one.origins == other.origins && one.callers == other.callers
-        && one.fieldNames == other.fieldNames
+        && one.fieldNames == other.fieldNames && one.replayBuffer == other.replayBuffer
   }
 }

@@ -9,13 +9,15 @@ let caller = Caller(uid: 1000)
 func snapshot(
   at mount: Mount = .path(Array("/api/".utf8)), upstream: String = "https://up.test/base/",
   credential: CredentialChoice = .inject(0), fields: [String] = ["authorization"], generation: UInt64 = 1,
-  more: [Service] = [], limits: HeadLimits = HeadLimits(), pages: [String] = [],
+  more: [Service] = [], limits: HeadLimits = HeadLimits(), pages: [String] = [], replayBuffer: Int? = nil,
   edit: (inout Service) -> Void = { _ in }
 ) throws -> Snapshot {
   var service = Service(
     name: "api", listener: 0, mount: mount, upstream: try Upstream(parsing: upstream), credential: credential)
   edit(&service)
-  let grant = Grant(name: "token", origins: [service.upstream.origin], callers: nil, fieldNames: fields)
+  let grant = Grant(
+    name: "token", origins: [service.upstream.origin], callers: nil, fieldNames: fields,
+    replayBuffer: replayBuffer)
   let names = ["localhost:7070", "127.0.0.1:7070", "[::1]:7070", "api.localhost:7070"]
   return Snapshot(
     generation: generation, rules: RuleSet(services: [service] + more, grants: [grant]),
@@ -135,6 +137,12 @@ struct Conversation {
     offer()
   }
 
+  /// The answer that is held back is offered again, as the shell does.
+  mutating func renewalRefused() {
+    fact { machine, _ in machine.renewalRefused() }
+    upstream([])
+  }
+
   mutating func upstreamEnded(isClean: Bool = true) {
     fact { [redaction] in $0.upstreamEnded(isClean: isClean, redaction: redaction, output: &$1) }
   }
@@ -204,7 +212,7 @@ struct Conversation {
     [
       (.releaseUpstream, "release"), (.dropUpstream, "drop"), (.record, "record"), (.openUpstream, "open"),
       (.openFreshUpstream, "open fresh"), (.shutdownUpstream, "shutdown upstream"), (.resetUpstream, "reset upstream"),
-      (.shutdownClient, "shutdown client"), (.close, "close"), (.reset, "reset"),
+      (.shutdownClient, "shutdown client"), (.close, "close"), (.reset, "reset"), (.renewCredential, "renew"),
     ]
   }
 }

@@ -1,0 +1,155 @@
+/// What a server says one has to prove, and how: a challenge of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 §11.3).
+/// Ranges of the head's bytes.
+package struct Challenge: Sendable {
+  package struct Parameter: Sendable {
+    package let name: Range<Int>
+    /// Without the quotation marks, but with the backslashes.
+    let value: Range<Int>
+    let isQuoted: Bool
+  }
+
+  package let scheme: Range<Int>
+  /// What stands in the place of parameters: `Negotiate YII=`.
+  package var token68: Range<Int>?
+  package var parameters: [Parameter] = []
+
+  /// More parameters in one field are no challenge that anybody could mean.
+  static let maximumParameters = 64
+
+  /// The value of a parameter, without its backslashes; nil: there is none of this name.
+  /// - Parameter name: in lower case.
+  package func value(of name: String, in bytes: Span<UInt8>) -> [UInt8]? {
+    guard let parameter = parameters.first(where: { FieldName.matches($0.name, of: bytes, name) }) else { return nil }
+    var value: [UInt8] = []
+    var index = parameter.value.lowerBound
+    while index < parameter.value.upperBound {
+      if parameter.isQuoted, bytes[index] == Byte.backslash { index &+= 1 }
+      value.append(bytes[index])
+      index &+= 1
+    }
+    return value
+  }
+
+  /// Those of one field line, in their order; nil: it is malformed, and nothing of it can be relied on.
+  package static func read(_ value: Range<Int>, of bytes: Span<UInt8>) -> [Challenge]? {
+    var copy: [UInt8] = []
+    copy.append(bytes.extracting(value))
+    var reader = ChallengeReader(bytes: copy, offset: value.lowerBound)
+    return reader.read()
+  }
+}
+
+/// Looks at every byte once.
+private struct ChallengeReader {
+  private let bytes: [UInt8]
+  /// Of the first byte, in the head.
+  private let offset: Int
+  private var position = 0
+  private var challenges: [Challenge] = []
+  private var parameters = 0
+
+  init(bytes: [UInt8], offset: Int) {
+    self.bytes = bytes
+    self.offset = offset
+  }
+
+  mutating func read() -> [Challenge]? {
+    while true {
+      // A list may have empty elements (RFC 9110 §5.6.1).
+      while position < bytes.count, Grammar.isBlank(bytes[position]) || bytes[position] == Byte.comma { position &+= 1 }
+      guard position < bytes.count else { return challenges }
+      guard readElement() else { return nil }
+      skipBlanks()
+      guard position == bytes.count || bytes[position] == Byte.comma else { return nil }
+    }
+  }
+
+  /// A parameter of the last challenge, or a new challenge with what follows its scheme up to the next comma.
+  private mutating func readElement() -> Bool {
+    guard let name = token() else { return false }
+    let behind = position
+    skipBlanks()
+    if let last = challenges.last, last.token68 == nil, takes(Byte.equals) { return readValue(of: name) }
+    challenges.append(Challenge(scheme: moved(name)))
+    guard position > behind, position < bytes.count, bytes[position] != Byte.comma else { return true }
+    if let token68 = token68() {
+      challenges[challenges.count - 1].token68 = moved(token68)
+      return true
+    }
+    guard let first = token() else { return false }
+    skipBlanks()
+    return takes(Byte.equals) && readValue(of: first)
+  }
+
+  private mutating func readValue(of name: Range<Int>) -> Bool {
+    skipBlanks()
+    let value: Range<Int>
+    let isQuoted = takes(Byte.quote)
+    if isQuoted {
+      guard let text = quotedText() else { return false }
+      value = text
+    } else {
+      guard let text = token() else { return false }
+      value = text
+    }
+    parameters += 1
+    guard parameters <= Challenge.maximumParameters else { return false }
+    let last = challenges.count - 1
+    let isThere = challenges[last].parameters.contains { isSame($0.name, moved(name)) }
+    challenges[last].parameters.append(
+      Challenge.Parameter(name: moved(name), value: moved(value), isQuoted: isQuoted))
+    return !isThere
+  }
+
+  /// Behind the opening quotation mark; takes the closing one as well.
+  private mutating func quotedText() -> Range<Int>? {
+    let start = position
+    while position < bytes.count {
+      if takes(Byte.quote) { return start..<(position &- 1) }
+      if bytes[position] == Byte.backslash { position &+= 1 }
+      position &+= 1
+    }
+    return nil
+  }
+
+  private mutating func token() -> Range<Int>? {
+    let start = position
+    while position < bytes.count, Grammar.isToken(bytes[position]) { position &+= 1 }
+    return start == position ? nil : start..<position
+  }
+
+  /// Only if it goes on to the next comma: otherwise it is the name of a parameter.
+  private mutating func token68() -> Range<Int>? {
+    let start = position
+    while position < bytes.count, Grammar.isToken68(bytes[position]) { position &+= 1 }
+    if position > start { while takes(Byte.equals) {} }
+    let end = position
+    skipBlanks()
+    if end > start, position == bytes.count || bytes[position] == Byte.comma { return start..<end }
+    position = start
+    return nil
+  }
+
+  private mutating func takes(_ byte: UInt8) -> Bool {
+    guard position < bytes.count, bytes[position] == byte else { return false }
+    position &+= 1
+    return true
+  }
+
+  private mutating func skipBlanks() {
+    while position < bytes.count, Grammar.isBlank(bytes[position]) { position &+= 1 }
+  }
+
+  private func moved(_ range: Range<Int>) -> Range<Int> { (range.lowerBound + offset)..<(range.upperBound + offset) }
+
+  private func isSame(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
+    guard one.count == other.count else { return false }
+    for index in 0..<one.count
+    where Grammar.foldedToken[Int(bytes[one.lowerBound - offset + index])]
+      != Grammar.foldedToken[Int(bytes[other.lowerBound - offset + index])]
+    {
+      return false
+    }
+    return true
+  }
+}

@@ -1,0 +1,138 @@
+import Gateway
+import HTTP1
+import Policy
+import Testing
+
+/// A request whose credential has expired goes out once more, with another value, or its 401 is passed on.
+@Suite struct SecondTryTests {
+  private let rejected = ok("WWW-Authenticate: Bearer error=\"invalid_token\"", status: "401 Unauthorized", body: "old")
+
+  private func conversation(_ request: String, buffer: Int? = 16, _ answer: String? = nil) throws -> Conversation {
+    exchange(request, answer ?? rejected, try snapshot(replayBuffer: buffer))
+  }
+
+  @Test("It goes out once more, byte for byte, and its client sees one answer")
+  func again() throws {
+    var conversation = try conversation(get("Accept: text/plain"))
+    #expect(conversation.log == ["open", "renew"])
+    #expect(conversation.received.isEmpty && conversation.deadline == .none)
+    conversation.fact { $0.credentialRenewed(output: &$1) }
+    #expect(conversation.log == ["open", "renew", "drop", "open"])
+    #expect(conversation.sessions.count == 2 && conversation.sessions[0] == conversation.sessions[1])
+    conversation.upstream(ok(body: "new"))
+    #expect(conversation.answer.hasSuffix("new") && !conversation.answer.contains("old"))
+    #expect(conversation.log.suffix(2) == ["release", "record"])
+    let record = try #require(conversation.records.last)
+    #expect(record.isRenewed && !record.isRejected && record.upstreamStatus == 200 && conversation.records.count == 1)
+    conversation.client(get())
+    conversation.upstream(ok())
+    #expect(conversation.records.last?.isRenewed == false)
+  }
+
+  @Test(
+    "With the body that came, however it came",
+    arguments: [
+      ("Content-Length: 5\r\n\r\nhello", "Content-Length: 5", "\r\n\r\nhello"),
+      (
+        "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", "Transfer-Encoding: chunked",
+        "\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+      ),
+      ("Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "Transfer-Encoding: chunked", "\r\n\r\n0\r\n\r\n"),
+    ])
+  func body(_ sent: String, _ field: String, _ end: String) throws {
+    var conversation = try conversation("POST /api/x HTTP/1.1\r\nHost: localhost:7070\r\n" + sent)
+    #expect(conversation.log.last == "renew")
+    conversation.fact { $0.credentialRenewed(output: &$1) }
+    #expect(conversation.log.suffix(2).last == (end.contains("hello") ? "open fresh" : "open"))
+    #expect(conversation.request.contains(field) && conversation.request.hasSuffix(end))
+    conversation.upstream(ok())
+    #expect(status(conversation.answer) == "200")
+  }
+
+  @Test("A body that is larger than the buffer is not kept, and its 401 goes on")
+  func tooLarge() throws {
+    for (count, isKept) in [(16, true), (17, false)] {
+      let body = String(repeating: "x", count: count)
+      let conversation = try conversation(
+        "POST /api/x HTTP/1.1\r\nHost: localhost:7070\r\nContent-Length: \(count)\r\n\r\n" + body)
+      #expect(conversation.log.contains("renew") == isKept)
+      #expect(status(conversation.answer) == (isKept ? "" : "401"))
+    }
+  }
+
+  @Test("Nor is there a second try where nothing can be renewed, or the body is still coming, or it has trailers")
+  func impossible() throws {
+    #expect(status(try conversation(get(), buffer: nil).answer) == "401")
+    let early = "POST /api/x HTTP/1.1\r\nHost: localhost:7070\r\nContent-Length: 5\r\n\r\nhel"
+    #expect(status(try conversation(early).answer) == "401")
+    let trailers =
+      "POST /api/x HTTP/1.1\r\nHost: localhost:7070\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Sum: 1\r\n\r\n"
+    #expect(status(try conversation(trailers).answer) == "401")
+  }
+
+  @Test("Where there is no new value, the first answer goes on as it came, and what follows of its body")
+  func refused() throws {
+    var conversation = try conversation(
+      get(), ok("X-Left: 1", status: "401 Unauthorized", body: "this is it").replacing(" is it", with: ""))
+    #expect(conversation.log == ["open", "renew"] && conversation.received.isEmpty)
+    conversation.renewalRefused()
+    conversation.upstream(" is it")
+    #expect(status(conversation.answer) == "401" && value("X-Left", conversation.answer) == "1")
+    #expect(conversation.answer.hasSuffix("\r\n\r\nthis is it"))
+    #expect(conversation.log == ["open", "renew", "release", "record"])
+    let record = try #require(conversation.records.last)
+    #expect(record.isRejected && !record.isRenewed && record.upstreamStatus == 401)
+  }
+
+  @Test("An answer without a body ends when it is let go")
+  func emptyBody() throws {
+    var conversation = try conversation(get(), ok(status: "401 Unauthorized", body: ""))
+    conversation.renewalRefused()
+    #expect(status(conversation.answer) == "401" && conversation.log.last == "record")
+  }
+
+  @Test("Never a third time")
+  func once() throws {
+    var conversation = try conversation(get())
+    conversation.fact { $0.credentialRenewed(output: &$1) }
+    conversation.upstream(rejected)
+    #expect(status(conversation.answer) == "401" && conversation.log.filter { $0 == "renew" }.count == 1)
+    #expect(conversation.sessions.count == 2 && conversation.records.count == 1)
+  }
+
+  @Test(
+    "Only a 401 that says so is an expiry",
+    arguments: [
+      ("401 Unauthorized", [], true),
+      ("401 Unauthorized", ["Bearer"], true),
+      ("401 Unauthorized", ["Bearer realm=\"x\", error=\"invalid_token\""], true),
+      ("401 Unauthorized", ["bEaReR ERROR=invalid_token"], true),
+      ("401 Unauthorized", ["Bearer error=\"invalid\\_token\""], true),
+      ("401 Unauthorized", ["Basic realm=\"x\"", "Bearer"], true),
+      ("401 Unauthorized", ["Bearer error_description=\"error=\\\"invalid_token\\\"\""], true),
+      ("401 Unauthorized", ["Bearer error=\"insufficient_scope\""], false),
+      ("401 Unauthorized", ["Bearer error=\"invalid_token\"", "Bearer error=\"insufficient_scope\""], false),
+      ("401 Unauthorized", ["Bearer error=\"invalid_token"], false),
+      ("401 Unauthorized", ["Bearer error=invalid_token", "Basic realm=\"x"], false),
+      ("401 Unauthorized", ["Basic realm=\"x\""], false),
+      ("401 Unauthorized", ["Negotiate YII="], false),
+      ("403 Forbidden", ["Bearer error=\"invalid_token\""], false),
+      ("407 Proxy Authentication Required", [], false),
+      ("400 Bad Request", ["Bearer error=\"invalid_token\""], false),
+      ("200 OK", ["Bearer error=\"invalid_token\""], false),
+    ])
+  func expiry(_ status: String, _ challenges: [String], _ isExpiry: Bool) throws {
+    let fields = challenges.map { "WWW-Authenticate: \($0)\r\n" }.joined()
+    let answer = "HTTP/1.1 \(status)\r\n\(fields)Content-Length: 0\r\n\r\n"
+    #expect(try conversation(get(), answer).log.contains("renew") == isExpiry)
+  }
+
+  @Test("A client that goes away while it waits leaves one record and no session")
+  func clientGone() throws {
+    var conversation = try conversation(get())
+    conversation.fact { $0.clientGone(output: &$1) }
+    #expect(conversation.log == ["open", "renew", "drop", "record", "close"])
+    conversation.fact { $0.credentialRenewed(output: &$1) }
+    #expect(conversation.log.count == 5)
+  }
+}
