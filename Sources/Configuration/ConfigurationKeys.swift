@@ -89,6 +89,7 @@ package enum OAuth2Key: String, ConfigurationKey {
   case allowAddresses = "allow_addresses"
   case renewAhead = "renew_ahead"
   case skew, timeout
+  case replayBuffer = "replay_buffer"
 }
 
 package enum ServiceKey: String, ConfigurationKey {
@@ -149,7 +150,7 @@ package enum LimitKey: String, ConfigurationKey {
 enum SchemaWords {
   /// Known to the documentation of later versions, refused by this one: a key that is not enforced must not be accepted.
   static let later: Set<String> = [
-    "jar", "login", "refresh_on", "replay_buffer",
+    "jar", "login", "refresh_on",
   ]
 
   /// What other programs call it, in small letters and without hyphens.

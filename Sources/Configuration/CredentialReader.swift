@@ -14,7 +14,14 @@ struct CredentialDraft {
   /// Where an environment variable is the source.
   var environmentPlace: Place?
 
-  var grant: Grant { Grant(name: name, origins: origins, callers: callers, fieldNames: fieldNames) }
+  var grant: Grant {
+    Grant(name: name, origins: origins, callers: callers, fieldNames: fieldNames, replayBuffer: replayBuffer)
+  }
+
+  private var replayBuffer: Int? {
+    guard case .bearer(.token(let token)) = scheme else { return nil }
+    return token.replayBuffer
+  }
 
   var settings: CredentialSettings? {
     scheme.map { CredentialSettings(name: name, scheme: $0, suspension: suspension, line: place.line) }

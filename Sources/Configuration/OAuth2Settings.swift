@@ -66,6 +66,8 @@ extension CredentialSettings {
     package var skew: UInt64 = 10_000
     /// Of one request to the endpoint, all in all.
     package var timeout: UInt64 = 10_000
+    /// Bytes of a request's body that are kept, so that it can be sent once more when the upstream calls the token expired.
+    package var replayBuffer = 65_536
 
     init(name: String, endpoint: Endpoint, grant: Grant) {
       self.name = name

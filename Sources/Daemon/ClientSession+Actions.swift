@@ -34,6 +34,7 @@ extension ClientSession {
     guard actions.concernConnections else { return }
     if actions.contains(.openUpstream) { open(fresh: false) }
     if actions.contains(.openFreshUpstream) { open(fresh: true) }
+    if actions.contains(.renewCredential) { renewCredential() }
     if actions.contains(.shutdownClient) { stream.shutdown() }
     if actions.contains(.reset) { close(reset: true) } else if actions.contains(.close) { close() }
   }
@@ -84,6 +85,7 @@ extension ClientSession {
         heardValues = worker.generation.keyring.heardValues(ofGrant: grant)
       }
       spendRate()
+      if let grant = output.grant { noteToken(grant) }
       headSentAt = Clock.monotonicMicroseconds
       return true
     } catch {

@@ -44,6 +44,7 @@ extension ClientSession: UpstreamSessionOwner {
 
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
     guard session === upstream else { return session.close() }
+    if standing.isHeld { return heldEnd = .ended(isClean: isClean) }
     failureDetail = isClean ? nil : "closed without close_notify"
     step { [redactor = desk?.redactor] machine, output in
       machine.upstreamEnded(isClean: isClean, redaction: redactor, output: &output)
@@ -53,6 +54,7 @@ extension ClientSession: UpstreamSessionOwner {
 
   func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) {
     guard session === upstream else { return }
+    if standing.isHeld { return heldEnd = .failed(refusal, detail) }
     failureDetail = detail
     step { machine, output in machine.upstreamFailed(refusal, output: &output) }
     settle()

@@ -38,6 +38,12 @@ final class ClientSession: Timed, StreamDelegate {
   var opensFresh = false
   /// A value of the credential that is on its way, before that.
   var secretWait: SecretWait?
+  /// Of the token that went out with the request; 0: there was none.
+  var tokenGeneration: UInt64 = 0
+  /// And of its value, which may stay the same from one token to the next.
+  var valueGeneration: UInt64 = 0
+  /// What the upstream did behind an answer that is held back.
+  var heldEnd: HeldEnd?
   /// Of a request that is out with a credential and has no answer yet.
   var pass: CredentialBreaker.Pass?
   /// What programs gave for it that want to hear of the answer.

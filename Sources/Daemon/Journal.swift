@@ -147,6 +147,7 @@ final class Journal {
     if exchange.record.isRejected { line.raw(" credential_rejected=true") }
     if exchange.record.redactions > 0 { line.field("redacted", exchange.record.redactions) }
     if exchange.record.isRetried { line.raw(" retried=true") }
+    if exchange.record.isRenewed { line.raw(" renewed=true") }
     if exchange.record.isAborted { line.raw(" aborted=true") }
     if let refusal = exchange.record.refusal {
       if case .malformed(let reason) = refusal { line.field("reason", reason.rawValue) }

@@ -45,6 +45,18 @@ final class TokenKeeper {
   /// A request has none to go out with.
   func want() { carryOut(renewal.request(at: BootTimer.now).1) }
 
+  /// An upstream calls the token of this generation expired. Whoever asks hears of it, whatever comes of it.
+  func rejected(_ generation: UInt64) {
+    guard generation >= standing.rejected else { return }
+    standing.rejected = generation
+    if generation == renewal.generation {
+      let (_, actions) = renewal.rejected(generation, at: BootTimer.now)
+      if actions == Renewal.Actions() { tell() } else { carryOut(actions) }
+    } else {
+      tell()
+    }
+  }
+
   /// What the endpoint is shown may be another one now.
   func secretsChanged() {
     guard let shown, shown != fingerprint else { return }

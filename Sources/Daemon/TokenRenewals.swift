@@ -79,7 +79,11 @@ final class TokenRenewals {
 
   private func take(_ wish: TokenWish) {
     guard let keeper = keepers[wish.source] else { return }
-    if wish.isUse { keeper.isUsed = true } else { keeper.want() }
+    switch wish.kind {
+    case .token: keeper.want()
+    case .use: keeper.isUsed = true
+    case .another(let generation): keeper.rejected(generation)
+    }
     settle()
   }
 

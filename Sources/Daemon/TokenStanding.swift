@@ -9,10 +9,18 @@ struct TokenStanding: Sendable {
   var asked: UInt64 = 0
   var granted: UInt64 = 0
   var failed: UInt64 = 0
+  /// The last generation that an upstream has rejected, as far as that has been looked into.
+  var rejected: UInt64 = 0
 
   /// A request that cannot go out has to wait no longer: there is a token, or there will be none soon.
   func isSettled(at now: UInt64) -> Bool {
     now < outlook.usableUntil || !outlook.isRenewing && refusal(at: now) != nil
+  }
+
+  /// What has come of the rejection of a token; nil: nothing yet. False: there will be no other one soon.
+  func isReplaced(_ generation: UInt64, at now: UInt64) -> Bool? {
+    if outlook.generation > generation, now < outlook.usableUntil { return true }
+    return rejected >= generation && !outlook.isRenewing ? false : nil
   }
 
   /// Why it is of no use to ask for one now; nil: it is of use.

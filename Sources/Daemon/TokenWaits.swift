@@ -28,11 +28,19 @@ final class TokenWaits {
 
   private final class Wait: SecretWait {
     fileprivate let row: Row
+    /// Of the token that an upstream has rejected; nil: any token will do.
+    fileprivate let rejected: UInt64?
     fileprivate var patience: Patience?
 
-    fileprivate init(row: Row, onEnd: @escaping () -> Void) {
+    fileprivate init(row: Row, rejected: UInt64? = nil, onEnd: @escaping () -> Void) {
       self.row = row
+      self.rejected = rejected
       super.init(onEnd: onEnd)
+    }
+
+    fileprivate func isOver(at now: UInt64) -> Bool {
+      guard let rejected else { return row.standing.isSettled(at: now) }
+      return row.standing.isReplaced(rejected, at: now) != nil
     }
   }
 
@@ -79,14 +87,38 @@ final class TokenWaits {
       return nil
     }
     if !row.standing.outlook.isRenewing, row.standing.refusal(at: now) == nil {
-      tell(TokenWish(source: row.source, isUse: false))
+      tell(TokenWish(source: row.source, kind: .token))
     }
     if row.standing.isSettled(at: now) { return nil }
-    let wait = Wait(row: row, onEnd: onEnd)
+    return add(Wait(row: row, onEnd: onEnd))
+  }
+
+  private func add(_ wait: Wait) -> SecretWait {
     let patience = Patience { [unowned self, unowned wait] in end { $0 === wait } }
     wait.patience = patience
-    worker.deadlines.schedule(patience, at: worker.loop.now &+ row.source.timeout)
+    worker.deadlines.schedule(patience, at: worker.loop.now &+ wait.row.source.timeout)
     waits.append(wait)
+    return wait
+  }
+
+  /// Of the token that goes out with this grant of the current generation; 0: its value comes from elsewhere.
+  func generation(ofGrant index: Int) -> UInt64 { row(index)?.standing.outlook.generation ?? 0 }
+
+  /// An upstream has rejected a request with the token of this generation (T41). Calls `onEnd` once, never from within this
+  /// call: true, there is another one to go out with. nil: there will never be.
+  func replace(_ generation: UInt64, ofGrant index: Int, onEnd: @escaping (Bool) -> Void) -> SecretWait? {
+    guard !isClosed, generation > 0, let row = row(index) else { return nil }
+    let wait = Wait(row: row, rejected: generation) { [unowned row] in
+      onEnd(row.standing.isReplaced(generation, at: BootTimer.now) == true)
+    }
+    _ = add(wait)
+    worker.loop.onNextTurn { [weak self] in
+      guard let self else { return }
+      if row.standing.isReplaced(generation, at: BootTimer.now) == nil {
+        tell(TokenWish(source: row.source, kind: .another(than: generation)))
+      }
+      endThoseWhoAreOver()
+    }
     return wait
   }
 
@@ -108,7 +140,7 @@ final class TokenWaits {
 
   private func tellUse(_ row: Row) {
     row.isUseTold = true
-    tell(TokenWish(source: row.source, isUse: true))
+    tell(TokenWish(source: row.source, kind: .use))
   }
 
   private func tell(_ wish: TokenWish) {
@@ -136,8 +168,12 @@ final class TokenWaits {
       if row.standing.granted != standing.granted { row.isUseTold = false }
       row.standing = standing
     }
+    endThoseWhoAreOver()
+  }
+
+  private func endThoseWhoAreOver() {
     let now = BootTimer.now
-    end { $0.row.standing.isSettled(at: now) }
+    end { $0.isOver(at: now) }
   }
 
   /// What the main thread says, with a value of its own.

@@ -23,6 +23,8 @@ extension ClientConnection {
 
     /// A request was taken and its answer is not complete.
     package let isRunning: Bool
+    /// The upstream's answer is held back until the credential is renewed, or not.
+    package let isHeld: Bool
     package let isAwaitingHead: Bool
     /// Between requests: whatever happens next, a machine that knows nothing but who asks, and where, goes on as well.
     package let isResting: Bool
@@ -42,7 +44,7 @@ extension ClientConnection {
     package static let atFirst = Standing(
       phase: .awaitingHead, deadline: .head, wantsClientBytes: true, holdsClientBytes: false, awaitsRequestBody: false,
       hasResponseHead: false, isScrape: false, generation: 0, route: nil, grant: nil, redacts: false, upstreamStatus: 0,
-      bytesUp: 0, isRunning: false, isAwaitingHead: true, isResting: true)
+      bytesUp: 0, isRunning: false, isHeld: false, isAwaitingHead: true, isResting: true)
   }
 
   /// Mutating, though it changes nothing: what only looks is lent a copy of it all.
@@ -57,7 +59,7 @@ extension ClientConnection {
       awaitsRequestBody: awaitsRequestBody, hasResponseHead: hasResponseHead, isScrape: exchange.isScrape,
       generation: exchange.snapshot?.generation ?? 0, route: exchange.route, grant: exchange.grant, redacts: redacts,
       upstreamStatus: exchange.record.upstreamStatus, bytesUp: exchange.record.bytesUp,
-      isRunning: phase == .awaitingUpstream || phase == .exchanging, isAwaitingHead: phase == .awaitingHead,
-      isResting: phase == .awaitingHead && !hasBegunHead)
+      isRunning: phase == .awaitingUpstream || phase == .exchanging, isHeld: exchange.isHeld,
+      isAwaitingHead: phase == .awaitingHead, isResting: phase == .awaitingHead && !hasBegunHead)
   }
 }

@@ -6,6 +6,8 @@ extension Renewal {
     package var renewAt: UInt64?
     /// From then on no request goes out with the token; 0: there is none, `.max`: nobody knows an end.
     package var usableUntil: UInt64 = 0
+    /// Of the token in use, or of the one that was rejected last; 0: there is none.
+    package var generation: UInt64 = 0
     package var isRenewing = false
     /// Why it is not renewed now; nil: it is, or can be.
     package var reason: Reason?
@@ -15,6 +17,7 @@ extension Renewal {
 
   package func outlook(at now: UInt64) -> Outlook {
     var outlook = Outlook()
+    outlook.generation = token?.generation ?? 0
     if let token, !isRejected || !isRenewing {
       outlook.renewAt = token.renewAt
       outlook.usableUntil = token.usableUntil ?? .max

@@ -1,0 +1,63 @@
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import HTTP1
+
+/// What became of a session whose answer is held back.
+enum HeldEnd {
+  case ended(isClean: Bool)
+  case failed(Refusal, String)
+}
+
+/// An upstream that calls a token expired: another one is fetched, once for all who need it, and the request goes out again;
+/// or the answer goes on as it came (T41).
+extension ClientSession {
+  /// With which token the request goes out.
+  func noteToken(_ grant: Int) {
+    tokenGeneration = worker.tokens?.generation(ofGrant: grant) ?? 0
+    if tokenGeneration != 0 { valueGeneration = worker.generation.keyring.generation(ofGrant: grant) }
+  }
+
+  func renewCredential() {
+    heldEnd = nil
+    guard generation === worker.generation, let grant = standing.grant, let tokens = worker.tokens,
+      let wait = tokens.replace(tokenGeneration, ofGrant: grant, onEnd: { [unowned self] in renewed($0) })
+    else {
+      let wait = SecretWait { [unowned self] in renewed(false) }
+      secretWait = wait
+      return worker.loop.onNextTurn { wait.end() }
+    }
+    secretWait = wait
+  }
+
+  private func renewed(_ hasAnother: Bool) {
+    secretWait = nil
+    // The same value once more would be rejected once more.
+    if hasAnother, let grant = standing.grant, generation === worker.generation,
+      generation.keyring.generation(ofGrant: grant) != valueGeneration
+    {
+      upstreamPending = nil
+      heldEnd = nil
+      // The value was good once: that it has expired does not count against it.
+      returnPass()
+      step { machine, output in machine.credentialRenewed(output: &output) }
+      return settle()
+    }
+    step { machine, _ in machine.renewalRefused() }
+    offerHeldAnswer()
+  }
+
+  private func offerHeldAnswer() {
+    let bytes = upstreamPending?.bytes ?? []
+    upstreamPending = nil
+    takeResponse(bytes.span)
+    if let upstream, let end = heldEnd {
+      heldEnd = nil
+      switch end {
+      case .ended(let isClean): return sessionEnded(upstream, isClean: isClean)
+      case .failed(let refusal, let detail): return session(upstream, didFail: refusal, detail: detail)
+      }
+    }
+    settle()
+  }
+}
