@@ -54,6 +54,7 @@ final class TokenKeeper {
       if actions == Renewal.Actions() { tell() } else { carryOut(actions) }
     } else {
       tell()
+      if standing.outlook.usableUntil <= BootTimer.now { want() }
     }
   }
 

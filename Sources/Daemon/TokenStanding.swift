@@ -17,10 +17,11 @@ struct TokenStanding: Sendable {
     now < outlook.usableUntil || !outlook.isRenewing && refusal(at: now) != nil
   }
 
-  /// What has come of the rejection of a token; nil: nothing yet. False: there will be no other one soon.
+  /// What has come of the rejection of a token; nil: nothing yet, or it is time to ask again. False: there will be no other
+  /// one soon.
   func isReplaced(_ generation: UInt64, at now: UInt64) -> Bool? {
     if outlook.generation > generation, now < outlook.usableUntil { return true }
-    return rejected >= generation && !outlook.isRenewing ? false : nil
+    return rejected >= generation && !outlook.isRenewing && refusal(at: now) != nil ? false : nil
   }
 
   /// Why it is of no use to ask for one now; nil: it is of use.

@@ -67,6 +67,11 @@ final class TokenWaits {
     }
     // Most have none, and are asked at each request.
     if rows.allSatisfy({ $0 == nil }) { rows = [] }
+    // What they wait for will not be told any more.
+    let kept = rows.compactMap(\.self)
+    let lost = waits.filter { wait in wait.rejected != nil && !kept.contains { $0 === wait.row } }
+    if lost.isEmpty { return }
+    worker.loop.onNextTurn { [weak self] in self?.end { wait in lost.contains { $0 === wait } } }
   }
 
   /// Whether a grant of the current generation has its value from here.
@@ -114,7 +119,8 @@ final class TokenWaits {
     _ = add(wait)
     worker.loop.onNextTurn { [weak self] in
       guard let self else { return }
-      if row.standing.isReplaced(generation, at: BootTimer.now) == nil {
+      let isAskedFor = row.standing.rejected == generation && row.standing.outlook.isRenewing
+      if !isAskedFor, row.standing.isReplaced(generation, at: BootTimer.now) == nil {
         tell(TokenWish(source: row.source, kind: .another(than: generation)))
       }
       endThoseWhoAreOver()
@@ -165,7 +171,7 @@ final class TokenWaits {
   /// It stands otherwise; its value is the same.
   func stands(_ source: TokenSource, _ standing: TokenStanding) {
     for row in rows.compactMap(\.self) where row.source == source {
-      if row.standing.granted != standing.granted { row.isUseTold = false }
+      if row.standing.outlook.generation != standing.outlook.generation { row.isUseTold = false }
       row.standing = standing
     }
     endThoseWhoAreOver()

@@ -226,7 +226,8 @@ package struct ClientConnection: ~Copyable, Sendable {
       answerOptions(output: &output)
     } else {
       phase = .awaitingUpstream
-      output.actions.insert(exchange.record.isRetried ? .openFreshUpstream : .openUpstream)
+      let isSecondTry = exchange.record.isRetried || exchange.secondTry.isUnderWay
+      output.actions.insert(isSecondTry ? .openFreshUpstream : .openUpstream)
     }
   }
 }

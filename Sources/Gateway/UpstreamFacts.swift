@@ -97,8 +97,8 @@ extension ClientConnection {
     guard phase == .exchanging, exchange.isHeld else { return }
     exchange.beginSecondTry()
     phase = .awaitingUpstream
-    // One that was idle could prove stale, and a body cannot be sent a third time.
-    output.actions.formUnion([.dropUpstream, exchange.record.bytesUp == 0 ? .openUpstream : .openFreshUpstream])
+    // One that was idle could prove stale, and there is no third time.
+    output.actions.formUnion([.dropUpstream, .openFreshUpstream])
   }
 
   /// It has brought none: the answer that was held back goes on. What follows its head is to be offered again.

@@ -22,9 +22,10 @@ package final class Grant: Sendable, Equatable {
 
   package func names(_ origin: Origin) -> Bool { origins.contains(origin) }
 
+  /// Whether they mean the same permission: what is kept for a second try is none.
   package static func == (one: Grant, other: Grant) -> Bool {
     one === other
       || one.name == other.name && one.origins == other.origins && one.callers == other.callers
-        && one.fieldNames == other.fieldNames && one.replayBuffer == other.replayBuffer
+        && one.fieldNames == other.fieldNames
   }
 }

@@ -111,6 +111,24 @@ import Testing
     assertSecrets(stage, canary: 1, next: 0)
   }
 
+  @Test(arguments: [1, 2])
+  func `T41: what could not be replaced at once is replaced later`(workers: Int) throws {
+    let stage = try stage()
+    stage.tokens.answers([
+      .token(stage.stage.canary, expiresIn: 3600), .error(503, "temporarily_unavailable"),
+      .token(next, expiresIn: 3600),
+    ])
+    good.withLock { $0 = [next] }
+    try stage.start(workers: workers)
+    var rejected = 0
+    let answer = try stage.ask(until: { $0.status == 200 || $0.status == 503 }) { _ in
+      rejected += 1
+      usleep(400_000)
+    }
+    #expect(answer?.status == 200 && rejected >= 1)
+    #expect(stage.tokens.requests.count == 3)
+  }
+
   @Test func `T41: what may not be done is no expiry`() throws {
     let stage = try stage(challenge: "Bearer error=\"insufficient_scope\"")
     try stage.start()
