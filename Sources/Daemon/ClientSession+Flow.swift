@@ -10,7 +10,7 @@ extension ClientSession {
   /// After every event: what waited goes on if it can; neither side is read while the other cannot take more; and the
   /// deadline that now runs.
   func settle() {
-    // That goes on within this turn. A turn reads for as long as there is something to read, and here it would pile up (T53).
+    // That goes on within this turn. A turn reads for as long as there is something to read, and here it would pile up (T54).
     if opensLater {
       if isReading, let pending, pending.bytes.count >= ClientSession.muchPending {
         isReading = false

@@ -127,14 +127,6 @@ final class Worker {
     gateScrapes(of: session)
   }
 
-  /// No descriptor is left: those that nobody uses just now are the first to go.
-  func makeRoom() {
-    closeIdle()
-    if let link { link.askForRoom() } else { crew?.tell { $0.closeIdle() } }
-  }
-
-  func closeIdle() { for destination in generation.allDestinations { destination.closeIdle() } }
-
   /// `turnEnded` is called, once all that this turn has brought is known.
   func openAtTurnEnd(_ session: ClientSession) { opening.append(session) }
 
@@ -154,10 +146,6 @@ final class Worker {
     commons.quotas.remove(session.quota)
     connectionEnded()
     if isDraining, sessions.isEmpty { onDrained?() }
-  }
-
-  func connectionEnded() {
-    if let link { link.connectionEnded() } else { reception?.hasRoom() }
   }
 
   func takeDesk() -> Desk { desks.take() ?? Desk(limits: generation.snapshot.headLimits) }
