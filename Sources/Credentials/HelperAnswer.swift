@@ -102,12 +102,6 @@ struct HelperAnswerReader {
   }
 
   func copy(_ bytes: UnsafeRawBufferPointer) throws(SecretProblem) -> Secret {
-    do {
-      var secret = try Secret(capacity: bytes.count, in: arena)
-      try secret.append(bytes)
-      return secret
-    } catch {
-      throw SecretProblem(error, reading: name)
-    }
+    try secretCopy(bytes, name: name, in: arena)
   }
 }

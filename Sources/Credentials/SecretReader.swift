@@ -90,7 +90,13 @@ func secretBytes(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretPro
 func secretContent(
   _ bytes: UnsafeRawBufferPointer, name: String, in arena: SecretArena
 ) throws(SecretProblem) -> Secret {
-  let bytes = try secretBytes(bytes, name: name)
+  try secretCopy(try secretBytes(bytes, name: name), name: name, in: arena)
+}
+
+/// All of them, whatever they are.
+func secretCopy(
+  _ bytes: UnsafeRawBufferPointer, name: String, in arena: SecretArena
+) throws(SecretProblem) -> Secret {
   do {
     var secret = try Secret(capacity: bytes.count, in: arena)
     try secret.append(bytes)
