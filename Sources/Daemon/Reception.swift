@@ -37,11 +37,17 @@ final class Reception {
 
   /// How many connections there are descriptors for, with another for each connection's upstream. By now the listeners are
   /// open, and connections are not; what `reserve` is for is still to come.
-  static func affordable(_ wanted: Int, workers: Int, journal: Journal) -> Int {
+  /// - Throws: if several workers would leave none for a single connection. One worker begins all the same.
+  static func affordable(_ wanted: Int, workers: Int, journal: Journal) throws(StartError) -> Int {
     let vitals = ProcessVitals()
     let limit = Int(clamping: vitals.descriptorLimit)
-    let others = (workers - 1) * perWorker
-    let affordable = max(1, (limit - Int(clamping: vitals.openDescriptors) - others - reserve) / 2)
+    let needed = Int(clamping: vitals.openDescriptors) + (workers - 1) * perWorker + reserve
+    guard limit == 0 || workers == 1 || limit >= needed + 2 else {
+      throw .system(
+        "\(workers) workers need \(needed + 2) file descriptors, and there are \(limit): raise LimitNOFILE= of the unit, or ulimit -n, or say workers: 1"
+      )
+    }
+    let affordable = max(1, (limit - needed) / 2)
     if limit > 0, affordable < wanted {
       journal.event(
         .notice, "descriptor-limit", ("connections", String(affordable)), ("wanted", String(wanted)),

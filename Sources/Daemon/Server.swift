@@ -49,6 +49,7 @@ package final class Server {
     try held.check(settings)
     var sockets: [ListenerSockets] = []
     let generation: Generation
+    let affordable: Int
     do throws(StartError) {
       for listener in settings.listeners {
         sockets.append(try ListenerSockets(listener, held: held, file: file, loop: loop))
@@ -56,6 +57,8 @@ package final class Server {
       generation = try Server.generation(
         preparation, ports: sockets.map(\.ports), first: firstSecrets, lock: commons.lock)
       try audit.adopt(preparation.audit)
+      affordable = try Reception.affordable(
+        settings.limits.connections, workers: commons.workers, journal: journal)
     } catch {
       for opened in sockets { opened.close() }
       throw error
@@ -67,8 +70,6 @@ package final class Server {
     let reception = Reception(worker: worker, crew: crew)
     self.reception = reception
     slots = sockets.enumerated().map { reception.slot($1, index: $0) }
-    let affordable = Reception.affordable(
-      settings.limits.connections, workers: commons.workers, journal: journal)
     worker.listen(on: slots, of: reception, affordable: affordable)
     guard let log = journal.share else {
       beginning = nil

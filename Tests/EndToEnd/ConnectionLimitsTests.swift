@@ -100,4 +100,15 @@ import Testing
     #expect(daemon.stop() == 0)
     stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
   }
+
+  @Test func `T56: workers for which there are no descriptors are no start`() throws {
+    let stage = try Stage()
+    let file = try stage.scratch.write("bearerd.yaml", stage.configuration(more: "workers: 9"), mode: 0o600)
+    let child = try run([
+      "/bin/sh", "-c", "ulimit -n 64; exec \"$@\"", "sh", RunningDaemon.binary("bearerd"), "--config", file,
+    ])
+    #expect(child.status == 71, "\(child)")
+    #expect(child.errors.contains("9 workers need ") && child.errors.contains("there are 64: raise"), "\(child.errors)")
+    stage.assertCanary(times: 0)
+  }
 }
