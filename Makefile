@@ -60,10 +60,10 @@ test: test-deps ## all tests (TEST_ARGS='--filter Policy' for some)
 	$(run_tests) $(TEST_ARGS)
 
 test-asan: test-deps ## all tests under the address sanitizer
-	$(run_tests) --sanitize=address --scratch-path .build/asan $(TEST_ARGS)
+	BEARERD_TEST_PATIENCE=10 $(run_tests) --sanitize=address --scratch-path .build/asan $(TEST_ARGS)
 
 test-tsan: test-deps ## all tests under the thread sanitizer
-	TSAN_OPTIONS='report_thread_leaks=0 suppressions=$(CURDIR)/Tests/tsan.suppressions' $(run_tests) --sanitize=thread --scratch-path .build/tsan $(TEST_ARGS)
+	BEARERD_TEST_PATIENCE=10 TSAN_OPTIONS='report_thread_leaks=0 suppressions=$(CURDIR)/Tests/tsan.suppressions' $(run_tests) --sanitize=thread --scratch-path .build/tsan $(TEST_ARGS)
 
 e2e: clients-deps build ## real clients (curl, git, pip, ...) against real servers, through the release build (E2E_ARGS='curl git')
 	@Tests/RealClients/run $(E2E_ARGS)
