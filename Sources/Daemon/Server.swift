@@ -103,7 +103,12 @@ package final class Server {
           crew.count { answer(.success(MetricsReport.bytes(of: worker, $0))) }
         },
       ].merging(DebugCommands.of(worker, crew, reloads)) { $1 },
-      credentialCommands: [:],
+      credentialCommands: [
+        "login": { [unowned self] name, exchange in
+          if let tokens { return tokens.logIn(name, exchange) }
+          exchange.end(.failure(.system("bearerd is starting")))
+        }
+      ],
       credentials: { [worker] in worker.generation.settings.credentials.map(\.name) })
     control?.follow(worker.generation.settings)
     lifecycle = try Lifecycle(
