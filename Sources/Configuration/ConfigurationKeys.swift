@@ -36,6 +36,7 @@ package enum CredentialKey: String, ConfigurationKey {
   case allowGroups = "allow_groups"
   case allowClients = "allow_clients"
   case suspend
+  case digest
 }
 
 package enum SuspendKey: String, ConfigurationKey {
@@ -56,6 +57,12 @@ package enum SourceKey: String, ConfigurationKey {
 package enum BasicKey: String, ConfigurationKey {
   package static let kind = "\"basic\""
   case user, password
+}
+
+package enum DigestKey: String, ConfigurationKey {
+  package static let kind = "\"digest\""
+  case user, password, algorithms
+  case replayBuffer = "replay_buffer"
 }
 
 package enum HeaderKey: String, ConfigurationKey {
@@ -185,6 +192,7 @@ enum SchemaWords {
     table(TopKey.self), table(AuditKey.self), table(ListenerKey.self), table(BrowsersKey.self),
     table(CredentialKey.self),
     table(SourceKey.self), table(BasicKey.self), table(HeaderKey.self), table(OAuth2Key.self), table(SuspendKey.self),
+    table(DigestKey.self),
     table(ServiceKey.self),
     table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self),
   ]

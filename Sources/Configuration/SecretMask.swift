@@ -125,6 +125,7 @@ struct SecretMask {
   private static func takesSource(_ key: String?) -> Bool {
     switch key {
     case CredentialKey.bearer.rawValue, CredentialKey.basic.rawValue, CredentialKey.headers.rawValue,
+      CredentialKey.digest.rawValue,
       BasicKey.password.rawValue, HeaderKey.value.rawValue, SourceKey.command.rawValue,
       OAuth2Key.clientSecret.rawValue, OAuth2Key.privateKey.rawValue, OAuth2Key.refreshToken.rawValue,
       OAuth2Key.subjectToken.rawValue, OAuth2Key.actorToken.rawValue:

@@ -59,13 +59,16 @@ package enum AuthScheme: Sendable, Equatable {
   case bearer(SecretSource)
   case basic(user: FieldValue, password: SecretSource)
   case headers([HeaderTemplate])
+  /// RFC 7616: what is written depends on what the upstream has asked for.
+  case digest(user: FieldValue, password: SecretSource, hashes: Set<DigestHash>)
 
   /// Every source that it reads, and what may come from it.
   var sources: [(source: SecretSource, form: SecretForm)] {
     switch self {
     case .bearer(let source): [(source, .token)]
-    case .basic(.plain, let password): [(password, .text)]
-    case .basic(.secret(let user), let password): [(user, .userName), (password, .text)]
+    case .basic(.plain, let password), .digest(.plain, let password, _): [(password, .text)]
+    case .basic(.secret(let user), let password), .digest(.secret(let user), let password, _):
+      [(user, .userName), (password, .text)]
     case .headers(let templates):
       templates.compactMap { template in
         switch template.value {
@@ -84,6 +87,14 @@ package enum AuthScheme: Sendable, Equatable {
   var token: TokenSource? {
     switch self {
     case .bearer(.token(let token)): token
+    case .bearer, .basic, .headers, .digest: nil
+    }
+  }
+
+  /// What it may be asked to compute; nil: it does not depend on what an upstream asks for.
+  var hashes: Set<DigestHash>? {
+    switch self {
+    case .digest(_, _, let hashes): hashes
     case .bearer, .basic, .headers: nil
     }
   }

@@ -1,3 +1,4 @@
+internal import Policy
 internal import System
 
 /// One credential of the keyring: its lines, ready to be written, and how fresh they are.
@@ -5,6 +6,8 @@ final class CredentialSlot {
   let entry: Keyring.Entry
   let hasFiles: Bool
   let hasListeners: Bool
+  /// nil: its lines are the same for every request. Otherwise they are user, colon and password.
+  let digest: (spaces: DigestSpaces, hashes: Set<DigestHash>)?
   /// nil: not available.
   private(set) var lines: Secret?
   /// Asked for each request: to look at what may be changed costs a check.
@@ -20,6 +23,7 @@ final class CredentialSlot {
     self.entry = entry
     hasFiles = !entry.scheme.files.isEmpty
     hasListeners = entry.scheme.commands.contains(where: \.isListener)
+    digest = entry.scheme.hashes.map { (DigestSpaces(), $0) }
   }
 
   /// Renders anew what its sources hold. True when what would be written has changed.
@@ -40,6 +44,7 @@ final class CredentialSlot {
         entry.scheme.commands.lazy.compactMap { reader.commands.failure(of: $0) }.first
         ?? entry.scheme.token.flatMap { reader.tokens.failure(of: $0) } ?? delay(reader)
       if isCurrent(fresh.lines) { return false }
+      digest?.spaces.forget()
       patterns = fresh.patterns
       lines = .some((consume fresh).lines)
       hasLines = true
@@ -50,6 +55,7 @@ final class CredentialSlot {
       guard hasLines, !error.isMissing, isLasting else {
         problem = error.sentence
         let hadLines = hasLines
+        digest?.spaces.forget()
         lines = nil
         hasLines = false
         patterns = nil

@@ -10,10 +10,12 @@ extension Keyring {
   /// Nothing is sent unless everything holds. `sessionFailed`: the connection is of no use any more.
   ///
   /// - Parameter now: seconds since 1970.
+  /// - Returns: whom to tell of the answer; nil: what went out does not depend on answers.
+  @discardableResult
   package func authorize(
     grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64,
     over session: inout VerifiedSession
-  ) throws(Denied) {
+  ) throws(Denied) -> ChallengeAttempt? {
     guard index >= 0, index < slots.count else {
       throw Denied(reason: .unknownGrant, detail: "there is no such credential")
     }
@@ -27,11 +29,42 @@ extension Keyring {
     case .none:
       throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
-      do throws(TLSError) {
-        try write(head, lines, body, to: &session)
-      } catch {
-        throw Denied(reason: .sessionFailed(error), detail: error.description)
+      guard let digest = slot.digest else {
+        try send(head, lines, body, to: &session)
+        return nil
       }
+      let origin = session.proof.identity.origin
+      let answer = try digestLine(digest.spaces, head, origin, lines)
+      try send(head, answer.line, body, to: &session)
+      return ChallengeAttempt(spaces: digest.spaces, hashes: digest.hashes, origin: origin, serial: answer.serial)
+    }
+  }
+
+  private struct DigestLine: ~Copyable {
+    var line: Secret
+    var serial: UInt64?
+  }
+
+  /// The line for what this head asks for, from the bytes that really go out.
+  private func digestLine(
+    _ spaces: DigestSpaces, _ head: Span<UInt8>, _ origin: Origin, _ pair: borrowing Secret
+  ) throws(Denied) -> DigestLine {
+    do throws(SystemError) {
+      var line = try Secret(capacity: 1_024, in: reader.arena)
+      let serial = try spaces.append(to: &line, head: head, origin: origin, pair: pair, in: reader.arena)
+      return DigestLine(line: line, serial: serial)
+    } catch {
+      throw Denied(reason: .unavailable, detail: "the answer to the upstream's challenge cannot be computed: \(error)")
+    }
+  }
+
+  private func send(
+    _ head: Span<UInt8>, _ lines: borrowing Secret, _ body: Span<UInt8>, to session: inout VerifiedSession
+  ) throws(Denied) {
+    do throws(TLSError) {
+      try write(head, lines, body, to: &session)
+    } catch {
+      throw Denied(reason: .sessionFailed(error), detail: error.description)
     }
   }
 

@@ -40,6 +40,10 @@ struct FieldLines {
       try encoded.withBytes { try lines.append($0) }
       try values.add(encoded)
       try lines.append("\r\n")
+    case .digest(let user, let password, _):
+      // No line yet: what one is made of.
+      let pair = try pair(user: user, password: password, values: &values)
+      try pair.withBytes { try lines.append($0) }
     case .headers(let templates):
       for template in templates {
         try checkFieldName(template.name)

@@ -42,6 +42,8 @@ final class ClientSession: Timed, StreamDelegate {
   var tokenGeneration: UInt64 = 0
   /// And of its value, which may stay the same from one token to the next.
   var valueGeneration: UInt64 = 0
+  /// How the request went out, if its credential answers challenges, until that is known.
+  var attempt: ChallengeAttempt?
   /// What the upstream did behind an answer that is held back.
   var heldEnd: HeldEnd?
   /// Of a request that is out with a credential and has no answer yet.

@@ -102,10 +102,12 @@ final class UpstreamSession: Timed, StreamDelegate {
   }
 
   /// The head with the credential of `grant`, or with none; then what of the body fits in the same record.
-  func send(head: Span<UInt8>, grant: Int?, caller: Caller?, body: Span<UInt8>, keyring: Keyring) throws(Denied) {
+  func send(
+    head: Span<UInt8>, grant: Int?, caller: Caller?, body: Span<UInt8>, keyring: Keyring
+  ) throws(Denied) -> ChallengeAttempt? {
     if let grant {
       guard isVerified, let caller else { throw Denied.noProof }
-      try keyring.authorize(
+      return try keyring.authorize(
         grant: grant, head: head, body: body, caller: caller, now: Clock.now.seconds, over: &verified!)
     } else {
       var bytes = ByteBuffer()
@@ -115,6 +117,7 @@ final class UpstreamSession: Timed, StreamDelegate {
       bytes.append(body)
       let contents = bytes.contents
       send(contents.span)
+      return nil
     }
   }
 

@@ -118,6 +118,8 @@ struct Summary: CustomStringConvertible {
     switch scheme {
     case .bearer(let source): "bearer \(text(source))"
     case .basic(let user, let password): "basic \(value(user)) \(text(password))"
+    case .digest(let digest):
+      "digest \(value(digest.user)) \(text(digest.password)) by \(digest.hashes.sorted().map(\.rawValue)) keeps \(digest.replayBuffer)"
     case .headers(let headers):
       "headers " + headers.map { "\($0.name)=\($0.prefix)\(value($0.value))" }.joined(separator: "; ")
     }

@@ -10,6 +10,7 @@ func snapshot(
   at mount: Mount = .path(Array("/api/".utf8)), upstream: String = "https://up.test/base/",
   credential: CredentialChoice = .inject(0), fields: [String] = ["authorization"], generation: UInt64 = 1,
   more: [Service] = [], limits: HeadLimits = HeadLimits(), pages: [String] = [], replayBuffer: Int? = nil,
+  secondTry: SecondTryReason = .expiredToken,
   edit: (inout Service) -> Void = { _ in }
 ) throws -> Snapshot {
   var service = Service(
@@ -17,7 +18,7 @@ func snapshot(
   edit(&service)
   let grant = Grant(
     name: "token", origins: [service.upstream.origin], callers: nil, fieldNames: fields,
-    replayBuffer: replayBuffer)
+    replayBuffer: replayBuffer, secondTry: secondTry)
   let names = ["localhost:7070", "127.0.0.1:7070", "[::1]:7070", "api.localhost:7070"]
   return Snapshot(
     generation: generation, rules: RuleSet(services: [service] + more, grants: [grant]),

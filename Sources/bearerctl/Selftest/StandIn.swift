@@ -95,12 +95,15 @@ struct StandIn {
     // What a token endpoint grants is played by a file: nobody is asked for tokens here.
     derived["bearer"] = (credential["bearer"] ?? credential["oauth2"]).map { secret($0, name, 0) }
     derived["oauth2"] = nil
-    derived["basic"] = credential["basic"].map { basic in
+    derived["basic"] = (credential["basic"] ?? credential["digest"]).map { basic in
       var derived = basic.mapValues { key, value in secret(value, name, key == "user" ? 1 : 0) }
       // A helper program would have said who it is.
       if basic["user"] == nil { derived["user"] = .text("somebody") }
+      derived["algorithms"] = nil
+      derived["replay_buffer"] = nil
       return derived
     }
+    derived["digest"] = nil
     if case .sequence(let headers) = credential["headers"] {
       derived["headers"] = .sequence(
         headers.enumerated().map { index, header in
