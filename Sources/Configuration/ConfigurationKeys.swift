@@ -124,6 +124,7 @@ package enum ServiceKey: String, ConfigurationKey {
   case onRejected = "on_rejected"
   case redact, rate
   case upgrades, timeouts
+  case dedicatedConnections = "dedicated_connections"
 }
 
 package enum RuleKey: String, ConfigurationKey {

@@ -27,6 +27,7 @@ extension ClientSession {
       sendToClient(input, output)
     }
     if actions.contains(.shutdownUpstream) { upstream?.shutdown() }
+    if actions.contains(.dedicateUpstream) { upstream?.isDedicated = true }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
     if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
     if actions.contains(.resetUpstream) { endUpstream(reuse: false, isCut: true) }

@@ -32,6 +32,8 @@ final class ClientSession: Timed, StreamDelegate {
   var pending: HeldBytes?
   var upstreamPending: HeldBytes?
   var upstream: UpstreamSession?
+  /// Logged in on by this client, and between two of its requests.
+  var dedicated: DedicatedUpstream?
   var connector: Connector?
   /// At the end of the turn one is opened, and whether it has to be a fresh one.
   var opensLater = false
@@ -170,6 +172,7 @@ final class ClientSession: Timed, StreamDelegate {
     guard let desk else {
       // The last one's secrets are not kept for a connection that rests.
       (generation, way) = (worker.generation, nil)
+      endDedicated()
       return true
     }
     desk.machine.listener = index

@@ -12,7 +12,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   let stream: EventLoop.Stream
   /// Let go when the session is, and when its exchange ends.
   var owner: (any UpstreamSessionOwner)?
-  private let worker: Worker
+  let worker: Worker
   private var handshake: Handshake?
   private var isShakingHands = false
   private var verified: VerifiedSession?
@@ -23,6 +23,8 @@ final class UpstreamSession: Timed, StreamDelegate {
   private var isReading = false
   /// The upstream has said that it is done.
   var isEnding = false
+  /// Somebody has logged in on it, who alone may go on with it.
+  var isDedicated = false
   private var writeFailed = false
   /// Its buffers go and come by themselves, or are kept.
   private var hasRested = false
@@ -142,10 +144,12 @@ final class UpstreamSession: Timed, StreamDelegate {
     if wanted { stream.startReading() } else { stream.stopReading() }
   }
 
+  var isOfUse: Bool { !isEnding && !isClosed && !writeFailed && stream.isWritable && stream.queuedBytes == 0 }
+
   /// Back to the others of its identity, or closed if it is of no further use.
   func release() {
     owner = nil
-    guard !isEnding, !isClosed, !writeFailed, stream.isWritable, stream.queuedBytes == 0 else { return close() }
+    guard isOfUse else { return close() }
     let time = destination.keep(self, limit: worker.idleLimit, time: worker.upstreamIdleTime)
     guard let time else { return close() }
     // Whatever comes with a handshake has come by now.

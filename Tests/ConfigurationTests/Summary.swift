@@ -58,6 +58,7 @@ struct Summary: CustomStringConvertible {
     if service.rejected != .pass { add("rejected \(service.rejected.rawValue)") }
     if let rate = service.rate { add("rate \(rate)") }
     if service.upgrades != [.websocket] { add("upgrades \(service.upgrades.map(\.text))") }
+    if service.dedicatesConnections { add("dedicated connections") }
     for rule in service.rules ?? [] {
       let methods = rule.methods.names.isEmpty ? "*" : rule.methods.names.joined(separator: ",")
       let action: String =

@@ -185,6 +185,7 @@ struct Conversation {
       let credential = box.machine.exchange.grant == nil ? "" : "<credential>\r\n"
       send(output.upstreamHead.contents + Array(credential.utf8) + Array("\r\n".utf8))
     }
+    if actions.contains(.dedicateUpstream) { log.append("dedicate") }
     if actions.contains(.sendBody) { send(Array(output.toUpstream.contents) + input[output.upstreamBody]) }
     if actions.contains(.sendToClient) {
       #expect(phase != .closed || actions.contains(.close) || actions.contains(.reset))
