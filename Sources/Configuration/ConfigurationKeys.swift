@@ -36,7 +36,7 @@ package enum CredentialKey: String, ConfigurationKey {
   case allowGroups = "allow_groups"
   case allowClients = "allow_clients"
   case suspend
-  case digest
+  case digest, registry
 }
 
 package enum SuspendKey: String, ConfigurationKey {
@@ -62,6 +62,17 @@ package enum BasicKey: String, ConfigurationKey {
 package enum DigestKey: String, ConfigurationKey {
   package static let kind = "\"digest\""
   case user, password, algorithms
+  case replayBuffer = "replay_buffer"
+}
+
+package enum RegistryKey: String, ConfigurationKey {
+  package static let kind = "\"registry\""
+  case realm, user, password, timeout, pins
+  case backupPin = "backup_pin"
+  case pinMode = "pin_mode"
+  case pinsExpire = "pins_expire"
+  case caFile = "ca_file"
+  case allowAddresses = "allow_addresses"
   case replayBuffer = "replay_buffer"
 }
 
@@ -193,7 +204,7 @@ enum SchemaWords {
     table(TopKey.self), table(AuditKey.self), table(ListenerKey.self), table(BrowsersKey.self),
     table(CredentialKey.self),
     table(SourceKey.self), table(BasicKey.self), table(HeaderKey.self), table(OAuth2Key.self), table(SuspendKey.self),
-    table(DigestKey.self),
+    table(DigestKey.self), table(RegistryKey.self),
     table(ServiceKey.self),
     table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self),
   ]

@@ -24,12 +24,17 @@ struct CredentialDraft {
     switch scheme {
     case .bearer(.token(let token)): token.replayBuffer
     case .digest(let digest): digest.replayBuffer
+    case .registry(let registry): registry.replayBuffer
     case .bearer, .basic, .headers, nil: nil
     }
   }
 
   private var secondTry: SecondTryReason {
-    if case .digest(let digest) = scheme { .digest(digest.hashes) } else { .expiredToken }
+    switch scheme {
+    case .digest(let digest): .digest(digest.hashes)
+    case .registry(let registry): .registry(registry.realm)
+    case .bearer, .basic, .headers, nil: .expiredToken
+    }
   }
 
   var settings: CredentialSettings? {
@@ -39,7 +44,7 @@ struct CredentialDraft {
   /// Lower-case.
   var fieldNames: [String] {
     switch scheme {
-    case .bearer, .basic, .digest: ["authorization"]
+    case .bearer, .basic, .digest, .registry: ["authorization"]
     case .headers(let headers): headers.map { ASCII.lowercased($0.name) }
     case nil: []
     }
@@ -106,7 +111,7 @@ extension SettingsReader {
     return nil
   }
 
-  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2, .digest]
+  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2, .digest, .registry]
 
   /// Exactly one of them.
   private func scheme(_ fields: Fields<CredentialKey>, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
@@ -114,14 +119,15 @@ extension SettingsReader {
     let keys = Self.schemes.filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
       missing(
-        .bearer, .basic, .headers, .oauth2, .digest, in: fields, "the credential has no secret",
-        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, digest: …")
+        .bearer, .basic, .headers, .oauth2, .digest, .registry, in: fields, "the credential has no secret",
+        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, digest: …, registry: …")
       return nil
     }
     guard keys.count == 1 else {
       report.error(
         fields.place(of: keys[1]),
-        "a credential is one of bearer, basic, headers, oauth2 and digest; \"\(key.rawValue)\" stands here already")
+        "a credential is one of bearer, basic, headers, oauth2, digest and registry; \"\(key.rawValue)\" stands here already"
+      )
       return nil
     }
     let place = fields.place(of: key)
@@ -131,6 +137,7 @@ extension SettingsReader {
     case .headers: return headers(node, for: origins)
     case .oauth2: return oauth2(node, at: place, of: draft.name)
     case .digest: return digest(node, at: place, for: origins)
+    case .registry: return registry(node, at: place, of: draft.name)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend: return nil
     }
   }
@@ -148,6 +155,7 @@ extension CredentialSettings.Scheme {
     case .basic(let user, let password): user.isEnvironment || password.isEnvironment
     case .headers(let headers): headers.contains { $0.value.isEnvironment }
     case .digest(let digest): digest.user.isEnvironment || digest.password.isEnvironment
+    case .registry(let registry): registry.user?.isEnvironment == true || registry.password?.isEnvironment == true
     }
   }
 }

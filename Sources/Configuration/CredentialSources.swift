@@ -10,6 +10,7 @@ extension CredentialSettings {
     case .basic(let user, let password): user.sources + [password]
     case .headers(let headers): headers.flatMap(\.value.sources)
     case .digest(let digest): digest.user.sources + [digest.password]
+    case .registry(let registry): (registry.user?.sources ?? []) + [registry.password].compactMap(\.self)
     }
   }
 }

@@ -81,6 +81,7 @@ package struct CredentialSettings: Sendable, Equatable {
     case basic(user: Value, password: Source)
     case headers([Header])
     case digest(Digest)
+    case registry(Registry)
   }
   package let name: String
   package let scheme: Scheme

@@ -138,7 +138,7 @@ final class DigestSpaces {
 }
 
 /// Where method and target stand in a request's first line (RFC 9112 section 3).
-private struct RequestLine {
+struct RequestLine {
   let method: Range<Int>
   let target: Range<Int>
 

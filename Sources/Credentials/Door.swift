@@ -29,32 +29,13 @@ extension Keyring {
     case .none:
       throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
-      guard let digest = slot.digest else {
+      guard slot.digest != nil || slot.registry != nil else {
         try send(head, lines, body, to: &session)
         return nil
       }
-      let origin = session.proof.identity.origin
-      let answer = try digestLine(digest.spaces, head, origin, lines)
+      let answer = try slot.answer(to: head, of: session.proof.identity.origin, lines, in: reader.arena)
       try send(head, answer.line, body, to: &session)
-      return ChallengeAttempt(spaces: digest.spaces, hashes: digest.hashes, origin: origin, serial: answer.serial)
-    }
-  }
-
-  private struct DigestLine: ~Copyable {
-    var line: Secret
-    var serial: UInt64?
-  }
-
-  /// The line for what this head asks for, from the bytes that really go out.
-  private func digestLine(
-    _ spaces: DigestSpaces, _ head: Span<UInt8>, _ origin: Origin, _ pair: borrowing Secret
-  ) throws(Denied) -> DigestLine {
-    do throws(SystemError) {
-      var line = try Secret(capacity: 1_024, in: reader.arena)
-      let serial = try spaces.append(to: &line, head: head, origin: origin, pair: pair, in: reader.arena)
-      return DigestLine(line: line, serial: serial)
-    } catch {
-      throw Denied(reason: .unavailable, detail: "the answer to the upstream's challenge cannot be computed: \(error)")
+      return answer.attempt
     }
   }
 

@@ -10,6 +10,14 @@ extension AuthScheme {
       self = .headers(headers.map { HeaderTemplate(name: $0.name, prefix: $0.prefix, value: FieldValue($0.value)) })
     case .digest(let digest):
       self = .digest(user: FieldValue(digest.user), password: SecretSource(digest.password), hashes: digest.hashes)
+    case .registry(let registry):
+      let login: RegistryLogin? =
+        if let user = registry.user, let password = registry.password {
+          RegistryLogin(user: FieldValue(user), password: SecretSource(password))
+        } else {
+          nil
+        }
+      self = .registry(login: login, TokenSource(registry))
     }
   }
 }

@@ -19,24 +19,44 @@ extension ClientSession {
     guard let head = desk?.machine.exchange.response else { return }
     switch CredentialVerdict(status: standing.upstreamStatus) {
     // A request that cannot go out once more still helps the next one.
-    case .rejected where standing.upstreamStatus == 401:
-      let challenge = DigestChallenge.strongest(in: head, of: attempt.hashes)
-      _ = attempt.rejected(with: challenge)
-      // Somebody else has used the nonce up meanwhile: it says that the password was right.
-      if challenge?.isStale == true { returnPass() }
+    case .rejected where standing.upstreamStatus == 401: learn(from: head, attempt)
     case .accepted: attempt.accepted(next: DigestChallenge.nextNonce(in: head))
     case .rejected, .forbidden, nil: break
     }
+  }
+
+  private func learn(from head: ResponseHead, _ attempt: ChallengeAttempt) {
+    if let hashes = attempt.hashes {
+      let challenge = DigestChallenge.strongest(in: head, of: hashes)
+      _ = attempt.rejected(with: challenge)
+      // Somebody else has used the nonce up meanwhile: it says that the password was right.
+      if challenge?.isStale == true { returnPass() }
+    } else if let challenge = registryChallenge(in: head, attempt), !attempt.rejected(with: challenge),
+      attempt.isBare, generation === worker.generation, let grant = standing.grant
+    {
+      _ = worker.registries.ask(challenge, for: attempt, grant: grant) { _ in }
+    }
+  }
+
+  private func registryChallenge(in head: ResponseHead, _ attempt: ChallengeAttempt) -> RegistryChallenge? {
+    attempt.tokenServer.flatMap { RegistryChallenge.find(in: head, realm: $0.endpoint) }
   }
 
   /// The head of the answer is held back, and asks for something that the credential can give.
   func meetChallenge() {
     guard let attempt else { return }
     self.attempt = nil
-    let isWorthIt =
-      desk.map {
-        attempt.rejected(with: .strongest(in: $0.machine.exchange.response, of: attempt.hashes))
-      } ?? false
+    guard let head = desk?.machine.exchange.response else { return }
+    var isWorthIt = false
+    if let hashes = attempt.hashes {
+      isWorthIt = attempt.rejected(with: DigestChallenge.strongest(in: head, of: hashes))
+    } else if let challenge = registryChallenge(in: head, attempt) {
+      isWorthIt = attempt.rejected(with: challenge)
+      if !isWorthIt, generation === worker.generation, let grant = standing.grant {
+        secretWait = worker.registries.ask(challenge, for: attempt, grant: grant) { [unowned self] in challengeMet($0) }
+        return
+      }
+    }
     let wait = SecretWait { [unowned self] in challengeMet(isWorthIt) }
     secretWait = wait
     worker.loop.onNextTurn { wait.end() }

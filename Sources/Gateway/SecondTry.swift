@@ -61,6 +61,7 @@ extension Exchange {
       switch snapshot.rules.grants[grant].secondTry {
       case .expiredToken: return CredentialExpiry.isMeant(by: response)
       case .digest(let hashes): return DigestChallenge.strongest(in: response, of: hashes) != nil
+      case .registry(let realm): return RegistryChallenge.find(in: response, realm: realm) != nil
       }
     }
   }

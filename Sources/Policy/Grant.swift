@@ -42,4 +42,6 @@ package enum SecondTryReason: Sendable, Equatable {
   case expiredToken
   /// With which nonce a password is to be shown (RFC 7616), to be computed by one of these.
   case digest(Set<DigestHash>)
+  /// For what a token is wanted that this place grants.
+  case registry(Endpoint)
 }

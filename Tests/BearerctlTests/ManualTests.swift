@@ -36,7 +36,8 @@ import Testing
     let titles = [
       "listener": "A listener", "browsers": "Web pages", "credential": "A credential",
       "source": "The source of a secret", "basic": "Basic", "oauth2": "Tokens of an authorization server",
-      "digest": "Digest", "header": "A header of a credential", "service": "A service", "rule": "A rule",
+      "digest": "Digest", "registry": "Container registries", "header": "A header of a credential",
+      "service": "A service", "rule": "A rule",
       "limits": "Limits",
       "timeouts": "Timeouts", "suspend": "When a credential is held back", "audit": "The audit file",
     ]

@@ -119,6 +119,8 @@ struct Summary: CustomStringConvertible {
     switch scheme {
     case .bearer(let source): "bearer \(text(source))"
     case .basic(let user, let password): "basic \(value(user)) \(text(password))"
+    case .registry(let registry):
+      "registry \(registry.realm) \(registry.user.map(value) ?? "nobody") \(registry.password.map(text) ?? "-") within \(registry.timeout) keeps \(registry.replayBuffer)"
     case .digest(let digest):
       "digest \(value(digest.user)) \(text(digest.password)) by \(digest.hashes.sorted().map(\.rawValue)) keeps \(digest.replayBuffer)"
     case .headers(let headers):

@@ -12,11 +12,15 @@ import Testing
 
   init() throws { scratch = try Scratch() }
 
-  private func challenge(_ text: String) throws -> DigestChallenge {
+  static func head(_ challenge: String) -> ResponseHead {
     var head = ResponseHead()
-    head.bytes = Array("WWW-Authenticate:\(text)".utf8)
+    head.bytes = Array("WWW-Authenticate:\(challenge)".utf8)
     head.fields = [Field(name: 0..<16, value: 17..<head.bytes.count, known: .wwwAuthenticate)]
-    return try #require(DigestChallenge.strongest(in: head, of: Set(DigestHash.allCases)))
+    return head
+  }
+
+  private func challenge(_ text: String) throws -> DigestChallenge {
+    try #require(DigestChallenge.strongest(in: Self.head(text), of: Set(DigestHash.allCases)))
   }
 
   private func secret(_ text: String) throws -> Secret {
