@@ -53,11 +53,19 @@ extension SettingsReader {
 
   /// A token endpoint sees more than any upstream: what makes tokens.
   private func adviseOnEndpoint(_ credential: CredentialDraft) {
-    guard case .bearer(.token(let token)) = credential.scheme, token.trust.pinning.pins.isEmpty else { return }
+    let endpoint: (Endpoint, TrustPolicy, String)
+    if case .bearer(.token(let token)) = credential.scheme {
+      endpoint = (token.endpoint, token.trust, "oauth2")
+    } else if let login = credential.scheme?.login {
+      endpoint = (login.endpoint, login.trust, "login")
+    } else {
+      return
+    }
+    guard endpoint.1.pinning.pins.isEmpty else { return }
     report.advice(
       credential.place,
-      "credential \"\(credential.name)\" shows its secrets to any key that \(authority(token.trust)) vouches for",
-      help: "under oauth2: " + pinning(token.endpoint.origin, token.trust))
+      "credential \"\(credential.name)\" shows its secrets to any key that \(authority(endpoint.1)) vouches for",
+      help: "under \(endpoint.2): " + pinning(endpoint.0.origin, endpoint.1))
   }
 
   private func authority(_ trust: TrustPolicy) -> String {

@@ -15,12 +15,24 @@ struct CredentialDraft {
   var environmentPlace: Place?
 
   var grant: Grant {
-    Grant(name: name, origins: origins, callers: callers, fieldNames: fieldNames, replayBuffer: replayBuffer)
+    Grant(
+      name: name, origins: origins, callers: callers, fieldNames: fieldNames, replayBuffer: replayBuffer,
+      expiry: expiry, cookie: scheme?.login?.cookie)
   }
 
   private var replayBuffer: Int? {
-    guard case .bearer(.token(let token)) = scheme else { return nil }
+    guard case .bearer(.token(let token)) = scheme else { return scheme?.login?.replayBuffer }
     return token.replayBuffer
+  }
+
+  /// Challenges of RFC 6750 are for bearer tokens: what is none may be rejected with any other, or with none.
+  private var expiry: ExpirySigns {
+    switch scheme {
+    case .bearer(.token(let token)): ExpirySigns(more: token.refreshOn)
+    case .bearer(.login(let login)): ExpirySigns(more: login.refreshOn)
+    case .bearer, .basic, .headers, nil:
+      ExpirySigns(takesAnyUnauthorized: true, more: scheme?.login?.refreshOn ?? [])
+    }
   }
 
   var settings: CredentialSettings? {
@@ -97,7 +109,7 @@ extension SettingsReader {
     return nil
   }
 
-  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2]
+  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2, .login]
 
   /// Exactly one of them.
   private func scheme(_ fields: Fields<CredentialKey>, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
@@ -105,14 +117,14 @@ extension SettingsReader {
     let keys = Self.schemes.filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
       missing(
-        .bearer, .basic, .headers, .oauth2, in: fields, "the credential has no secret",
-        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …")
+        .bearer, .basic, .headers, .oauth2, .login, in: fields, "the credential has no secret",
+        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, login: …")
       return nil
     }
     guard keys.count == 1 else {
       report.error(
         fields.place(of: keys[1]),
-        "a credential is one of bearer, basic, headers and oauth2; \"\(key.rawValue)\" stands here already")
+        "a credential is one of bearer, basic, headers, oauth2 and login; \"\(key.rawValue)\" stands here already")
       return nil
     }
     let place = fields.place(of: key)
@@ -121,6 +133,7 @@ extension SettingsReader {
     case .basic: return basic(node, at: place, for: origins)
     case .headers: return headers(node, for: origins)
     case .oauth2: return oauth2(node, at: place, of: draft.name)
+    case .login: return login(node, at: place, of: draft.name)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend: return nil
     }
   }
@@ -146,6 +159,7 @@ extension CredentialSettings.Source {
     switch self {
     case .env: true
     case .token(let token): token.secrets.contains(where: \.isEnvironment)
+    case .login(let login): login.secrets.contains(where: \.isEnvironment)
     case .file, .systemd, .command, .userOfCommand: false
     }
   }

@@ -22,6 +22,7 @@ extension SettingsReader {
     readParameters(fields, into: &token)
     readGrant(fields, into: &token)
     readTimes(fields, into: &token)
+    if let node = fields[.refreshOn] { token.refreshOn = refreshOn(node) }
     if grant == .refreshToken { token.store = store(fields, of: name) }
     return report.errorCount == errors ? .bearer(.token(token)) : nil
   }

@@ -29,6 +29,7 @@ extension ClientSession: UpstreamSessionOwner {
     tell(&output) { [redactor = desk?.redactor] machine, output in
       machine.receivedFromUpstream(input, position: &position, redaction: redactor, output: &output)
     }
+    if standing.hasFreshCookie { offerFreshCookie() }
     if pass != nil { noteVerdict() }
     if !heardValues.isEmpty { tellPrograms() }
     if headSentAt != 0, standing.hasResponseHead {

@@ -75,7 +75,8 @@ extension Settings {
     let services = rules.services.map { ("services.\($0.name)", $0.trust) }
     return services
       + credentials.compactMap { credential in
-        credential.token.map { ("credentials.\(credential.name).oauth2", $0.trust) }
+        if let login = credential.login { return ("credentials.\(credential.name).login", login.trust) }
+        return credential.token.map { ("credentials.\(credential.name).oauth2", $0.trust) }
       }
   }
 }

@@ -11,8 +11,17 @@ package final class Grant: Sendable, Equatable {
   /// Where a new value can be had when an upstream calls this one expired: bytes of a request's body that are kept, so that
   /// the request can be sent once more; 0: only requests without one are. nil: there is no new value to be had.
   package let replayBuffer: Int?
+  /// Which answers call it expired; of no interest without `replayBuffer`.
+  package let expiry: ExpirySigns
+  /// The cookie that it is, of all that may go out in the one Cookie field; nil: it is none.
+  package let cookie: String?
 
-  package init(name: String, origins: [Origin], callers: Callers?, fieldNames: [String], replayBuffer: Int? = nil) {
+  package init(
+    name: String, origins: [Origin], callers: Callers?, fieldNames: [String], replayBuffer: Int? = nil,
+    expiry: ExpirySigns = ExpirySigns(), cookie: String? = nil
+  ) {
+    self.expiry = expiry
+    self.cookie = cookie
     self.name = name
     self.origins = origins
     self.callers = callers
@@ -26,6 +35,6 @@ package final class Grant: Sendable, Equatable {
   package static func == (one: Grant, other: Grant) -> Bool {
     one === other
       || one.name == other.name && one.origins == other.origins && one.callers == other.callers
-        && one.fieldNames == other.fieldNames
+        && one.fieldNames == other.fieldNames && one.cookie == other.cookie
   }
 }

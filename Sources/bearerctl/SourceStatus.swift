@@ -14,7 +14,7 @@ struct SourceStatus: CustomStringConvertible {
       switch source {
       case .file(let path): silent.contains(path)
       case .command(let command), .userOfCommand(let command): silent.contains(command.path)
-      case .systemd, .env, .token: false
+      case .systemd, .env, .token, .login: false
       }
     self = isSilent ? SourceStatus(unanswered: source) : SourceStatus(asking: source)
   }
@@ -27,7 +27,7 @@ struct SourceStatus: CustomStringConvertible {
       case .systemd(let name): "systemd credential \(name): its file system does not answer"
       case .env(let name): "environment variable \(name)"
       case .command(let command), .userOfCommand(let command): "\(command.short): its file system does not answer"
-      case .token: source.short
+      case .token, .login: source.short
       }
   }
 
@@ -47,6 +47,10 @@ struct SourceStatus: CustomStringConvertible {
       isMissing = false
       description =
         "token endpoint \(token.endpoint), by \(token.grant.rawValue); the daemon asks it, and this does not"
+    case .login(let login):
+      isMissing = false
+      description =
+        "login at \(login.endpoint), by \(login.encoding.rawValue); the daemon logs in there, and this does not"
     case .command(let command), .userOfCommand(let command):
       let problem = ProgramFile.problem(of: command.path)
       isMissing = problem != nil

@@ -18,6 +18,7 @@ enum SummaryOfToken {
       ("ahead", token.renewAhead == 60_000 ? nil : "\(token.renewAhead)"),
       ("skew", token.skew == 10_000 ? nil : "\(token.skew)"),
       ("timeout", token.timeout == 10_000 ? nil : "\(token.timeout)"),
+      ("refresh on", list(token.refreshOn.map(SummaryOfLogin.text))),
     ]
     let secrets: [(String, CredentialSettings.Source?)] = [
       ("secret", token.clientSecret), ("private", token.privateKey), ("refresh", token.refreshToken),
