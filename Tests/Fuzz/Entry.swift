@@ -12,6 +12,8 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "redaction": fuzzRedaction,
   "log": fuzzLog,
   "token": fuzzToken,
+  "answer": fuzzAnswer,
+  "helper": fuzzHelper,
 ]
 
 /// Written once, before the fuzzer's first input; there is one thread.
