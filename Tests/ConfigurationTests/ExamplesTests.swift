@@ -64,7 +64,7 @@ import Testing
     machine.files["/usr/bin/git"] = (0, 0o755, true)
     machine.contents["/etc/bearerd/company-ca.pem"] = Array("-----BEGIN CERTIFICATE-----\n".utf8)
     let (settings, _) = try machine.read(text).get()
-    #expect(settings.credentials.map(\.name) == ["github", "registry", "search", "vault", "git", "mail"])
+    #expect(settings.credentials.map(\.name) == ["github", "registry", "search", "vault", "git", "mail", "panel"])
     #expect(settings.rules.services.first?.rules?.count == 4)
     #expect(settings.controlSocket == "/run/bearerd/control.sock")
     #expect(settings.limits == Limits())

@@ -155,6 +155,22 @@ import Testing
     #expect(!"\(said)".contains("QZQZ"))
   }
 
+  @Test func `T38: a cookie leaves its line before anything reads the head`() throws {
+    let lines = try SetCookieLines(byteCount: 64, mustLock: false)
+    for (line, left) in [
+      ("Set-Cookie: S=secret; Path=/\r\n", "Set-Cookie: xxxxxxxx; xxxxxx\r\n".replacing("; ", with: "x ")),
+      ("set-COOKIE:S=more\r\n", "set-COOKIE:xxxxxx\r\n"), ("Cookie: S=1\r\n", "Cookie: S=1\r\n"),
+      ("Set-Cookie:\r\n", "Set-Cookie:\r\n"),
+    ] {
+      var bytes = Array(line.utf8)
+      bytes.withUnsafeMutableBytes { lines.take($0) }
+      #expect(String(decoding: bytes, as: UTF8.self) == left)
+    }
+    #expect(lines.ranges.map(\.count) == [16, 6])
+    lines.forget()
+    #expect(lines.ranges.isEmpty && lines.withBytes { $0.count } == 0)
+  }
+
   @Test func `cookies of an interim answer are none`() throws {
     let intake = try AnswerIntake(mustLock: false)
     let text =
