@@ -58,7 +58,9 @@ extension SettingsReader {
     case .bearer(.token(let token)): (key, origin, trust) = ("oauth2", token.endpoint.origin, token.trust)
     case .registry(let registry) where registry.password != nil:
       (key, origin, trust) = ("registry", registry.realm.origin, registry.trust)
-    case .bearer, .basic, .headers, .digest, .registry, nil: return
+    case .bearer, .basic, .headers, .digest, .registry, nil:
+      guard let login = credential.scheme?.login else { return }
+      (key, origin, trust) = ("login", login.endpoint.origin, login.trust)
     }
     guard trust.pinning.pins.isEmpty else { return }
     report.advice(

@@ -31,7 +31,7 @@ package enum BrowsersKey: String, ConfigurationKey {
 
 package enum CredentialKey: String, ConfigurationKey {
   package static let kind = "a credential"
-  case origins, bearer, basic, headers, oauth2
+  case origins, bearer, basic, headers, oauth2, login
   case allowUsers = "allow_users"
   case allowGroups = "allow_groups"
   case allowClients = "allow_clients"
@@ -113,6 +113,33 @@ package enum OAuth2Key: String, ConfigurationKey {
   case authorizationURL = "authorization_url"
   case redirectURI = "redirect_uri"
   case loginTimeout = "login_timeout"
+  case refreshOn = "refresh_on"
+}
+
+package enum LoginKey: String, ConfigurationKey {
+  package static let kind = "\"login\""
+  case url, form, json, token, cookie, header
+  case expiresIn = "expires_in"
+  case lifetime, pins
+  case backupPin = "backup_pin"
+  case pinMode = "pin_mode"
+  case pinsExpire = "pins_expire"
+  case caFile = "ca_file"
+  case allowAddresses = "allow_addresses"
+  case renewAhead = "renew_ahead"
+  case skew, timeout
+  case replayBuffer = "replay_buffer"
+  case refreshOn = "refresh_on"
+}
+
+package enum LoginHeaderKey: String, ConfigurationKey {
+  package static let kind = "the header of a login"
+  case name, prefix
+}
+
+package enum RefreshOnKey: String, ConfigurationKey {
+  package static let kind = "an answer of \"refresh_on\""
+  case status, field, value
 }
 
 package enum ServiceKey: String, ConfigurationKey {
@@ -174,7 +201,7 @@ package enum LimitKey: String, ConfigurationKey {
 enum SchemaWords {
   /// Known to the documentation of later versions, refused by this one: a key that is not enforced must not be accepted.
   static let later: Set<String> = [
-    "jar", "login", "refresh_on",
+    "jar"
   ]
 
   /// What other programs call it, in small letters and without hyphens.
@@ -203,7 +230,8 @@ enum SchemaWords {
   private static let tables: [(kind: String, keys: [String])] = [
     table(TopKey.self), table(AuditKey.self), table(ListenerKey.self), table(BrowsersKey.self),
     table(CredentialKey.self),
-    table(SourceKey.self), table(BasicKey.self), table(HeaderKey.self), table(OAuth2Key.self), table(SuspendKey.self),
+    table(SourceKey.self), table(BasicKey.self), table(HeaderKey.self), table(OAuth2Key.self), table(LoginKey.self),
+    table(LoginHeaderKey.self), table(RefreshOnKey.self), table(SuspendKey.self),
     table(DigestKey.self), table(RegistryKey.self),
     table(ServiceKey.self),
     table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self),

@@ -17,7 +17,7 @@ struct CredentialDraft {
   var grant: Grant {
     Grant(
       name: name, origins: origins, callers: callers, fieldNames: fieldNames, replayBuffer: replayBuffer,
-      secondTry: secondTry)
+      secondTry: secondTry, expiry: expiry, cookie: scheme?.login?.cookie)
   }
 
   private var replayBuffer: Int? {
@@ -25,7 +25,7 @@ struct CredentialDraft {
     case .bearer(.token(let token)): token.replayBuffer
     case .digest(let digest): digest.replayBuffer
     case .registry(let registry): registry.replayBuffer
-    case .bearer, .basic, .headers, nil: nil
+    case .bearer, .basic, .headers, nil: scheme?.login?.replayBuffer
     }
   }
 
@@ -33,7 +33,17 @@ struct CredentialDraft {
     switch scheme {
     case .digest(let digest): .digest(digest.hashes)
     case .registry(let registry): .registry(registry.realm)
-    case .bearer, .basic, .headers, nil: .expiredToken
+    case .bearer, .basic, .headers, nil: .expiry
+    }
+  }
+
+  /// Challenges of RFC 6750 are for bearer tokens: what is none may be rejected with any other, or with none.
+  private var expiry: ExpirySigns {
+    switch scheme {
+    case .bearer(.token(let token)): ExpirySigns(more: token.refreshOn)
+    case .bearer(.login(let login)): ExpirySigns(more: login.refreshOn)
+    case .bearer, .basic, .headers, .digest, .registry, nil:
+      ExpirySigns(takesAnyUnauthorized: true, more: scheme?.login?.refreshOn ?? [])
     }
   }
 
@@ -111,7 +121,7 @@ extension SettingsReader {
     return nil
   }
 
-  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2, .digest, .registry]
+  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2, .login, .digest, .registry]
 
   /// Exactly one of them.
   private func scheme(_ fields: Fields<CredentialKey>, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
@@ -119,14 +129,15 @@ extension SettingsReader {
     let keys = Self.schemes.filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
       missing(
-        .bearer, .basic, .headers, .oauth2, .digest, .registry, in: fields, "the credential has no secret",
-        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, digest: …, registry: …")
+        .bearer, .basic, .headers, .oauth2, .login, .digest, .registry, in: fields, "the credential has no secret",
+        help:
+          "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, login: …, digest: …, registry: …")
       return nil
     }
     guard keys.count == 1 else {
       report.error(
         fields.place(of: keys[1]),
-        "a credential is one of bearer, basic, headers, oauth2, digest and registry; \"\(key.rawValue)\" stands here already"
+        "a credential is one of bearer, basic, headers, oauth2, login, digest and registry; \"\(key.rawValue)\" stands here already"
       )
       return nil
     }
@@ -136,6 +147,7 @@ extension SettingsReader {
     case .basic: return basic(node, at: place, for: origins)
     case .headers: return headers(node, for: origins)
     case .oauth2: return oauth2(node, at: place, of: draft.name)
+    case .login: return login(node, at: place, of: draft.name)
     case .digest: return digest(node, at: place, for: origins)
     case .registry: return registry(node, at: place, of: draft.name)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend: return nil
@@ -165,6 +177,7 @@ extension CredentialSettings.Source {
     switch self {
     case .env: true
     case .token(let token): token.secrets.contains(where: \.isEnvironment)
+    case .login(let login): login.secrets.contains(where: \.isEnvironment)
     case .file, .systemd, .command, .userOfCommand: false
     }
   }

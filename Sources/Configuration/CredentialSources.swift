@@ -5,10 +5,11 @@ extension CredentialSettings {
   package var sources: [Source] {
     switch scheme {
     case .bearer(.token(let token)): [.token(token)] + token.secrets
+    case .bearer(.login(let login)): [.login(login)] + login.secrets
     case .bearer(let source): [source]
     case .basic(.secret(.userOfCommand(let user)), .command(let command)) where user == command: [.command(command)]
     case .basic(let user, let password): user.sources + [password]
-    case .headers(let headers): headers.flatMap(\.value.sources)
+    case .headers(let headers): headers.flatMap(\.value.sources) + (login?.secrets ?? [])
     case .digest(let digest): digest.user.sources + [digest.password]
     case .registry(let registry): (registry.user?.sources ?? []) + [registry.password].compactMap(\.self)
     }
@@ -40,6 +41,7 @@ extension CredentialSettings.Source {
     case .env(let name): "environment variable \(name)"
     case .command(let command), .userOfCommand(let command): command.short
     case .token(let token): "token endpoint \(token.endpoint)"
+    case .login(let login): "login at \(login.endpoint)"
     }
   }
 }

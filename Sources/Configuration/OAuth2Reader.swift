@@ -23,6 +23,7 @@ extension SettingsReader {
     readGrant(fields, into: &token)
     readTimes(fields, into: &token)
     readLogin(fields, into: &token)
+    if let node = fields[.refreshOn] { token.refreshOn = refreshOn(node) }
     if grant.keys.contains(.store) { token.store = store(fields, of: name) }
     return report.errorCount == errors ? .bearer(.token(token)) : nil
   }

@@ -77,6 +77,8 @@ extension CredentialSettings {
     package var timeout: UInt64 = 10_000
     /// Bytes of a request's body that are kept, so that it can be sent once more when the upstream calls the token expired.
     package var replayBuffer = 65_536
+    /// What calls the token expired, besides 401.
+    package var refreshOn: [ExpirySigns.Sign] = []
 
     init(name: String, endpoint: Endpoint, grant: Grant) {
       self.name = name

@@ -44,7 +44,7 @@ extension CredentialSettings.Source {
   fileprivate var filePath: String? {
     switch self {
     case .file(let path): path
-    case .systemd, .env, .command, .userOfCommand, .token: nil
+    case .systemd, .env, .command, .userOfCommand, .token, .login: nil
     }
   }
 }

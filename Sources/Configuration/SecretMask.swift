@@ -58,6 +58,8 @@ struct SecretMask {
           if !SettingsReader.isName(entry.name) || entry.name.hasPrefix(ClientToken.prefix) {
             hidden.append(entry.key.stretch)
           }
+        } else if key == LoginKey.form.rawValue || key == LoginKey.json.rawValue {
+          visitField(entry)
         } else if key == ServiceKey.setHeaders.rawValue {
           hide(entry.value)
           if entry.value.isAbsent || !FieldRules.isToken(entry.name) { hidden.append(entry.key.stretch) }
@@ -72,6 +74,15 @@ struct SecretMask {
     }
   }
 
+  /// Of a login: a secret, unless it says where one is.
+  private mutating func visitField(_ entry: YAMLEntry) {
+    switch entry.value.content {
+    case .mapping: visit(entry.value, under: HeaderKey.value.rawValue, guesses: false)
+    case .scalar, .sequence, .refused: hide(entry.value)
+    }
+    if !SchemaWords.isPresentable(entry) { hidden.append(entry.key.stretch) }
+  }
+
   private mutating func word(_ key: String, guesses: Bool) -> String? {
     if SchemaWords.all.contains(key) { return key }
     guard guesses, guessesLeft > 0 else { return nil }
@@ -83,6 +94,9 @@ struct SecretMask {
     switch key {
     case nil: true
     case let key where Self.takesSource(key): true
+    // A token where its place was wanted.
+    case LoginKey.form.rawValue, LoginKey.json.rawValue, LoginKey.token.rawValue, CredentialKey.login.rawValue: true
+    case LoginKey.cookie.rawValue: !FieldRules.isToken(text)
     case CredentialKey.oauth2.rawValue, OAuth2Key.parameters.rawValue, OAuth2Key.claims.rawValue: true
     case ListenerKey.clients.rawValue: TokenDigest(parsing: text) == nil
     // A token where a client's name was wanted.

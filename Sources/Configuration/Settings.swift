@@ -49,7 +49,7 @@ package struct AuditSettings: Sendable, Equatable {
 package struct CredentialSettings: Sendable, Equatable {
   /// `file` is absolute (if the configuration's own path was); `systemd` is a name below `$CREDENTIALS_DIRECTORY`.
   package indirect enum Source: Sendable, Equatable {
-    case file(String), systemd(String), env(String), command(Command), token(OAuth2)
+    case file(String), systemd(String), env(String), command(Command), token(OAuth2), login(Login)
     /// The user's name that it says beside the secret.
     case userOfCommand(Command)
   }

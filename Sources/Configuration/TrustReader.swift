@@ -14,6 +14,7 @@ protocol TrustKey: ConfigurationKey {
 
 extension ServiceKey: TrustKey { static let ifPinsFail = "this service gets 502" }
 extension OAuth2Key: TrustKey { static let ifPinsFail = "no token is asked for" }
+extension LoginKey: TrustKey { static let ifPinsFail = "nobody is logged in" }
 
 /// What TLS has to prove: pins, `ca_file`; and to which addresses it may speak.
 extension SettingsReader {

@@ -95,7 +95,11 @@ package enum AuthScheme: Sendable, Equatable {
   var token: TokenSource? {
     switch self {
     case .bearer(.token(let token)): token
-    case .bearer, .basic, .headers, .digest, .registry: nil
+    case .bearer, .basic, .digest, .registry: nil
+    case .headers(let templates):
+      templates.lazy.compactMap { template in
+        if case .secret(.token(let token)) = template.value { token } else { nil }
+      }.first
     }
   }
 

@@ -25,25 +25,27 @@ extension Keyring {
       let detail = "the staged head does not end before its closing CRLF"
       throw Denied(reason: .sessionFailed(TLSError(kind: .internalError, detail: detail)), detail: detail)
     }
+    let cookies = slot.entry.grant.cookie == nil ? nil : CookieJoint(head)
     switch slot.lines {
     case .none:
       throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
       guard slot.digest != nil || slot.registry != nil else {
-        try send(head, lines, body, to: &session)
+        try send(head, cookies, lines, body, to: &session)
         return nil
       }
       let answer = try slot.answer(to: head, of: session.proof.identity.origin, lines, in: reader.arena)
-      try send(head, answer.line, body, to: &session)
+      try send(head, nil, answer.line, body, to: &session)
       return answer.attempt
     }
   }
 
   private func send(
-    _ head: Span<UInt8>, _ lines: borrowing Secret, _ body: Span<UInt8>, to session: inout VerifiedSession
+    _ head: Span<UInt8>, _ cookies: CookieJoint?, _ lines: borrowing Secret, _ body: Span<UInt8>,
+    to session: inout VerifiedSession
   ) throws(Denied) {
     do throws(TLSError) {
-      try write(head, lines, body, to: &session)
+      try write(head, cookies, lines, body, to: &session)
     } catch {
       throw Denied(reason: .sessionFailed(error), detail: error.description)
     }
@@ -87,12 +89,20 @@ extension Keyring {
   }
 
   private func write(
-    _ head: Span<UInt8>, _ lines: borrowing Secret, _ body: Span<UInt8>, to session: inout VerifiedSession
+    _ head: Span<UInt8>, _ cookies: CookieJoint?, _ lines: borrowing Secret, _ body: Span<UInt8>,
+    to session: inout VerifiedSession
   ) throws(TLSError) {
     var stage = Stage(memory: staging.bytes)
     defer { stage.wipe() }
-    try head.withUnsafeBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
-    try lines.withBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
+    let end = cookies?.end ?? head.count
+    try head.extracting(first: end).withUnsafeBytes { (bytes) throws(TLSError) in
+      try stage.append(bytes, session: &session)
+    }
+    if cookies != nil { try stage.appendPair(0x3B, 0x20, session: &session) }
+    try lines.withBytes { (bytes) throws(TLSError) in
+      let line = cookies == nil ? bytes : UnsafeRawBufferPointer(rebasing: bytes.dropFirst(CookieJoint.nameCount))
+      try stage.append(line, session: &session)
+    }
     try stage.appendLineBreak(session: &session)
     try body.withUnsafeBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
     try stage.flush(session: &session)
@@ -122,7 +132,11 @@ private struct Stage {
   }
 
   mutating func appendLineBreak(session: inout VerifiedSession) throws(TLSError) {
-    let bytes: (UInt8, UInt8) = (0x0D, 0x0A)
+    try appendPair(0x0D, 0x0A, session: &session)
+  }
+
+  mutating func appendPair(_ one: UInt8, _ other: UInt8, session: inout VerifiedSession) throws(TLSError) {
+    let bytes = (one, other)
     try withUnsafeBytes(of: bytes) { (bytes) throws(TLSError) in try append(bytes, session: &session) }
   }
 

@@ -116,7 +116,7 @@ extension SecretSource {
     case .systemd(let name): "the systemd credential \(name)"
     case .env(let name): "the environment variable \(name)"
     case .command(let command), .userOfCommand(let command): "what \(command.path) printed"
-    case .token(let token): "the token of \(token.endpoint)"
+    case .token(let token): "the \(token.form == nil ? "token" : "session") of \(token.endpoint)"
     }
   }
 }

@@ -101,7 +101,7 @@ func appendBase64(_ bytes: UnsafeRawBufferPointer, to target: inout Secret) thro
 }
 
 /// RFC 3629, without surrogates and overlong forms. By hand, since the standard library's validation makes a String.
-private func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+@_spi(SecretBytes) public func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
   var index = 0
   while index < bytes.count {
     let (length, range): (Int, ClosedRange<UInt8>) =

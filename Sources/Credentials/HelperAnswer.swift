@@ -18,7 +18,7 @@ package struct HelperAnswer: ~Copyable {
     self.isToken = isToken
   }
 
-  var userCount: Int? {
+  package var userCount: Int? {
     switch user {
     case .none: nil
     case .some(let user): user.count
@@ -26,7 +26,7 @@ package struct HelperAnswer: ~Copyable {
   }
 
   /// Borrowed for the call. Without a user there is nothing to lend of one.
-  borrowing func withPart<Failure: Error>(
+  @_spi(SecretBytes) public borrowing func withPart<Failure: Error>(
     isUser: Bool, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
   ) throws(Failure) {
     guard isUser else { return try secret.withBytes(body) }
@@ -68,13 +68,19 @@ package struct HelperAnswer: ~Copyable {
 }
 
 /// How a program's answer is read. Each problem is a sentence without a byte of it.
-struct HelperAnswerReader {
+package struct HelperAnswerReader {
   let command: SecretCommand
   let arena: SecretArena
-  /// Seconds since 1970.
   let now: Int64
 
-  func read(_ output: UnsafeRawBufferPointer) throws(SecretProblem) -> HelperAnswer {
+  /// - Parameter now: seconds since 1970.
+  package init(command: SecretCommand, arena: SecretArena, now: Int64) {
+    self.command = command
+    self.arena = arena
+    self.now = now
+  }
+
+  package func read(_ output: UnsafeRawBufferPointer) throws(SecretProblem) -> HelperAnswer {
     let answer: HelperAnswer
     switch command.format {
     case .text: answer = HelperAnswer(secret: try secretContent(output, name: name, in: arena))

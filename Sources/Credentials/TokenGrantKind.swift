@@ -10,6 +10,8 @@ package enum TokenGrantKind: Sendable, Hashable {
   case tokenExchange(TokenExchange)
   /// RFC 6749 section 4.3, which RFC 9700 section 2.4 forbids to new programs.
   case password(user: FieldValue, password: SecretSource)
+  /// No OAuth: a session, by a form or by JSON.
+  case form(LoginForm)
 }
 
 /// What a JWT says that is signed for a token (RFC 7523 section 3).

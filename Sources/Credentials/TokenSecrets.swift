@@ -2,7 +2,7 @@ internal import System
 
 /// The secrets of one request for a token, each by what it is for. Wiped when it ends; make one for each request.
 package final class TokenSecrets {
-  package enum Role: Sendable, Hashable, CaseIterable {
+  package enum Role: Sendable, Hashable {
     case clientSecret
     /// PEM.
     case clientKey
@@ -13,6 +13,8 @@ package final class TokenSecrets {
     case deviceCode, code, codeVerifier
     /// To be revoked.
     case revokedToken
+    /// Of a `LoginForm`, by its index.
+    case field(Int)
   }
 
   private final class Held {
@@ -56,6 +58,7 @@ extension TokenSource {
     case .password(let user, let password):
       if case .secret(let user) = user { sources.append((.userName, user)) }
       sources.append((.password, password))
+    case .form(let form): sources += form.sources.map { (.field($0.field), $0.source) }
     }
     return sources
   }

@@ -42,6 +42,18 @@ package final class TokenValues {
   /// Nobody uses it any more.
   package func forget(_ source: TokenSource) { all[source] = nil }
 
+  /// Whether this is the value that is in use, or what is left of it where answers are searched for it.
+  package func holds(_ value: Span<UInt8>, of source: TokenSource) -> Bool {
+    value.withUnsafeBytes { bytes in
+      if bytes.allSatisfy({ $0 == Redactor.mask }) { return true }
+      guard let kept = all[source] else { return false }
+      switch kept.value {
+      case .some(let held): return held.withBytes { $0.elementsEqual(bytes) }
+      case .none: return false
+      }
+    }
+  }
+
   /// Why the value is not renewed, if there is one.
   func failure(of source: TokenSource) -> String? {
     all[source]?.failure.map { $0 + " (the token from before is still in use)" }

@@ -31,6 +31,7 @@ extension SecretSource {
     case .command(let command): self = .command(SecretCommand(command))
     case .userOfCommand(let command): self = .userOfCommand(SecretCommand(command))
     case .token(let token): self = .token(TokenSource(token))
+    case .login(let login): self = .token(TokenSource(login))
     }
   }
 }

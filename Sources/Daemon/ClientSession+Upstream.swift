@@ -30,6 +30,7 @@ extension ClientSession: UpstreamSessionOwner {
       machine.receivedFromUpstream(input, position: &position, redaction: redactor, output: &output)
     }
     if attempt != nil { noteChallenge() }
+    if standing.hasFreshCookie { offerFreshCookie() }
     if pass != nil { noteVerdict() }
     if !heardValues.isEmpty { tellPrograms() }
     if headSentAt != 0, standing.hasResponseHead {

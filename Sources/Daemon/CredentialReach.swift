@@ -102,7 +102,7 @@ extension SecretSource {
     case .env(let name): "env \(name)"
     case .command(let command): "command \(command.place)"
     case .userOfCommand(let command): "user of command \(command.place)"
-    case .token(let token): "token endpoint \(token.endpoint)"
+    case .token(let token): "\(token.form == nil ? "token endpoint" : "login at") \(token.endpoint)"
     }
   }
 }
@@ -135,6 +135,10 @@ extension TokenSource {
   fileprivate var timeless: TokenSource {
     var source = self
     (source.lead, source.skew, source.timeout) = (0, 0, 0)
+    if var form = source.form {
+      (form.expiresIn, form.lifetime) = (nil, nil)
+      source.grant = .form(form)
+    }
     return source
   }
 }

@@ -87,8 +87,11 @@ final class Generation {
       grant: snapshot.rules.grant(of: route)?.name, generation: snapshot.generation)
     let shared = allDestinations.first { $0.context?.identity == identity && $0.upstream == service.upstream }
     if let shared { return shared }
-    let context = try ClientContext(identity: identity, store: store)
-    let made = Destination(upstream: service.upstream, context: context, generation: snapshot.generation)
+    // An upstream sets the cookie anew when it likes.
+    let answersSecrets = snapshot.rules.grant(of: route)?.cookie != nil
+    let context = try ClientContext(identity: identity, store: store, cleanses: answersSecrets)
+    let made = Destination(
+      upstream: service.upstream, context: context, generation: snapshot.generation, answersSecrets: answersSecrets)
     allDestinations.append(made)
     return made
   }

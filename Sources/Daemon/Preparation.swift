@@ -99,7 +99,7 @@ struct Preparation: Sendable {
     let services = settings.rules.services
     let isWanted =
       services.contains { $0.upstream.origin.scheme == .https && $0.trust.caFile == nil }
-      || settings.credentials.contains { $0.token.map { $0.trust.caFile == nil } ?? false }
+      || settings.credentials.contains { ($0.token?.trust ?? $0.login?.trust).map { $0.caFile == nil } ?? false }
     guard isWanted else { return nil }
     step.begin("the system's certificates")
     do throws(TLSError) { return .success(try TrustStore.system()) } catch { return .failure(error) }
@@ -110,7 +110,7 @@ extension CredentialSettings.Source {
   fileprivate var isCommand: Bool {
     switch self {
     case .command, .userOfCommand: true
-    case .file, .systemd, .env, .token: false
+    case .file, .systemd, .env, .token, .login: false
     }
   }
 }

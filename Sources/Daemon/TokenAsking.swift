@@ -80,9 +80,7 @@ final class TokenAsking {
 
   private func take(_ reader: AnswerIntake) {
     let arena = worker.generation.keyring.tokenValues.arena
-    let answer = reader.withAnswer { head, body in
-      TokenAnswer.read(head, body, of: source, to: .token, now: Clock.now.seconds, in: arena)
-    }
+    let answer = TokenAnswer.read(reader, of: source, now: Clock.now.seconds, in: arena)
     switch consume answer {
     case .granted(let grant): end(.granted(grant))
     case .refused(let refusal): end(.failed(RenewalFailure(refusal), refusal.sentence))

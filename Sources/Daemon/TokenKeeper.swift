@@ -66,6 +66,20 @@ final class TokenKeeper {
     }
   }
 
+  /// An upstream has set another value, before the current one ends. Whatever is asked for is newer.
+  /// - Parameter generation: of the value that the upstream was shown.
+  func take(_ offer: TokenOffer, after generation: UInt64) {
+    guard generation == renewal.generation, !renewal.isRenewing else { return }
+    do throws(SecretProblem) {
+      access = try offer.secret(in: worker.generation.keyring.tokenValues.arena)
+    } catch {
+      return
+    }
+    let most = source.form?.lifetime
+    let lifetime = offer.lifetime.map { min($0, most ?? $0) } ?? most
+    carryOut(renewal.loggedIn(Granted(lifetime: lifetime), since: BootTimer.now, chance: chance))
+  }
+
   /// What the endpoint is shown may be another one now.
   func secretsChanged() {
     guard let shown, shown != fingerprint else { return }
@@ -125,7 +139,10 @@ final class TokenKeeper {
     if let number = actions.store { store(number) }
     if actions.publish != nil { publish() }
     if actions.tellsLoginRequired {
-      worker.journal.event(.error, "login-required", ("credential", source.credential), ("detail", whyLogin))
+      let detail =
+        source.form == nil
+        ? whyLogin : "\(source.endpoint) refuses the name and password: it is not asked again until one changes"
+      worker.journal.event(.error, "login-required", ("credential", source.credential), ("detail", detail))
     }
     if actions != Renewal.Actions() { tell() }
   }

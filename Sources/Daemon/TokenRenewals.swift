@@ -100,6 +100,7 @@ final class TokenRenewals {
     case .token: keeper.want()
     case .use: keeper.isUsed = true
     case .another(let generation): keeper.rejected(generation)
+    case .fresher(let generation, let offer): keeper.take(offer, after: generation)
     }
     settle()
   }

@@ -92,10 +92,10 @@ extension Settings {
     return services
       + credentials.compactMap { credential in
         if case .registry(let registry) = credential.scheme {
-          ("credentials.\(credential.name).registry", registry.trust)
-        } else {
-          credential.token.map { ("credentials.\(credential.name).oauth2", $0.trust) }
+          return ("credentials.\(credential.name).registry", registry.trust)
         }
+        if let login = credential.login { return ("credentials.\(credential.name).login", login.trust) }
+        return credential.token.map { ("credentials.\(credential.name).oauth2", $0.trust) }
       }
   }
 }

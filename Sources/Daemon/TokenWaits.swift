@@ -1,3 +1,4 @@
+internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
@@ -20,6 +21,8 @@ final class TokenWaits {
   private final class Row {
     let source: TokenSource
     var standing = TokenStanding()
+    /// When a value that an upstream had set was told of.
+    var offeredAt: UInt64 = 0
     /// That it is used has been told since it was granted.
     var isUseTold = false
 
@@ -143,6 +146,23 @@ final class TokenWaits {
   }
 
   private func row(_ index: Int) -> Row? { rows.indices.contains(index) ? rows[index] : nil }
+
+  /// An upstream that sets a new one with each answer is heard once a second.
+  private static let pause: UInt64 = 1_000
+
+  /// An upstream has set it anew, in the answer to a request with that of this generation.
+  /// - Parameter lifetime: milliseconds; nil: it does not say.
+  func offer(_ value: Span<UInt8>, lifetime: UInt64?, after generation: UInt64, ofGrant index: Int) {
+    let keyring = worker.generation.keyring
+    let now = BootTimer.now
+    guard !isClosed, generation > 0, let row = row(index), row.standing.outlook.generation == generation,
+      now >= row.offeredAt &+ Self.pause, !keyring.tokenValues.holds(value, of: row.source),
+      let offer = try? TokenOffer(
+        value, lifetime: lifetime, mustLock: worker.generation.settings.requireLockedMemory)
+    else { return }
+    row.offeredAt = now
+    tell(TokenWish(source: row.source, kind: .fresher(than: generation, offer)))
+  }
 
   private func tellUse(_ row: Row) {
     row.isUseTold = true

@@ -9,6 +9,8 @@ struct TokenWish: Hashable, Sendable {
     case use
     /// An upstream calls the token of this generation expired.
     case another(than: UInt64)
+    /// An upstream has set it anew in the answer to a request with that of this generation.
+    case fresher(than: UInt64, TokenOffer)
   }
 
   let source: TokenSource

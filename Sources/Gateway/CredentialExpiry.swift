@@ -1,10 +1,36 @@
 internal import HTTP1
+internal import Policy
 
-/// Whether a 401 says that the credential has expired, and not that it may not do this, or that another one is wanted.
+/// Whether an answer says that the credential has expired, and not that it may not do this, or that another one is wanted.
 enum CredentialExpiry {
+  enum Judgement {
+    case isNotMeant, isMeant
+    /// If its body says so.
+    case isInBody
+  }
+
+  /// What its head says.
+  static func judge(_ head: ResponseHead, by signs: ExpirySigns) -> Judgement {
+    if isOfScope(head) { return .isNotMeant }
+    if head.status == 401, signs.takesAnyUnauthorized || isMeant(by: head) { return .isMeant }
+    var judgement = Judgement.isNotMeant
+    for sign in signs.more where sign.status == head.status {
+      guard sign.field != nil else { return .isMeant }
+      judgement = .isInBody
+    }
+    return judgement
+  }
+
+  /// What its whole body says, where the head says that it matters.
+  static func isMeant(by body: [UInt8], of head: ResponseHead, signs: ExpirySigns) -> Bool {
+    signs.more.contains { sign in
+      sign.status == head.status && sign.field.map { JSONField.isThere($0, in: body) } ?? false
+    }
+  }
+
   /// It does if it challenges for a bearer token and gives `invalid_token` for a reason, or none (RFC 6750 section 3.1);
   /// and if it does not challenge at all. One malformed challenge, and it does not: nothing is known of its reason.
-  static func isMeant(by head: ResponseHead) -> Bool {
+  private static func isMeant(by head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
     var isBare = true
     var isMeant = false
@@ -23,5 +49,18 @@ enum CredentialExpiry {
       }
     }
     return isBare || isMeant
+  }
+
+  /// Some challenge says that the credential is good, and not enough.
+  private static func isOfScope(_ head: ResponseHead) -> Bool {
+    let bytes = head.bytes.span
+    for field in head.fields {
+      guard case .wwwAuthenticate = field.known else { continue }
+      for challenge in Challenge.read(field.value, of: bytes) ?? []
+      where challenge.value(of: "error", in: bytes)?.elementsEqual("insufficient_scope".utf8) == true {
+        return true
+      }
+    }
+    return false
   }
 }

@@ -22,12 +22,6 @@ package struct Exchange: ~Copyable, Sendable {
   var requestBody = BodyReader(.none)
   var isRequestChunked = false
 
-  enum ResponsePhase {
-    case head
-    /// The head says that the credential has expired, and waits for what comes of that.
-    case held
-    case body, upgraded, done
-  }
   var responsePhase = ResponsePhase.head
   package internal(set) var response = ResponseHead()
   /// A head that the upstream never finished leaves it in the middle: `begin` sees to it.
@@ -37,6 +31,8 @@ package struct Exchange: ~Copyable, Sendable {
   var limits: HeadLimits
   var responseBody = BodyReader(.none)
   var secondTry = SecondTry()
+  /// A newer value of the credential's cookie, in the head of the answer.
+  var freshCookie: SetCookie?
   /// How the body goes on to this client.
   var responseFraming = BodyLength.none
   var informational = 0
@@ -79,7 +75,7 @@ package struct Exchange: ~Copyable, Sendable {
     switch responsePhase {
     case .head: isRequestComplete ? .responseHead : .silence
     case .held: .none
-    case .body, .upgraded, .done: .silence
+    case .judged, .body, .upgraded, .done: .silence
     }
   }
 
@@ -141,6 +137,7 @@ package struct Exchange: ~Copyable, Sendable {
     if case .some = admitted { admitted = nil }
     refusedPage = nil
     secondTry.reset()
+    freshCookie = nil
     responsePhase = .head
     informational = 0
     isReused = false

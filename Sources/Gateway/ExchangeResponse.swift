@@ -2,6 +2,15 @@ internal import HTTP1
 internal import Policy
 
 extension Exchange {
+  enum ResponsePhase {
+    case head
+    /// Whether the credential has expired, the body says, which is not all there.
+    case judged
+    /// The head says that the credential has expired, and waits for what comes of that.
+    case held
+    case body, upgraded, done
+  }
+
   /// Bytes of the answer on their way down. nil, or why it cannot be passed on.
   mutating func takeResponse(
     _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, output: inout Output
@@ -16,9 +25,11 @@ extension Exchange {
         }
         isWithinResponseHead = false
         position += taken
+        noteFreshCookie()
         guard redactHead(redaction) else { return .internalError }
         if let refusal = takeHead(output: &output) { return refusal }
       }
+      if responsePhase == .judged { judgeBody(input.extracting(position...), output: &output) }
       if responsePhase == .held {
         guard secondTry.isRefused else { return nil }
         if let refusal = takeHead(output: &output) { return refusal }
@@ -57,11 +68,7 @@ extension Exchange {
     if response.status == 101 { return takeSwitch(output: &output) }
     if response.status < 200 { return takeInterim(output: &output) }
     if ConnectionLogin.isWanted(by: response) { hasConnectionLogin = true }
-    if isWorthSecondTry {
-      responsePhase = .held
-      output.actions.insert(.renewCredential)
-      return nil
-    }
+    if mayWantSecondTry(output: &output) { return nil }
     record.upstreamStatus = response.status
     guard let route, let snapshot else { return .internalError }
 

@@ -34,7 +34,7 @@ struct RequestForwarding {
     let onClientHeader = snapshot.sharedHeaders(of: route).value.onClientHeader
     if nominates(snapshot.rules.grants[index].fieldNames, options, head) { return .reservedFieldInConnection }
     let own =
-      if case .replace = onClientHeader { 0 } else { most(of: snapshot.rules.grants[index].fieldNames, in: head) }
+      if case .replace = onClientHeader { 0 } else { most(of: snapshot.rules.grants[index], in: head) }
     switch (onClientHeader, own) {
     case (.replace, _), (_, 0):
       injects = true
@@ -54,13 +54,14 @@ struct RequestForwarding {
   }
 
   /// How many lines the client sent under one of the names, at most. One with a client token is none of them.
-  private func most(of names: [String], in head: RequestHead) -> Int {
+  private func most(of grant: Grant, in head: RequestHead) -> Int {
     let span = head.bytes.span
     var most = 0
-    for name in names {
+    for name in grant.fieldNames {
       var count = 0
       for field in head.fields where FieldName.resembles(field.name, of: span, name) {
-        if !(hasClientToken && ClientToken.isCarried(by: field, of: head.bytes)) { count += 1 }
+        if hasClientToken && ClientToken.isCarried(by: field, of: head.bytes) { continue }
+        if CredentialCookie.isIn(field, of: head.bytes, grant) { count += 1 }
       }
       most = max(most, count)
     }
@@ -116,11 +117,11 @@ struct RequestForwarding {
       notes?.added.append("Via")
     }
     MessageWriter.framing(head.bodyLength, to: &output)
+    writeOtherCookies(head, route: route, snapshot: snapshot, to: &output)
     if injects { notes?.added.append(contentsOf: credentialFields) }
   }
 
-  /// What asks for an answer in which nothing can be found: coded, compressed or cut up otherwise (RFC 3229), or compressed by
-  /// a WebSocket's extension.
+  /// What asks for an answer in which nothing can be found: coded, cut up (RFC 3229), or compressed by a WebSocket's extension.
   private func hidesFromSearch(_ field: Field, of bytes: [UInt8]) -> Bool {
     FieldName.resembles(field.name, of: bytes.span, "accept-encoding")
       || FieldName.resembles(field.name, of: bytes.span, "a-im")

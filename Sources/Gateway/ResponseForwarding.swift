@@ -31,7 +31,9 @@ struct ResponseForwarding {
       if endsHere(field, of: head.bytes, options, head) { continue }
       if case .setCookie = field.known {
         unchanged.flush(head.bytes.span, to: &output)
-        if passesCookies(context) { CookieRewriting.write(field, of: head.bytes, context: context, to: &output) }
+        if passesCookies(context), !isCredential(field, of: head.bytes, context) {
+          CookieRewriting.write(field, of: head.bytes, context: context, to: &output)
+        }
       } else if !writeField(field, of: head.bytes, context, &unchanged, to: &output) {
         output.truncate(to: start)
         return .redirectToSelf
@@ -108,6 +110,12 @@ struct ResponseForwarding {
     default:
       !options.nominated.isEmpty && options.names(field.name, of: bytes, nominatedIn: head.bytes)
     }
+  }
+
+  /// It sets the cookie that the keyring wrote for this request: whatever it says, it is not for the client (T34).
+  private static func isCredential(_ field: Field, of bytes: [UInt8], _ context: Context) -> Bool {
+    guard context.injected, let name = context.snapshot.rules.grant(of: context.route)?.cookie else { return false }
+    return CredentialCookie.isSet(by: field, of: bytes, name: name)
   }
 
   private static func passesCookies(_ context: Context) -> Bool {

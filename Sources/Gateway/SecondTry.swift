@@ -46,24 +46,80 @@ extension Exchange {
   /// The head of an answer waits for what comes of the credential's renewal.
   var isHeld: Bool { responsePhase == .held }
 
-  /// Whether the answer whose head was read says that the credential has expired, so that the same request may well be
-  /// answered when it comes with another one; and whether all of it is there to be sent again.
-  var isWorthSecondTry: Bool {
-    mutating get {
-      response.status == 401 && secondTry.isPossible && grant != nil && isRequestComplete
-        && requestBody.trailers.isEmpty && isReasonForSecondTry
+  /// Whether the answer whose head was read says that the credential has expired, or what is to be made of it, so that the
+  /// same request may well be answered when it comes with another one; or may say so in its body: then it goes no further
+  /// yet. Not if not all of the request is there to be sent again.
+  mutating func mayWantSecondTry(output: inout Output) -> Bool {
+    guard (400..<500).contains(response.status), secondTry.isPossible, let grant, let snapshot, isRequestComplete,
+      requestBody.trailers.isEmpty
+    else { return false }
+    let permission = snapshot.rules.grants[grant]
+    switch permission.secondTry {
+    case .expiry: return mayBeExpiry(permission.expiry, output: &output)
+    case .digest(let hashes):
+      guard response.status == 401, DigestChallenge.strongest(in: response, of: hashes) != nil else { return false }
+    case .registry(let realm):
+      guard response.status == 401, RegistryChallenge.find(in: response, realm: realm) != nil else { return false }
     }
+    hold(output: &output)
+    return true
   }
 
-  private var isReasonForSecondTry: Bool {
-    mutating get {
-      guard let grant, let snapshot, snapshot.rules.grants.indices.contains(grant) else { return false }
-      switch snapshot.rules.grants[grant].secondTry {
-      case .expiredToken: return CredentialExpiry.isMeant(by: response)
-      case .digest(let hashes): return DigestChallenge.strongest(in: response, of: hashes) != nil
-      case .registry(let realm): return RegistryChallenge.find(in: response, realm: realm) != nil
+  private mutating func mayBeExpiry(_ signs: ExpirySigns, output: inout Output) -> Bool {
+    switch CredentialExpiry.judge(response, by: signs) {
+    case .isNotMeant: return false
+    case .isMeant: hold(output: &output)
+    case .isInBody:
+      switch response.bodyLength(answering: head.method) {
+      case .length, .chunked:
+        if isCoded { return false }
+        responsePhase = .judged
+      case .none, .untilClose: return false
       }
     }
+    return true
+  }
+
+  private mutating func hold(output: inout Output) {
+    responsePhase = .held
+    output.actions.insert(.renewCredential)
+  }
+
+  /// What would have to be undone before it can be read.
+  private var isCoded: Bool {
+    let bytes = response.bytes.span
+    return response.fields.contains { FieldName.matches($0.name, of: bytes, "content-encoding") }
+  }
+
+  /// Bytes of a body with its framing: errors are shorter, and all of it is held until it is known.
+  private static var longestSign: Int { 16_384 }
+
+  /// Looks at a body from its beginning; it stays where it is, and comes again with more if that is not enough.
+  mutating func judgeBody(_ input: Span<UInt8>, output: inout Output) {
+    guard let grant, let signs = snapshot?.rules.grants[grant].expiry else { return }
+    var reader = BodyReader(response.bodyLength(answering: head.method), forbiddenTrailers: .dropped)
+    var body: [UInt8] = []
+    var position = 0
+    var isOver = false
+    do throws(MessageError) {
+      while !isOver, !reader.isComplete {
+        switch try reader.next(input, position: &position) {
+        case .data(let range):
+          body.append(input.extracting(range))
+          isOver = body.count > Exchange.longestSign
+        case .end: break
+        case .needsMore:
+          if input.count < Exchange.longestSign { return }
+          isOver = true
+        }
+      }
+    } catch {
+      isOver = true
+    }
+    hold(output: &output)
+    guard isOver || !CredentialExpiry.isMeant(by: body, of: response, signs: signs) else { return }
+    output.actions.remove(.renewCredential)
+    secondTry.refuse()
   }
 
   mutating func keepBody(for snapshot: Snapshot) {

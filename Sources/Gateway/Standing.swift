@@ -25,6 +25,8 @@ extension ClientConnection {
     package let isRunning: Bool
     /// The upstream's answer is held back until the credential is renewed, or not.
     package let isHeld: Bool
+    /// A newer value of the credential has come with the answer, and nobody has taken it yet.
+    package let hasFreshCookie: Bool
     package let isAwaitingHead: Bool
     /// Between requests: whatever happens next, a machine that knows nothing but who asks, and where, goes on as well.
     package let isResting: Bool
@@ -44,7 +46,7 @@ extension ClientConnection {
     package static let atFirst = Standing(
       phase: .awaitingHead, deadline: .head, wantsClientBytes: true, holdsClientBytes: false, awaitsRequestBody: false,
       hasResponseHead: false, isScrape: false, generation: 0, route: nil, grant: nil, redacts: false, upstreamStatus: 0,
-      bytesUp: 0, isRunning: false, isHeld: false, isAwaitingHead: true, isResting: true)
+      bytesUp: 0, isRunning: false, isHeld: false, hasFreshCookie: false, isAwaitingHead: true, isResting: true)
   }
 
   /// Mutating, though it changes nothing: what only looks is lent a copy of it all.
@@ -60,6 +62,7 @@ extension ClientConnection {
       generation: exchange.snapshot?.generation ?? 0, route: exchange.route, grant: exchange.grant, redacts: redacts,
       upstreamStatus: exchange.record.upstreamStatus, bytesUp: exchange.record.bytesUp,
       isRunning: phase == .awaitingUpstream || phase == .exchanging, isHeld: exchange.isHeld,
+      hasFreshCookie: exchange.freshCookie != nil,
       isAwaitingHead: phase == .awaitingHead, isResting: phase == .awaitingHead && !hasBegunHead)
   }
 }

@@ -39,7 +39,11 @@ package struct JSONDocument: ~Copyable {
 
   /// Of what stands at these names, each within the one before.
   package func kind(_ path: StaticString...) -> Kind {
-    guard let value = value(path) else { return .absent }
+    Self.kind(of: value(path))
+  }
+
+  private static func kind(of value: UnsafeMutablePointer<json_t>?) -> Kind {
+    guard let value else { return .absent }
     return switch value.pointee.type {
     case JSON_OBJECT: .object
     case JSON_ARRAY: .array
@@ -62,6 +66,35 @@ package struct JSONDocument: ~Copyable {
   package func number(_ path: StaticString...) -> Double? {
     guard let value = value(path), value.pointee.type == JSON_REAL else { return nil }
     return json_real_value(value)
+  }
+
+  /// The same for names that are known at run time only. A number names an element where an array stands.
+  package func kind(at path: [String]) -> Kind { Self.kind(of: value(path)) }
+
+  package func withText<Result: ~Copyable, Failure: Error>(
+    at path: [String], body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result? {
+    guard let value = value(path), let start = json_string_value(value) else { return nil }
+    return try body(UnsafeRawBufferPointer(start: start, count: json_string_length(value)))
+  }
+
+  package func number(at path: [String]) -> Double? {
+    guard let value = value(path), value.pointee.type == JSON_REAL else { return nil }
+    return json_real_value(value)
+  }
+
+  private func value(_ path: [String]) -> UnsafeMutablePointer<json_t>? {
+    var value: UnsafeMutablePointer<json_t>? = root
+    for name in path {
+      guard let here = value else { return nil }
+      if here.pointee.type == JSON_ARRAY {
+        guard let index = Int(name), index >= 0 else { return nil }
+        value = json_array_get(here, index)
+      } else {
+        value = name.withCString { json_object_get(here, $0) }
+      }
+    }
+    return value
   }
 
   private func value(_ path: [StaticString]) -> UnsafeMutablePointer<json_t>? {

@@ -27,6 +27,9 @@ package struct AnswerHead: Sendable {
     return isTooMuch ? nil : lead
   }
 
+  /// The server's time, which its dates are to be measured from; ours if it does not say. Seconds since 1970.
+  func clock(now: Int64) -> Int64 { date.flatMap { HTTPDate.seconds(parsing: $0, now: now) } ?? now }
+
   /// `application/json`, or another type of that syntax (RFC 6839), whatever its parameters; nothing in between that would
   /// have to be undone.
   var isJSON: Bool {
@@ -47,8 +50,7 @@ package struct AnswerHead: Sendable {
       return Self.milliseconds(UInt64(retryAfter) ?? .max)
     }
     guard let end = HTTPDate.seconds(parsing: retryAfter, now: now) else { return nil }
-    let begin = date.flatMap { HTTPDate.seconds(parsing: $0, now: now) } ?? now
-    let (pause, isTooMuch) = end.subtractingReportingOverflow(begin)
+    let (pause, isTooMuch) = end.subtractingReportingOverflow(clock(now: now))
     guard !isTooMuch, pause > 0 else { return 0 }
     return Self.milliseconds(UInt64(pause))
   }

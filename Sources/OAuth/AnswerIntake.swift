@@ -19,6 +19,10 @@ package final class AnswerIntake {
   /// What came of the head, and first what came behind it.
   private let start: LockedMemory
   private var startCount = 0
+  /// How much of it is whole lines of a head, so that nothing of a cookie is left in them.
+  private var lineCount = 0
+  /// Cookies that came with the answer, apart from its head.
+  package let cookies: SetCookieLines
   private let body: LockedMemory
   private var bodyCount = 0
 
@@ -31,6 +35,7 @@ package final class AnswerIntake {
   package init(mustLock: Bool) throws(SystemError) {
     start = try LockedMemory(byteCount: Self.longestHead, mustLock: mustLock)
     body = try LockedMemory(byteCount: TokenAnswer.longestBody, mustLock: mustLock)
+    cookies = try SetCookieLines(byteCount: Self.longestHead, mustLock: mustLock)
     var limits = HeadLimits()
     limits.headBytes = Self.longestHead
     headReader = HeadReader(limits: limits)
@@ -45,6 +50,7 @@ package final class AnswerIntake {
         UnsafeMutableRawBufferPointer(rebasing: start.bytes[startCount...]).copyMemory(from: bytes)
       }
       startCount += count
+      takeLines()
       if let problem = try takeHeads() { return .malformed(problem) }
       guard bodyReader != nil else { return .needsMore }
       let first = try takeBody(started.span)
@@ -70,6 +76,22 @@ package final class AnswerIntake {
     return read(answerHead, bytes.span)
   }
 
+  /// Cookies leave the lines of the head that are whole; what is behind it stays as it is.
+  private func takeLines() {
+    while let end = start.bytes[lineCount..<startCount].firstIndex(of: 0x0A) {
+      let line = UnsafeMutableRawBufferPointer(rebasing: start.bytes[lineCount...end])
+      lineCount = end + 1
+      if line.count <= 2, line.allSatisfy({ $0 == 0x0D || $0 == 0x0A }) { return }
+      cookies.take(line)
+    }
+  }
+
+  /// Of one that is not whole only what cannot be right matters.
+  private var lines: UnsafeBufferPointer<UInt8> {
+    let isFull = startCount == Self.longestHead
+    return UnsafeBufferPointer(rebasing: started[..<(isFull ? startCount : lineCount)])
+  }
+
   private var started: UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(
       start: UnsafePointer(start.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)), count: startCount)
@@ -78,12 +100,15 @@ package final class AnswerIntake {
   /// Interim ones are passed over (RFC 9110 section 15.2). What is behind the last one stays in `start`.
   /// - Returns: what is wrong.
   private func takeHeads() throws(MessageError) -> String? {
-    while let end = try headReader.readResponse(started.span, into: &head) {
+    while let end = try headReader.readResponse(lines.span, into: &head) {
       drop(end)
+      lineCount = 0
       guard head.status < 200 else {
         bodyReader = BodyReader(head.bodyLength(answering: .post), forbiddenTrailers: .dropped)
         return nil
       }
+      cookies.forget()
+      takeLines()
       interim += 1
       if head.status == 101 { return "it switched to another protocol" }
       if interim > Self.mostInterim { return "it sends one interim answer after the other" }

@@ -57,7 +57,7 @@ extension Secret {
     }
   }
 
-  private func hexadecimal(_ digit: UInt8) -> UInt8 {
+  func hexadecimal(_ digit: UInt8) -> UInt8 {
     digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") - 10 + digit
   }
 }

@@ -4,8 +4,6 @@ internal import System
 
 /// RFC 6749 section 5.1, and what servers make of it.
 extension AnswerReader {
-  private static let longestLifetime: UInt64 = 10 * 365 * 86_400_000
-
   func grant(_ document: borrowing JSONDocument, in arena: SecretArena) throws(TokenRefusal) -> TokenGrant {
     var remarks: [String] = []
     try checkType(document, &remarks)
@@ -46,7 +44,7 @@ extension AnswerReader {
       switch document.kind("expires_in") {
       case .absent, .null: nil
       case .number: document.number("expires_in")
-      case .string: document.withText("expires_in") { Self.number($0) } ?? nil
+      case .string: document.withText("expires_in") { TokenGrant.number($0) } ?? nil
       case .boolean, .array, .object: nil
       }
     switch document.kind("expires_in") {
@@ -57,13 +55,7 @@ extension AnswerReader {
       remarks.append("an expires_in that is no number of seconds: the token is used until it is rejected")
       return nil
     }
-    let milliseconds = seconds.rounded(.down) * 1000
-    return milliseconds < Double(Self.longestLifetime) ? UInt64(milliseconds) : Self.longestLifetime
-  }
-
-  private static func number(_ text: UnsafeRawBufferPointer) -> Double? {
-    guard !text.isEmpty, text.count <= 20, text.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
-    return text.reduce(0) { $0 * 10 + Double($1 - 0x30) }
+    return TokenGrant.milliseconds(seconds)
   }
 
   /// An empty one is none. One that cannot be kept is not taken, and the one before goes on as long as it is good.

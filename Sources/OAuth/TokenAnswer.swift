@@ -27,6 +27,24 @@ package enum TokenAnswer: ~Copyable {
     }
   }
 
+  /// The whole answer that an intake has, to `.token`: of an authorization server, or of a login URL.
+  /// - Parameter now: as above.
+  package static func read(
+    _ intake: AnswerIntake, of source: TokenSource, now: Int64, in arena: SecretArena
+  ) -> TokenAnswer {
+    guard let form = source.form else {
+      return intake.withAnswer { head, body in read(head, body, of: source, to: .token, now: now, in: arena) }
+    }
+    return intake.withAnswer { head, body in
+      let answer = LoginAnswer(head: head, form: form, source: source, now: now, arena: arena)
+      do throws(TokenRefusal) {
+        return .granted(try answer.read(body, cookies: intake.cookies))
+      } catch {
+        return .refused(error)
+      }
+    }
+  }
+
   /// An answer to `.revocation` (RFC 7009 section 2.2): nil: the server knows the token no more.
   package static func refusal(
     ofRevocation head: AnswerHead, _ body: Span<UInt8>, of source: TokenSource, _ kind: TokenRequest.RevokedToken,

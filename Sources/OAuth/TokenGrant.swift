@@ -16,19 +16,37 @@ package struct TokenGrant: ~Copyable {
   package let remark: String?
 }
 
+// Lifetimes as servers send them.
+extension TokenGrant {
+  /// Milliseconds: ten years.
+  static let longestLifetime: UInt64 = 10 * 365 * 86_400_000
+
+  /// - Parameter seconds: at least 1.
+  static func milliseconds(_ seconds: Double) -> UInt64 {
+    let milliseconds = seconds.rounded(.down) * 1000
+    return milliseconds < Double(longestLifetime) ? UInt64(milliseconds) : longestLifetime
+  }
+
+  /// A text of digits; nil: it is none.
+  static func number(_ text: UnsafeRawBufferPointer) -> Double? {
+    guard !text.isEmpty, text.count <= 20, text.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+    return text.reduce(0) { $0 * 10 + Double($1 - 0x30) }
+  }
+}
+
 extension TokenSource {
   /// Its tokens come from a person's login, and go on by refresh tokens.
   var isRenewedByLogin: Bool {
     switch grant {
     case .refreshToken: true
-    case .clientCredentials, .jwtBearer, .tokenExchange, .password: false
+    case .clientCredentials, .jwtBearer, .tokenExchange, .password, .form: false
     }
   }
 
   var isTokenExchange: Bool {
     switch grant {
     case .tokenExchange: true
-    case .clientCredentials, .refreshToken, .jwtBearer, .password: false
+    case .clientCredentials, .refreshToken, .jwtBearer, .password, .form: false
     }
   }
 }

@@ -49,7 +49,13 @@ package struct TokenRequest: ~Copyable {
     _ source: TokenSource, _ purpose: Purpose, _ secrets: TokenSecrets, at moment: Moment, in arena: SecretArena
   ) throws(SecretProblem) -> TokenRequest {
     let endpoint = try Self.endpoint(source, purpose)
-    let body = try TokenForm(source: source, secrets: secrets, moment: moment, arena: arena).render(purpose)
+    let body: Secret
+    if let form = source.form {
+      guard purpose == .token else { throw SecretProblem("\(source.credential) has a login, and no other endpoint") }
+      body = try LoginBody(form: form, source: source, secrets: secrets, arena: arena).render()
+    } else {
+      body = try TokenForm(source: source, secrets: secrets, moment: moment, arena: arena).render(purpose)
+    }
     do {
       var bytes = try Secret(capacity: body.count + 1024, in: arena)
       try bytes.append("POST \(String(decoding: endpoint.target, as: UTF8.self)) HTTP/1.1\r\n")
@@ -57,8 +63,12 @@ package struct TokenRequest: ~Copyable {
       if case .basic = source.client.authentication {
         try append(credentialsOf: source, secrets, to: &bytes, in: arena)
       }
-      try bytes.append("Accept: application/json\r\nAccept-Encoding: identity\r\nUser-Agent: bearerd\r\n")
-      try bytes.append("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: \(body.count)\r\n")
+      // What a login by cookie says beside it is not looked at.
+      let accept = source.form.map { $0.takesCookie ? "application/json, */*;q=0.5" : "application/json" }
+      try bytes.append("Accept: \(accept ?? "application/json")\r\n")
+      try bytes.append("Accept-Encoding: identity\r\nUser-Agent: bearerd\r\n")
+      let type = source.form?.encoding == .json ? "application/json" : "application/x-www-form-urlencoded"
+      try bytes.append("Content-Type: \(type)\r\nContent-Length: \(body.count)\r\n")
       try bytes.append("Connection: close\r\n\r\n")
       try body.withBytes { (body) throws(SystemError) in try bytes.append(body) }
       return TokenRequest(endpoint: endpoint, trust: source.trust, bytes: bytes)
@@ -147,6 +157,8 @@ extension SecretProblem {
       case .code: "code of a login"
       case .codeVerifier: "code verifier"
       case .revokedToken: "token to revoke"
+      case .field(let index):
+        source.form.map { $0.fields.indices.contains(index) ? "\($0.fields[index].name)" : "field" } ?? "field"
       }
     return SecretProblem("\(source.credential) has no \(name)", isMissing: true)
   }

@@ -11,13 +11,19 @@ package final class Grant: Sendable, Equatable {
   /// Where a new value can be had when an upstream calls this one expired: bytes of a request's body that are kept, so that
   /// the request can be sent once more; 0: only requests without one are. nil: there is no new value to be had.
   package let replayBuffer: Int?
-  /// Which 401 is worth a second try.
+  /// Which answers are worth a second try.
   package let secondTry: SecondTryReason
+  /// Which answers call it expired; of no interest without `replayBuffer`, or for another reason than `.expiry`.
+  package let expiry: ExpirySigns
+  /// The cookie that it is, of all that may go out in the one Cookie field; nil: it is none.
+  package let cookie: String?
 
   package init(
     name: String, origins: [Origin], callers: Callers?, fieldNames: [String], replayBuffer: Int? = nil,
-    secondTry: SecondTryReason = .expiredToken
+    secondTry: SecondTryReason = .expiry, expiry: ExpirySigns = ExpirySigns(), cookie: String? = nil
   ) {
+    self.expiry = expiry
+    self.cookie = cookie
     self.name = name
     self.origins = origins
     self.callers = callers
@@ -32,14 +38,14 @@ package final class Grant: Sendable, Equatable {
   package static func == (one: Grant, other: Grant) -> Bool {
     one === other
       || one.name == other.name && one.origins == other.origins && one.callers == other.callers
-        && one.fieldNames == other.fieldNames
+        && one.fieldNames == other.fieldNames && one.cookie == other.cookie
   }
 }
 
-/// What a 401 has to say, so that the same request may be answered otherwise.
+/// What an answer has to say, so that the same request may be answered otherwise.
 package enum SecondTryReason: Sendable, Equatable {
-  /// That the token has expired (RFC 6750 section 3.1).
-  case expiredToken
+  /// That the credential has expired, by the grant's signs.
+  case expiry
   /// With which nonce a password is to be shown (RFC 7616), to be computed by one of these.
   case digest(Set<DigestHash>)
   /// For what a token is wanted that this place grants.

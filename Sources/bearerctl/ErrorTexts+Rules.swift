@@ -100,7 +100,7 @@ extension ErrorText {
 
   static let tokenUnavailable = ErrorText(
     """
-    The credential's tokens come from a token endpoint (`oauth2`), the last one is used up, and there is no new one: the endpoint could \
+    The credential's tokens come from a token endpoint (`oauth2`) or a login (`login`), the last one is used up, and there is no new one: the endpoint could \
     not be reached, proved another key than its pins, answered with an error, or not in time; or the refresh token that it gave could \
     not be written down. Nothing was sent without a token. `Retry-After` says when the endpoint may be asked again.
     """,
@@ -112,13 +112,14 @@ extension ErrorText {
   static let loginRequired = ErrorText(
     """
     A person has to log in: nobody has yet, or the credential's token endpoint has said that the refresh token is worth nothing any \
-    more (`invalid_grant`), because it was revoked, has expired, or was used elsewhere. It is not asked again with the same one. Nothing \
-    was sent without a token.
+    more (`invalid_grant`), because it was revoked, has expired, or was used elsewhere. It is not asked again with the same one. Or its \
+    login URL (`login`) has answered 401: the name or the password is wrong. Nothing was sent without a token.
     """,
     todo: """
       `bearerctl login CREDENTIAL`, if its grant is `device_code` or `authorization_code`. With `refresh_token`, get a new one from the \
       server, and write it into the file that `refresh_token` of the credential's `oauth2` names. The next request uses it, without a \
-      reload. If this happens often, see whether something else uses the same login.
+      reload. If this happens often, see whether something else uses the same login. \
+      A right password, in the file that `login` names, is used at once.
       """)
 
   static let credentialSuspended = ErrorText(

@@ -15,7 +15,7 @@ struct SourceStatus: CustomStringConvertible {
       case .file(let path): silent.contains(path)
       case .command(let command), .userOfCommand(let command): silent.contains(command.path)
       case .token(let token): token.store.map(silent.contains) ?? false
-      case .systemd, .env: false
+      case .systemd, .env, .login: false
       }
     self = isSilent ? SourceStatus(unanswered: source) : SourceStatus(asking: source)
   }
@@ -28,7 +28,7 @@ struct SourceStatus: CustomStringConvertible {
       case .systemd(let name): "systemd credential \(name): its file system does not answer"
       case .env(let name): "environment variable \(name)"
       case .command(let command), .userOfCommand(let command): "\(command.short): its file system does not answer"
-      case .token: source.short
+      case .token, .login: source.short
       }
   }
 
@@ -49,6 +49,10 @@ struct SourceStatus: CustomStringConvertible {
       description =
         "token endpoint \(token.endpoint), by \(token.grant.rawValue); the daemon asks it, and this does not"
         + SourceStatus.ofLogin(token)
+    case .login(let login):
+      isMissing = false
+      description =
+        "login at \(login.endpoint), by \(login.encoding.rawValue); the daemon logs in there, and this does not"
     case .command(let command), .userOfCommand(let command):
       let problem = ProgramFile.problem(of: command.path)
       isMissing = problem != nil

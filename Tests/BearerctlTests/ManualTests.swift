@@ -36,6 +36,7 @@ import Testing
     let titles = [
       "listener": "A listener", "browsers": "Web pages", "credential": "A credential",
       "source": "The source of a secret", "basic": "Basic", "oauth2": "Tokens of an authorization server",
+      "login": "A login by form", "loginHeader": "The header of a login", "refreshOn": "An answer that means expiry",
       "digest": "Digest", "registry": "Container registries", "header": "A header of a credential",
       "service": "A service", "rule": "A rule",
       "limits": "Limits",

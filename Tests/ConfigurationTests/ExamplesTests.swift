@@ -19,8 +19,8 @@ import Testing
 
   @Test func thereAreExamples() {
     let names = [
-      "couchdb", "digest", "git-helper", "github", "gitlab", "login", "oauth2", "package-index", "public-subpaths",
-      "registry", "two-accounts", "two-headers", "unix-socket", "web-page",
+      "couchdb-session", "couchdb", "digest", "git-helper", "github", "gitlab", "login", "oauth2", "package-index",
+      "public-subpaths", "registry", "two-accounts", "two-headers", "unix-socket", "web-page",
     ]
     #expect(Self.examples == names.map { $0 + ".yaml" })
   }
@@ -64,7 +64,9 @@ import Testing
     machine.contents["/etc/bearerd/company-ca.pem"] = Array("-----BEGIN CERTIFICATE-----\n".utf8)
     let (settings, _) = try machine.read(text).get()
     #expect(
-      settings.credentials.map(\.name) == ["github", "registry", "search", "vault", "git", "mail", "camera", "images"])
+      settings.credentials.map(\.name) == [
+        "github", "registry", "search", "vault", "git", "mail", "panel", "camera", "images",
+      ])
     #expect(settings.rules.services.first?.rules?.count == 4)
     #expect(settings.controlSocket == "/run/bearerd/control.sock")
     #expect(settings.limits == Limits())

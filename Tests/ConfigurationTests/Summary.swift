@@ -143,6 +143,7 @@ struct Summary: CustomStringConvertible {
     case .command(let command):
       "command:\(command.path) and \(command.arguments.count) words, ttl \(command.timeToLive.map { "\($0)" } ?? "none"), timeout \(command.timeout)\(format(command.format))"
     case .userOfCommand(let command): "user of \(text(.command(command)))"
+    case .login(let login): SummaryOfLogin.text(login, text)
     case .token(let token): "token of \(token.endpoint) by \(token.grant.rawValue)\(SummaryOfToken.text(token, text))"
     }
   }

@@ -21,6 +21,7 @@ enum SummaryOfToken {
       ("device", token.deviceAuthorization?.description), ("browser", token.authorization?.description),
       ("redirect", token.authorization.map { _ in token.redirect.uri(port: token.redirect.port) }),
       ("login", token.loginTimeout == 300_000 ? nil : "\(token.loginTimeout)"),
+      ("refresh on", list(token.refreshOn.map(SummaryOfLogin.text))),
     ]
     let secrets: [(String, CredentialSettings.Source?)] = [
       ("secret", token.clientSecret), ("private", token.privateKey), ("refresh", token.refreshToken),

@@ -13,6 +13,8 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "log": fuzzLog,
   "token": fuzzToken,
   "challenge": fuzzChallenge,
+  "answer": fuzzAnswer,
+  "helper": fuzzHelper,
 ]
 
 /// Written once, before the fuzzer's first input; there is one thread.

@@ -58,7 +58,7 @@ import Testing
     let digest = #"Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256"#
     #expect(try log(digest, .digest([.sha256])) == ["open", "renew"])
     #expect(try !log(digest, .digest([.md5])).contains("renew"))
-    #expect(try !log(digest, .expiredToken).contains("renew"))
+    #expect(try !log(digest, .expiry).contains("renew"))
     #expect(try !log("Bearer error=invalid_token", .digest([.sha256])).contains("renew"))
     #expect(try !log(#"Basic realm="x"#, .digest([.sha256])).contains("renew"))
     #expect(try !log(digest, .digest([.sha256]), status: "403 Forbidden").contains("renew"))

@@ -10,7 +10,7 @@ func snapshot(
   at mount: Mount = .path(Array("/api/".utf8)), upstream: String = "https://up.test/base/",
   credential: CredentialChoice = .inject(0), fields: [String] = ["authorization"], generation: UInt64 = 1,
   more: [Service] = [], limits: HeadLimits = HeadLimits(), pages: [String] = [], replayBuffer: Int? = nil,
-  secondTry: SecondTryReason = .expiredToken,
+  secondTry: SecondTryReason = .expiry, expiry: ExpirySigns = ExpirySigns(), cookie: String? = nil,
   edit: (inout Service) -> Void = { _ in }
 ) throws -> Snapshot {
   var service = Service(
@@ -18,7 +18,7 @@ func snapshot(
   edit(&service)
   let grant = Grant(
     name: "token", origins: [service.upstream.origin], callers: nil, fieldNames: fields,
-    replayBuffer: replayBuffer, secondTry: secondTry)
+    replayBuffer: replayBuffer, secondTry: secondTry, expiry: expiry, cookie: cookie)
   let names = ["localhost:7070", "127.0.0.1:7070", "[::1]:7070", "api.localhost:7070"]
   return Snapshot(
     generation: generation, rules: RuleSet(services: [service] + more, grants: [grant]),
@@ -39,11 +39,11 @@ func service(_ name: String, at path: String, upstream: String) throws -> Servic
 /// Plays one connection as the shell would: carries out actions, holds back what the machine does not take, offers it again.
 struct Conversation {
   /// In a box: the machine cannot be copied, and the testing macros copy what they look at.
-  private final class Box {
+  final class Box {
     var machine: ClientConnection
     init(_ machine: consuming ClientConnection) { self.machine = machine }
   }
-  private let box: Box
+  let box: Box
   var snapshot: Snapshot
   /// Whether a session is there as soon as it is asked for; else the test says so with `ready`.
   var opensAtOnce = true

@@ -163,11 +163,17 @@ import Testing
     }
   }
 
-  @Test(arguments: TokenSecrets.Role.allCases)
+  private static let roles: [TokenSecrets.Role] = [
+    .clientSecret, .clientKey, .assertionKey, .refreshToken, .subjectToken, .actorToken, .userName, .password,
+    .deviceCode, .code, .codeVerifier, .revokedToken, .field(1),
+  ]
+
+  @Test(arguments: roles)
   func `what is missing is named, and nothing is made`(_ role: TokenSecrets.Role) throws {
     var exchange = TokenExchange(subject: somewhere)
     exchange.actor = somewhere
     let key = SigningKeySource(somewhere)
+    let fields = ["a", "b"].map { LoginForm.Field($0, .secret(somewhere)) }
     var (source, purpose): (TokenSource, TokenRequest.Purpose) =
       switch role {
       case .clientSecret: (try source(.clientCredentials, .basic(somewhere)), .token)
@@ -179,9 +185,10 @@ import Testing
       case .deviceCode: (try source(), .deviceToken)
       case .code, .codeVerifier: (try source(), .code(redirectURI: "http://127.0.0.1:1/"))
       case .revokedToken: (try source(), .revocation(.accessToken))
+      case .field: (try source(.form(LoginForm(encoding: .json, fields: fields, prize: .cookie("c")))), .token)
       }
     source.revocation = source.endpoint
-    var all = Dictionary(uniqueKeysWithValues: TokenSecrets.Role.allCases.map { ($0, "x") })
+    var all = Dictionary(uniqueKeysWithValues: (Self.roles + [.field(0)]).map { ($0, "x") })
     all[role] = nil
     let sentence = try #require(try problem(source, purpose, all))
     #expect(sentence.hasPrefix("mail has no "), "\(sentence)")

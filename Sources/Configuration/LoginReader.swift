@@ -1,0 +1,204 @@
+internal import Policy
+
+/// `login` of a credential: a session that is begun by a form or by JSON, and goes out as a token or as a cookie.
+extension SettingsReader {
+  private static let longestTimeout: UInt64 = 60_000
+  private static let mostFields = 32
+  private static let longestName = 128
+  private static let deepestPath = 8
+
+  /// - Parameter name: of the credential.
+  func login(_ node: YAMLNode, at place: Place, of name: String) -> CredentialSettings.Scheme? {
+    guard let fields = fields(node, at: place, of: LoginKey.self) else { return nil }
+    let errors = report.errorCount
+    let endpoint = loginURL(fields)
+    let posted = posted(fields, to: endpoint)
+    let prize = prize(fields)
+    guard let endpoint, let (encoding, values) = posted, let prize else { return nil }
+    var login = CredentialSettings.Login(
+      name: name, endpoint: endpoint, encoding: encoding, fields: values, prize: prize)
+    login.trust = trust(fields)
+    login.allowedAddresses = allowedAddresses(fields)
+    login.expiresIn = fields[.expiresIn].flatMap { jsonPath($0, "the place of a lifetime") }
+    if let time = fields[.lifetime].flatMap({ duration($0) }) { login.lifetime = time }
+    if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { login.renewAhead = time }
+    if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { login.skew = time }
+    if let size = fields[.replayBuffer].flatMap({ size($0, in: 0...(1 << 20)) }) { login.replayBuffer = size }
+    if let node = fields[.timeout], let time = duration(node) {
+      if time > Self.longestTimeout { report.error(node.place, "longer than 1m: nobody waits so long for a login") }
+      login.timeout = time
+    }
+    if let node = fields[.refreshOn] { login.refreshOn = refreshOn(node) }
+    let scheme = scheme(login, fields)
+    return report.errorCount == errors ? scheme : nil
+  }
+
+  private func loginURL(_ fields: Fields<LoginKey>) -> Endpoint? {
+    guard let node = fields[.url] else {
+      missing(
+        .url, in: fields, "\"login\" does not say where", help: "add to it: url: https://HOST/login, where it is posted"
+      )
+      return nil
+    }
+    guard let text = text(node, "a URL like https://db.example.com/_session"), checkURL(text, at: node.place) else {
+      return nil
+    }
+    do throws(OriginError) {
+      return try Endpoint(parsing: text)
+    } catch {
+      report.error(node.place, error.message)
+      return nil
+    }
+  }
+
+  // MARK: what is posted
+
+  private func posted(
+    _ fields: Fields<LoginKey>, to endpoint: Endpoint?
+  ) -> (CredentialSettings.Login.Encoding, [CredentialSettings.Login.Field])? {
+    if fields.has(.form), fields.has(.json) {
+      report.error(
+        fields.place(of: .json), "a login is posted as \"form\" or as \"json\"", help: "delete one of the two")
+      return nil
+    }
+    let key: LoginKey = fields.has(.json) ? .json : .form
+    guard let node = fields[key] else {
+      missing(
+        .form, .json, in: fields, "\"login\" posts nothing",
+        help: "add to it: form: { name: NAME, password: { file: NAME } }, or json: with the same")
+      return nil
+    }
+    guard let values = values(node, to: endpoint) else { return nil }
+    return (key == .json ? .json : .form, values)
+  }
+
+  private func values(_ node: YAMLNode, to endpoint: Endpoint?) -> [CredentialSettings.Login.Field]? {
+    guard case .mapping(let entries) = node.content, !entries.isEmpty else {
+      if case .refused = node.content { return nil }
+      report.error(
+        node.place, "expected the fields of the login with their values",
+        help: "write { name: NAME, password: { file: NAME } }")
+      return nil
+    }
+    guard entries.count <= Self.mostFields else {
+      report.error(node.place, "\(entries.count) fields; the most is \(Self.mostFields)")
+      return nil
+    }
+    let errors = report.errorCount
+    let values = entries.compactMap { $0.isRefused ? nil : value($0, to: endpoint) }
+    guard report.errorCount == errors else { return nil }
+    guard values.contains(where: \.isSecret) else {
+      report.error(
+        node.place, "none of these fields is a secret: whoever reads this file could log in",
+        help: "write password: { file: NAME }")
+      return nil
+    }
+    return values
+  }
+
+  private func value(_ entry: YAMLEntry, to endpoint: Endpoint?) -> CredentialSettings.Login.Field? {
+    let isName =
+      (1...Self.longestName).contains(entry.name.utf8.count) && entry.name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    guard isName else {
+      report.error(
+        entry.key.place, "the name of a field has 1 to \(Self.longestName) characters, none of them a control character"
+      )
+      return nil
+    }
+    let use = SecretUse(role: .value, origins: endpoint.map { [$0.origin] } ?? [])
+    guard let value = value(entry.value, at: entry.key.place, "text, or { file: NAME }", for: use) else { return nil }
+    if case .plain(let text) = value {
+      if SecretGuess.isOfSecret(entry.name), !text.isEmpty {
+        report.error(
+          entry.value.place, "a secret does not stand in this file",
+          help: "put it into a file that only the daemon can read, and write: { file: NAME }")
+        return nil
+      }
+      if SecretGuess.isLikely(text, after: "--" + entry.name) {
+        report.warning(entry.value.place, "this looks like a secret, and whoever reads this file can see it")
+      }
+    }
+    return CredentialSettings.Login.Field(name: entry.name, value: value)
+  }
+
+  // MARK: what comes of it
+
+  private func prize(_ fields: Fields<LoginKey>) -> CredentialSettings.Login.Prize? {
+    switch (fields[.token], fields[.cookie]) {
+    case (nil, nil):
+      missing(
+        .token, .cookie, in: fields, "\"login\" does not say what of the answer goes out",
+        help: "add to it: cookie: NAME, or token: PLACE.IN.THE.JSON")
+      return nil
+    case (.some, .some):
+      report.error(
+        fields.place(of: .cookie), "of an answer a \"token\" or a \"cookie\" is taken", help: "delete one of the two")
+      return nil
+    case (let node?, nil): return jsonPath(node, "the place of the token").map { .token($0) }
+    case (nil, let node?):
+      guard let name = text(node, "the name of a cookie") else { return nil }
+      guard FieldRules.isToken(name), name.utf8.count <= Self.longestName else {
+        report.error(node.place, "not the name of a cookie", help: "write it alone, as in cookie: AuthSession")
+        return nil
+      }
+      return .cookie(name)
+    }
+  }
+
+  /// `data.token`, `tokens.0`.
+  func jsonPath(_ node: YAMLNode, _ wanted: String) -> [String]? {
+    guard let text = text(node, "\(wanted), like data.token") else { return nil }
+    let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard names.allSatisfy({ !$0.isEmpty }), names.count <= Self.deepestPath else {
+      report.error(
+        node.place, "not \(wanted): names with dots between them, at most \(Self.deepestPath), as in data.token")
+      return nil
+    }
+    return names
+  }
+
+  private func scheme(_ login: CredentialSettings.Login, _ fields: Fields<LoginKey>) -> CredentialSettings.Scheme? {
+    if let cookie = login.cookie {
+      if fields.has(.header) {
+        report.error(
+          fields.place(of: .header), "a cookie goes out in Cookie, and in no other header", help: "delete it")
+      }
+      return .headers([
+        CredentialSettings.Header(name: "Cookie", prefix: cookie + "=", value: .secret(.login(login)))
+      ])
+    }
+    guard let node = fields[.header] else { return .bearer(.login(login)) }
+    guard let header = self.fields(node, at: fields.place(of: .header), of: LoginHeaderKey.self) else { return nil }
+    guard let nameNode = header[.name] else {
+      missing(.name, in: header, "the header has no name", help: "add to it: name: X-Auth-Token")
+      return nil
+    }
+    guard let name = fieldName(nameNode, for: .credential) else { return nil }
+    guard ASCII.lowercased(name) != "cookie" else {
+      report.error(nameNode.place, "a token is no cookie", help: "write cookie: NAME in the place of token")
+      return nil
+    }
+    let prefix = header[.prefix].flatMap { fieldValue($0, "a prefix like \"Token \"", mayEndBlank: true) } ?? ""
+    return .headers([CredentialSettings.Header(name: name, prefix: prefix, value: .secret(.login(login)))])
+  }
+}
+
+extension CredentialSettings.Login.Field {
+  fileprivate var isSecret: Bool {
+    switch value {
+    case .plain: false
+    case .secret: true
+    }
+  }
+}
+
+extension SecretGuess {
+  /// Whether what has this name is a secret, by all that anybody would say.
+  fileprivate static func isOfSecret(_ name: String) -> Bool {
+    let words = ASCII.lowercased(name).split { !ASCII.isLetterOrDigit($0.utf8.first ?? 0) }
+    return words.contains { word in
+      ["password", "passwd", "pass", "pwd", "passphrase", "secret", "pin", "otp", "passcode"].contains(String(word))
+        || word.hasSuffix("password")
+    }
+  }
+}

@@ -1,0 +1,49 @@
+internal import Policy
+
+/// `refresh_on`: what calls a credential expired, besides 401.
+extension SettingsReader {
+  private static let mostSigns = 16
+
+  func refreshOn(_ node: YAMLNode) -> [ExpirySigns.Sign] {
+    guard let nodes = filledList(node, of: "answers like 419, or { status: 403, field: error, value: expired }") else {
+      return []
+    }
+    guard nodes.count <= Self.mostSigns else {
+      report.error(node.place, "\(nodes.count) answers; the most is \(Self.mostSigns)")
+      return []
+    }
+    return nodes.compactMap { sign($0) }
+  }
+
+  private func sign(_ node: YAMLNode) -> ExpirySigns.Sign? {
+    guard case .mapping = node.content else { return status(node).map { ExpirySigns.Sign(status: $0) } }
+    guard let fields = fields(node, at: node.place, of: RefreshOnKey.self) else { return nil }
+    guard let statusNode = fields[.status] else {
+      missing(.status, in: fields, "an answer without its status", help: "add to it: status: 403")
+      return nil
+    }
+    guard let status = status(statusNode) else { return nil }
+    guard fields.has(.field) == fields.has(.value) else {
+      let key: RefreshOnKey = fields.has(.field) ? .field : .value
+      report.error(
+        fields.place(of: key), "\"field\" and \"value\" come together",
+        help: "write both, as in { status: 403, field: error.code, value: expired }")
+      return nil
+    }
+    guard let place = fields[.field], let value = fields[.value] else { return ExpirySigns.Sign(status: status) }
+    guard let path = jsonPath(place, "the place of a field"), let text = text(value, "what stands there") else {
+      return nil
+    }
+    return ExpirySigns.Sign(status: status, field: JSONFieldSign(path: path, value: text))
+  }
+
+  private func status(_ node: YAMLNode) -> Int? {
+    guard let status = integer(node, in: 400...499) else { return nil }
+    switch status {
+    case 407, 408, 421, 425, 429:
+      report.error(node.place, "\(status) says nothing of a credential: another one would get the same answer")
+      return nil
+    default: return status
+    }
+  }
+}

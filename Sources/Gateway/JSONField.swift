@@ -1,0 +1,151 @@
+internal import Policy
+
+/// Looks for one value in a JSON text (RFC 8259), which a stranger has sent: nothing is built from it, every byte is looked at
+/// once. What is malformed before or behind it, stands there twice, or is nested too deeply, is not found.
+struct JSONField {
+  private let bytes: [UInt8]
+  private var position = 0
+
+  private static let maximumDepth = 16
+
+  private init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Whether the whole text says so.
+  static func isThere(_ sign: JSONFieldSign, in bytes: [UInt8]) -> Bool {
+    var reader = JSONField(bytes)
+    reader.skipBlanks()
+    guard let isThere = reader.find(sign.path[...], sign.value, depth: 0) else { return false }
+    reader.skipBlanks()
+    return isThere && reader.position == bytes.count
+  }
+
+  /// nil: malformed. Takes one value.
+  private mutating func find(_ path: ArraySlice<[UInt8]>, _ value: [UInt8], depth: Int) -> Bool? {
+    guard depth <= Self.maximumDepth else { return nil }
+    guard let name = path.first else { return scalar().map { $0 == value } ?? skip(depth) }
+    let rest = path.dropFirst()
+    if takes("{") { return findInObject(name, rest, value, depth) }
+    if takes("[") { return findInArray(name, rest, value, depth) }
+    return skip(depth)
+  }
+
+  private mutating func findInObject(
+    _ name: [UInt8], _ rest: ArraySlice<[UInt8]>, _ value: [UInt8], _ depth: Int
+  ) -> Bool? {
+    var found: Bool?
+    skipBlanks()
+    if takes("}") { return false }
+    repeat {
+      skipBlanks()
+      guard let key = text() else { return nil }
+      skipBlanks()
+      guard takes(":") else { return nil }
+      skipBlanks()
+      if key == name {
+        guard found == nil, let isThere = find(rest, value, depth: depth + 1) else { return nil }
+        found = isThere
+      } else if skip(depth + 1) == nil {
+        return nil
+      }
+      skipBlanks()
+    } while takes(",")
+    return takes("}") ? found ?? false : nil
+  }
+
+  private mutating func findInArray(
+    _ name: [UInt8], _ rest: ArraySlice<[UInt8]>, _ value: [UInt8], _ depth: Int
+  ) -> Bool? {
+    var found = false
+    var index = 0
+    skipBlanks()
+    if takes("]") { return false }
+    repeat {
+      skipBlanks()
+      if name == Array(String(index).utf8) {
+        guard let isThere = find(rest, value, depth: depth + 1) else { return nil }
+        found = isThere
+      } else if skip(depth + 1) == nil {
+        return nil
+      }
+      index += 1
+      skipBlanks()
+    } while takes(",")
+    return takes("]") ? found : nil
+  }
+
+  /// Any value. False, so that it can stand for one that is not the one that is looked for; nil: malformed.
+  private mutating func skip(_ depth: Int) -> Bool? {
+    guard depth <= Self.maximumDepth else { return nil }
+    if takes("{") { return findInObject([0], [], [], depth).map { _ in false } }
+    if takes("[") { return findInArray([0], [], [], depth).map { _ in false } }
+    return scalar().map { _ in false }
+  }
+
+  /// A text, a number, `true`, `false` or `null`; nil: none of them, and nothing is taken.
+  private mutating func scalar() -> [UInt8]? {
+    if position < bytes.count, bytes[position] == UInt8(ascii: "\"") { return text() }
+    let start = position
+    while position < bytes.count, Self.isOfWord(bytes[position]) { position += 1 }
+    return position > start ? Array(bytes[start..<position]) : nil
+  }
+
+  /// Without its quotation marks and escapes.
+  private mutating func text() -> [UInt8]? {
+    guard takes("\"") else { return nil }
+    var text: [UInt8] = []
+    while position < bytes.count {
+      let byte = bytes[position]
+      position += 1
+      switch byte {
+      case UInt8(ascii: "\""): return text
+      case 0..<0x20: return nil
+      case UInt8(ascii: "\\"):
+        guard let escaped = escape() else { return nil }
+        text += escaped
+      default: text.append(byte)
+      }
+    }
+    return nil
+  }
+
+  /// Behind its backslash. Of `\u`, what stands for half a character is none that could be looked for.
+  private mutating func escape() -> [UInt8]? {
+    guard position < bytes.count else { return nil }
+    let byte = bytes[position]
+    position += 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
+    case UInt8(ascii: "b"): return [0x08]
+    case UInt8(ascii: "f"): return [0x0C]
+    case UInt8(ascii: "n"): return [0x0A]
+    case UInt8(ascii: "r"): return [0x0D]
+    case UInt8(ascii: "t"): return [0x09]
+    case UInt8(ascii: "u"):
+      guard bytes.count - position >= 4 else { return nil }
+      let digits = String(decoding: bytes[position..<(position + 4)], as: UTF8.self)
+      guard digits.utf8.allSatisfy({ Self.isDigit($0) || (0x61...0x66).contains($0 | 0x20) }),
+        let code = UInt32(digits, radix: 16)
+      else { return nil }
+      position += 4
+      return Unicode.Scalar(code).map { Array(String(Character($0)).utf8) } ?? [0xFF]
+    default: return nil
+    }
+  }
+
+  private mutating func takes(_ byte: Unicode.Scalar) -> Bool {
+    guard position < bytes.count, bytes[position] == UInt8(ascii: byte) else { return false }
+    position += 1
+    return true
+  }
+
+  private mutating func skipBlanks() {
+    while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
+  }
+
+  private static func isOfWord(_ byte: UInt8) -> Bool {
+    isDigit(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
+      || byte == UInt8(ascii: ".")
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+}

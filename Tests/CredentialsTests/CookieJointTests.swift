@@ -1,0 +1,39 @@
+@testable import Credentials
+import Policy
+import TLS
+import TestSupport
+import Testing
+
+/// A cookie goes out in the one Cookie field of its request.
+@Suite struct CookieJointTests {
+  private static let heads: [(String, String)] = [
+    ("GET / HTTP/1.1\r\nHost: h\r\n", "GET / HTTP/1.1\r\nHost: h\r\nCookie: S=v\r\n\r\n"),
+    ("GET / HTTP/1.1\r\nCookie: a=1; b=2\r\n", "GET / HTTP/1.1\r\nCookie: a=1; b=2; S=v\r\n\r\n"),
+    ("GET / HTTP/1.1\r\nX-Cookie: a\r\n", "GET / HTTP/1.1\r\nX-Cookie: a\r\nCookie: S=v\r\n\r\n"),
+    ("GET / HTTP/1.1\r\nCookie: \r\n", "GET / HTTP/1.1\r\nCookie: \r\nCookie: S=v\r\n\r\n"),
+  ]
+
+  private func sent(_ head: String, cookie: String?) throws -> [String] {
+    let scratch = try Scratch()
+    let template = HeaderTemplate(
+      name: "Cookie", prefix: "S=", value: .secret(.file(try scratch.write("session", "v"))))
+    let grant = Grant(
+      name: "api", origins: [try origin("https://upstream.test")], callers: nil, fieldNames: ["cookie"], cookie: cookie)
+    let keyring = try keyring(.headers([template]), grant: grant)
+    let upstream = try Upstream()
+    do {
+      var session = try upstream.session()
+      try keyring.authorize(grant: 0, head: Array(head.utf8), body: [], over: &session)
+    }
+    return upstream.finish()
+  }
+
+  @Test("It joins the others, which stand in the last line", arguments: heads.indices) func joins(_ index: Int) throws {
+    #expect(try sent(Self.heads[index].0, cookie: "S") == [Self.heads[index].1])
+  }
+
+  @Test("What is no cookie has a line of its own") func ownLine() throws {
+    let sent = try sent(Self.heads[1].0, cookie: nil)
+    #expect(sent == ["GET / HTTP/1.1\r\nCookie: a=1; b=2\r\nCookie: S=v\r\n\r\n"])
+  }
+}

@@ -1,0 +1,117 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// The credential's cookie is one of many, and neither a client nor another upstream has to do with it (T34, T45).
+@Suite struct SessionCookiesStayApart {
+  private static let mine =
+    "Cookie: a=1; AuthSession=mine; b=\"x\"\r\ncookie: authsession=other; c=3, AuthSession = x; %41uthSession=y\r\n"
+
+  @Test(arguments: [true, false])
+  func `T45: a client's own session is taken out, and its other cookies go on only where cookies pass`(passes: Bool)
+    throws
+  {
+    let stage = try CouchStage()
+    try stage.stage.start(stage.configuration(service: passes ? "cookies: pass" : ""))
+    #expect(try stage.stage.get(fields: Self.mine).status == 200)
+    let line = (passes ? "a=1; b=\"x\"; " : "") + "AuthSession=\(stage.stage.canary)"
+    #expect(stage.requests.first?.contains("\r\nCookie: \(line)\r\n") == true)
+    #expect(stage.requests.first?.lowercased().components(separatedBy: "cookie:").count == 2)
+    stage.assertSecrets(times: 1)
+  }
+
+  @Test(arguments: [true, false])
+  func `T34: an upstream's cookie of that name is not for the client, others are where cookies pass`(passes: Bool)
+    throws
+  {
+    let stage = try CouchStage()
+    stage.state.withLock {
+      $0.fields =
+        "Set-Cookie: seen=1; Path=/base/\r\nSet-Cookie: AuthSession=\(stage.stage.canary); Path=/\r\nset-cookie: AUTHSESSION=x\r\n"
+    }
+    try stage.stage.start(stage.configuration(service: passes ? "cookies: pass" : ""))
+    for _ in 0..<3 {
+      let answer = try stage.stage.get()
+      #expect(answer.status == 200)
+      #expect(answer.head.contains("Set-Cookie: seen=1; Path=/api/") == passes)
+      #expect(!answer.head.lowercased().contains("authsession"))
+    }
+    // It did not log out, either.
+    #expect(stage.logins.count == 1)
+    stage.assertSecrets(times: 3)
+  }
+
+  @Test(arguments: [1, 2])
+  func `T34: a fresher value that the upstream sets takes the place of ours`(workers: Int) throws {
+    let stage = try CouchStage()
+    let next = "FRESH-" + UUID().uuidString
+    stage.state.withLock {
+      $0.good = [next]
+      $0.fields = "Set-Cookie: AuthSession=\(next); Version=1; Path=/; HttpOnly\r\n"
+    }
+    try stage.stage.start(stage.configuration(workers: workers))
+    #expect(
+      eventually {
+        (try? stage.stage.get().status) == 200 && stage.requests.last?.contains("AuthSession=\(next)") == true
+      })
+    #expect(stage.logins.count == 1)
+    stage.stage.assertCanary(times: 0, as: "Set-Cookie: AuthSession", secret: next + "x")
+    #expect(!stage.log.contains(next))
+  }
+
+  @Test func `T45: a client's own login makes nobody another`() throws {
+    let stage = try CouchStage()
+    stage.state.withLock { $0.fields = "Set-Cookie: AuthSession=EVIL; Path=/\r\n" }
+    try stage.stage.start(stage.configuration(service: "cookies: pass"))
+    for _ in 0..<3 {
+      let answer = try stage.stage.request(
+        "POST /api/login HTTP/1.1\r\nHost: HOST\r\nContent-Length: 2\r\n\r\n", body: "me")
+      #expect(answer.status == 200 && !answer.head.contains("EVIL"))
+    }
+    #expect(!stage.stage.recorded.contains("EVIL"))
+    stage.assertSecrets(times: 3)
+  }
+
+  @Test func `T34: another upstream never gets it`() throws {
+    let stage = try CouchStage()
+    let other = try UpstreamServer(
+      chain: [Stage.leaf(issuer: stage.stage.ca)],
+      handler: UpstreamServer.recordingHTTP(response: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+    defer { other.stop() }
+    try stage.stage.start(
+      stage.configuration(
+        service: "cookies: pass",
+        services: """
+            other:
+              upstream: https://localhost:\(other.port)/
+              ca_file: ca.pem
+              credential: none
+              cookies: pass
+          """))
+    #expect(try stage.stage.get().status == 200)
+    #expect(try stage.stage.get("/other/x", fields: "Cookie: a=1\r\n").status == 200)
+    let text = other.records.map { String(decoding: $0.bytes, as: UTF8.self) }.joined()
+    #expect(text.contains("Cookie: a=1\r\n") && !text.contains("AuthSession") && !text.contains(stage.stage.canary))
+    stage.assertSecrets(times: 1)
+  }
+
+  @Test(.enabled(if: isRoot && !isSanitized, "only root sees the memory of others"))
+  func `T34: session and password lie in memory for secrets, and nowhere else`() throws {
+    let stage = try CouchStage()
+    let next = "FRESH-" + UUID().uuidString
+    stage.state.withLock {
+      $0.good = [next]
+      $0.fields = "Set-Cookie: AuthSession=\(next); Path=/\r\n"
+    }
+    let daemon = try stage.stage.start(stage.configuration())
+    #expect(
+      eventually {
+        (try? stage.stage.get().status) == 200 && stage.requests.last?.contains("AuthSession=\(next)") == true
+      })
+    #expect(try ForeignMemory.places(of: stage.stage.scratch.path, in: daemon.pid) != [], "it can be seen")
+    #expect(try ForeignMemory.places(of: stage.stage.canary, in: daemon.pid) == [])
+    #expect(try ForeignMemory.places(of: next, in: daemon.pid) == [])
+    #expect(try ForeignMemory.places(of: stage.state.withLock(\.password), in: daemon.pid) == [])
+  }
+}

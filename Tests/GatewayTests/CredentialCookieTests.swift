@@ -1,0 +1,113 @@
+@testable import Gateway
+import HTTP1
+import Policy
+import Testing
+
+/// A credential that is a cookie, and the cookies beside it.
+@Suite struct CredentialCookieTests {
+  private func conversation(
+    _ fields: String, method: String = "GET", answer: String = ok(), passes: Bool = true,
+    edit: (inout Service) -> Void = { _ in }
+  ) throws -> Conversation {
+    let snapshot = try snapshot(fields: ["cookie"], cookie: "AuthSession") {
+      if passes { $0.headers.cookies = .pass }
+      edit(&$0)
+    }
+    return exchange("\(method) /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\(fields)\r\n\r\n", answer, snapshot)
+  }
+
+  private static let cookies: [(String, String?)] = [
+    ("X-A: 1", nil),
+    ("Cookie: a=1", "a=1"),
+    ("Cookie: a=1; AuthSession=mine; b=2", "a=1; b=2"),
+    ("Cookie: AuthSession=mine", nil),
+    ("Cookie: AuthSession=mine\r\nCookie: b=2\r\ncookie:  c=3 ;; d=4", "b=2; c=3; d=4"),
+    ("Cookie: authsession=x; AUTHSESSION=y; a=1", "a=1"),
+    ("Cookie: Auth%53ession=x; %41%75thSession=y; a=%41", "a=%41"),
+    ("Cookie: a=1, AuthSession=x; b=2", "b=2"),
+    ("Cookie: a=\"x; AuthSession=y\"; b=2", "a=\"x; b=2"),
+    ("Cookie: AuthSession = x; b=2", "b=2"),
+    ("Cookie: $Version=1; AuthSession; b=2", "$Version=1; b=2"),
+    ("Cookie: =AuthSession=x; b=2", "b=2"),
+    (
+      "Cookie: XAuthSession=1; AuthSessionX=2; a=AuthSessions; b=AuthSession",
+      "XAuthSession=1; AuthSessionX=2; a=AuthSessions; b=AuthSession"
+    ),
+  ]
+
+  @Test("T45: No other value goes out in its name, and others do in the one field", arguments: cookies.indices)
+  func joined(_ index: Int) throws {
+    let (fields, others) = Self.cookies[index]
+    let conversation = try conversation(fields)
+    let request = conversation.request
+    #expect(request.lowercased().ranges(of: "cookie:").count == (others == nil ? 0 : 1), "\(request)")
+    // The last line, where the keyring adds to it.
+    if let others { #expect(request.contains("\r\nCookie: \(others)\r\n<credential>"), "\(request)") }
+  }
+
+  @Test("T45: Without cookies: pass, none of the client's goes out")
+  func stripped() throws {
+    #expect(!(try conversation("Cookie: a=1", passes: false).request.lowercased().contains("cookie:")))
+  }
+
+  @Test("on_client_header speaks of the cookie of that name")
+  func onClientHeader() throws {
+    let rejecting = try conversation("Cookie: a=1; authsession=x") { $0.headers.onClientHeader = .reject }
+    #expect(status(rejecting.answer) == "400" && rejecting.request.isEmpty)
+    let fine = try conversation("Cookie: a=1") { $0.headers.onClientHeader = .reject }
+    #expect(fine.request.contains("Cookie: a=1\r\n<credential>"))
+  }
+
+  @Test("T34: What sets it is not for the client, other cookies are")
+  func answers() throws {
+    let fields =
+      "Set-Cookie: a=1; Path=/base/\r\nSet-Cookie: AuthSession=new\r\nset-cookie: authsession=x\r\nSet-Cookie: AuthSession\r\nSet-Cookie: b=AuthSession"
+    let answer = try conversation("X-A: 1", answer: ok(fields)).answer
+    #expect(answer.contains("Set-Cookie: a=1; Path=/api/\r\n") && answer.contains("Set-Cookie: b=AuthSession\r\n"))
+    #expect(answer.lowercased().ranges(of: "set-cookie").count == 2, "\(answer)")
+    #expect(!(try conversation("X-A: 1", answer: ok(fields), passes: false).answer.lowercased().contains("set-cookie")))
+  }
+
+  private func fresh(_ fields: String, method: String = "GET", status: String = "200 OK") throws -> String? {
+    let length = method == "POST" ? "Content-Length: 0" : "X-A: 1"
+    var conversation = try conversation(length, method: method, answer: ok(fields, status: status, body: ""))
+    return conversation.takeFreshCookie()
+  }
+
+  @Test("A newer value is handed on, once, and nothing of it stays in the head")
+  func newer() throws {
+    #expect(try fresh("Set-Cookie: AuthSession=new; Path=/") == "new")
+    #expect(try fresh("Set-Cookie: AuthSession=1\r\nSet-Cookie: AuthSession=2") == "2")
+    #expect(try fresh("Set-Cookie: AuthSession=new", method: "HEAD") == "new")
+    var conversation = try conversation("X-A: 1", answer: ok("Set-Cookie: AuthSession=QZQZ"))
+    #expect(conversation.takeFreshCookie() == "QZQZ")
+    #expect(conversation.takeFreshCookie() == nil)
+    #expect(!String(decoding: conversation.response.bytes, as: UTF8.self).contains("QZQZ"))
+  }
+
+  @Test("T45: What answers a change, a refusal or another name is no newer value")
+  func notNewer() throws {
+    #expect(try fresh("Set-Cookie: AuthSession=new", method: "POST") == nil)
+    #expect(try fresh("Set-Cookie: AuthSession=new", status: "401 Unauthorized") == nil)
+    #expect(try fresh("Set-Cookie: AuthSession=new", status: "302 Found") == nil)
+    #expect(try fresh("Set-Cookie: authsession=new") == nil)
+    #expect(try fresh("Set-Cookie: AuthSession=") == nil)
+    #expect(try fresh("Set-Cookie: AuthSession=1\r\nSet-Cookie: AuthSession=a b") == nil)
+    #expect(try fresh("Set-Cookie: AuthSession=\(String(repeating: "x", count: 4_097))") == nil)
+  }
+}
+
+extension Conversation {
+  /// The newer value of the credential, as the shell takes it.
+  fileprivate mutating func takeFreshCookie() -> String? {
+    var value: String?
+    box.machine.withExchange { exchange in
+      exchange.takeFreshCookie { cookie, bytes in
+        var octets: [UInt8] = []
+        for index in cookie.value { octets.append(bytes[index]) }
+        value = String(decoding: octets, as: UTF8.self)
+      }
+    }
+    return value
+  }
+}

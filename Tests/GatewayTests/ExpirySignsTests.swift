@@ -1,0 +1,124 @@
+@testable import Gateway
+import HTTP1
+import Policy
+import Testing
+
+/// `refresh_on`: which answers call a credential expired.
+@Suite struct ExpirySignsTests {
+  private static let more = ExpirySigns(more: [
+    ExpirySigns.Sign(status: 419),
+    ExpirySigns.Sign(status: 403, field: JSONFieldSign(path: ["error", "code"], value: "credentials_expired")),
+  ])
+  private static let expired = "{\"error\":{\"code\":\"credentials_expired\"}}"
+
+  private func play(
+    _ status: String, _ fields: String = "X-A: 1", body: String = "no", signs: ExpirySigns = more,
+    request: String = get()
+  ) throws -> Conversation {
+    exchange(request, ok(fields, status: status, body: body), try snapshot(replayBuffer: 16, expiry: signs))
+  }
+
+  @Test(
+    "A status, or one with what its body says; 401 as ever, insufficient_scope never",
+    arguments: [
+      ("419 X", "X-A: 1", "no", true), ("418 X", "X-A: 1", "no", false), ("401 X", "X-A: 1", "no", true),
+      ("401 X", "WWW-Authenticate: Basic realm=a", "no", false), ("403 X", "X-A: 1", expired, true),
+      ("403 X", "X-A: 1", "{\"error\":{\"code\":\"forbidden\"}}", false), ("403 X", "X-A: 1", "no", false),
+      ("403 X", "X-A: 1", expired + "x", false), ("403 X", "Content-Encoding: gzip", expired, false),
+      ("403 X", "WWW-Authenticate: Bearer error=\"insufficient_scope\"", expired, false),
+      ("419 X", "WWW-Authenticate: Bearer error=\"insufficient_scope\"", "no", false),
+      ("503 X", "X-A: 1", expired, false), ("200 OK", "X-A: 1", expired, false),
+    ])
+  func signs(_ status: String, _ fields: String, _ body: String, _ isMeant: Bool) throws {
+    let conversation = try play(status, fields, body: body)
+    #expect(conversation.log.contains("renew") == isMeant)
+    #expect(conversation.received.isEmpty == isMeant)
+    if !isMeant { #expect(conversation.answer.hasSuffix(body)) }
+  }
+
+  @Test("What is no bearer token is expired by any 401 but one of scope")
+  func anyUnauthorized() throws {
+    let any = ExpirySigns(takesAnyUnauthorized: true)
+    #expect(try play("401 X", "WWW-Authenticate: Basic realm=a", signs: any).log.contains("renew"))
+    #expect(try play("401 X", "WWW-Authenticate: ,,=", signs: any).log.contains("renew"))
+    let scope = "WWW-Authenticate: Bearer error=insufficient_scope"
+    #expect(!(try play("401 X", scope, signs: any).log.contains("renew")))
+    #expect(!(try play("403 X", signs: any).log.contains("renew")))
+  }
+
+  @Test("A body that comes in pieces is judged once it is whole, and nothing of it goes on before")
+  func pieces() throws {
+    for (body, isMeant) in [(Self.expired, true), ("{\"error\":{\"code\":\"forbidden\"}}", false)] {
+      let answer = Array(ok("X-A: 1", status: "403 X", body: body).utf8)
+      var conversation = Conversation(try snapshot(replayBuffer: 16, expiry: Self.more))
+      conversation.client(get())
+      for byte in answer.dropLast() {
+        conversation.upstream([byte])
+        #expect(conversation.received.isEmpty && !conversation.log.contains("renew"))
+      }
+      conversation.upstream([answer[answer.count - 1]])
+      #expect(conversation.log.contains("renew") == isMeant)
+      if isMeant {
+        conversation.fact { $0.credentialRenewed(output: &$1) }
+        conversation.upstream(ok(body: "new"))
+        #expect(conversation.answer.hasSuffix("new") && !conversation.answer.contains("credentials_expired"))
+      } else {
+        #expect(status(conversation.answer) == "403" && conversation.answer.hasSuffix(body))
+      }
+    }
+  }
+
+  @Test("In chunks as well; a body that is too long, cut or malformed passes as it is")
+  func framings() throws {
+    let chunks = "HTTP/1.1 403 X\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"error\"\r\n"
+    let rest = "20\r\n:{\"code\":\"credentials_expired\"}}\r\n0\r\n\r\n"
+    #expect(exchange(get(), chunks + rest, try snapshot(replayBuffer: 16, expiry: Self.more)).log.contains("renew"))
+    let long = "{\"a\":\"\(String(repeating: "x", count: 20_000))\",\"error\":{\"code\":\"credentials_expired\"}}"
+    let conversation = try play("403 X", body: long)
+    #expect(!conversation.log.contains("renew") && conversation.answer.hasSuffix(long))
+    // Whose end is that of the connection.
+    let open = exchange(
+      get(), "HTTP/1.1 403 X\r\n\r\n\(Self.expired)", try snapshot(replayBuffer: 16, expiry: Self.more))
+    #expect(!open.log.contains("renew") && open.answer.contains("credentials_expired"))
+    var cut = exchange(
+      get(), "HTTP/1.1 403 X\r\nContent-Length: 50\r\n\r\n{", try snapshot(replayBuffer: 16, expiry: Self.more))
+    #expect(cut.received.isEmpty)
+    cut.upstreamEnded()
+    #expect(status(cut.answer) == "502")
+  }
+
+  @Test("Where it could not be sent once more, nothing is held")
+  func impossible() throws {
+    let body = "POST /api/x HTTP/1.1\r\nHost: localhost:7070\r\nContent-Length: 17\r\n\r\n12345678901234567"
+    #expect(status(try play("403 X", body: Self.expired, request: body).answer) == "403")
+  }
+
+  private static let texts: [(String, Bool)] = [
+    ("{\"a\":{\"b\":\"v\"}}", true), (" { \"x\" : [ {} , [] , null , -1.5e+3 ] , \"a\" : { \"b\" : \"v\" } } \n", true),
+    ("{\"a\":{\"b\":\"\\u0076\"}}", true), ("{\"\\u0061\":{\"b\":\"v\"}}", true), ("{\"a\":{\"b\":\"V\"}}", false),
+    ("{\"a\":{\"b\":[\"v\"]}}", false), ("{\"a\":{\"b\":\"v\",\"b\":\"v\"}}", false), ("{\"a\":{\"b\":\"v\"}", false),
+    ("{\"a\":{\"b\":\"v\"}}}", false), ("{\"a.b\":\"v\"}", false), ("[{\"a\":{\"b\":\"v\"}}]", false), ("", false),
+    ("{\"a\":{\"b\":\"v\"},}", false), ("{\"a\" \"b\"}", false), ("{\"x\":\"\\\"},\",\"a\":{\"b\":\"v\"}}", true),
+    ("{\"x\":\"\u{1}\",\"a\":{\"b\":\"v\"}}", false), ("{\"x\":\"\\u00\",\"a\":{\"b\":\"v\"}}", false),
+    (String(repeating: "[", count: 100_000), false), ("{\"x\":\(String(repeating: "[", count: 17))", false),
+  ]
+
+  @Test("A value is found where it stands, and in no text that is malformed", arguments: texts.indices)
+  func json(_ index: Int) {
+    let (text, isThere) = Self.texts[index]
+    #expect(
+      JSONField.isThere(JSONFieldSign(path: ["a", "b"], value: "v"), in: Array(text.utf8)) == isThere,
+      "\(text.prefix(80))")
+  }
+
+  @Test("Numbers, words, and elements of arrays")
+  func values() {
+    func found(_ path: String..., value: String) -> Bool {
+      let text = "{\"code\":401,\"ok\":false,\"errors\":[{\"reason\":\"a\"},{\"reason\":\"expired\"}]}"
+      return JSONField.isThere(JSONFieldSign(path: path, value: value), in: Array(text.utf8))
+    }
+    #expect(
+      found("code", value: "401") && found("ok", value: "false") && found("errors", "1", "reason", value: "expired"))
+    #expect(!found("errors", "0", "reason", value: "expired") && !found("code", value: "40"))
+  }
+}

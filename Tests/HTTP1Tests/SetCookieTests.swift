@@ -1,0 +1,69 @@
+import HTTP1
+import Testing
+
+/// Set-Cookie as user agents read it.
+@Suite struct SetCookieTests {
+  private struct Read: Equatable {
+    let name: String
+    let value: String
+    let lifetime: SetCookie.Lifetime
+    let isSendable: Bool
+  }
+
+  /// 2026-11-22 00:00:00 UTC
+  private static let now: Int64 = 1_795_305_600
+
+  private func read(_ line: String) -> Read? {
+    let bytes = Array(line.utf8)
+    guard let cookie = SetCookie(0..<bytes.count, of: bytes.span) else { return nil }
+    func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+    return Read(
+      name: text(cookie.name), value: text(cookie.value), lifetime: cookie.lifetime(now: Self.now, of: bytes.span),
+      isSendable: cookie.isSendable(of: bytes.span))
+  }
+
+  private static let rows: [(String, String, String, SetCookie.Lifetime, Bool)] = [
+    ("AuthSession=amFu; Version=1; Path=/; HttpOnly", "AuthSession", "amFu", .unknown, true),
+    ("a=b", "a", "b", .unknown, true),
+    (" a = b ;", "a", "b", .unknown, true),
+    ("a=b=c==; Max-Age=600", "a", "b=c==", .seconds(600), true),
+    ("a=b;max-age=600;MAX-AGE=5", "a", "b", .seconds(5), true),
+    ("a=b; Max-Age=x; Max-Age", "a", "b", .unknown, true),
+    ("a=b; Max-Age=0", "a", "b", .ended, true),
+    ("a=b; Max-Age=-1", "a", "b", .ended, true),
+    ("a=b; Max-Age=-", "a", "b", .unknown, true),
+    ("a=b; Max-Age=99999999999999999999999", "a", "b", .seconds(1 << 35), true),
+    ("a=b; Expires=Sun, 22 Nov 2026 00:01:00 GMT", "a", "b", .seconds(60), true),
+    ("a=b; expires = Sun, 22-Nov-2026 00:01:00 GMT; Secure", "a", "b", .seconds(60), true),
+    ("a=b; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "a", "b", .ended, true),
+    ("a=b; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=7", "a", "b", .seconds(7), true),
+    ("a=b; Expires=tomorrow", "a", "b", .unknown, true),
+    ("a=; Max-Age=600", "a", "", .ended, false),
+    ("a=\"b\"", "a", "\"b\"", .unknown, true),
+    ("a=\"\"", "a", "\"\"", .unknown, false),
+    ("a=\"b", "a", "\"b", .unknown, false),
+    ("a=b c", "a", "b c", .unknown, false),
+    ("a=b,c", "a", "b,c", .unknown, false),
+    ("a=b\\c", "a", "b\\c", .unknown, false),
+    ("a=ü", "a", "ü", .unknown, false),
+  ]
+
+  @Test(arguments: rows.indices) func cookiesAreRead(_ index: Int) {
+    let (line, name, value, lifetime, isSendable) = Self.rows[index]
+    #expect(read(line) == Read(name: name, value: value, lifetime: lifetime, isSendable: isSendable), "\(line)")
+  }
+
+  @Test(arguments: ["", ";", "a", "=b", " =b", "; a=b", "a; b=c"]) func whatIsNoneIsPassedOver(_ line: String) {
+    #expect(read(line) == nil)
+  }
+
+  @Test func `names have a case`() {
+    let bytes = Array("AuthSession=1".utf8)
+    guard let cookie = SetCookie(0..<bytes.count, of: bytes.span) else {
+      Issue.record("it is one")
+      return
+    }
+    let names = ["AuthSession", "authsession", "AuthSessio", "AuthSession "].map { cookie.isNamed($0, of: bytes.span) }
+    #expect(names == [true, false, false, false])
+  }
+}
