@@ -138,6 +138,31 @@ import Testing
     stage.assertLogin([first, second], times: 1)
   }
 
+  @Test func `T38: a key that is not pinned gets not one byte of a login`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers([TokenStage.deviceAnswer(), stage.granted])
+    try stage.start(stage.device, pins: [stage.stage.leaf.pin, stage.stage.backup.pin])
+    let person = try Person(stage)
+    #expect(person.ends() == 1 && person.text.contains("pin-mismatch"), "\(person.text)")
+    let records = stage.tokens.server.finish()
+    #expect(!records.isEmpty && records.allSatisfy { $0.bytes.isEmpty })
+    stage.assertLogin([person], times: 0)
+  }
+
+  @Test(.enabled(if: isRoot && !isSanitized, "only root sees the memory of others"))
+  func `T38: what a login brought lies in memory for secrets, and nowhere else`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers([TokenStage.deviceAnswer(), TokenStage.pending, stage.granted])
+    let daemon = try stage.start(stage.device)
+    let person = try Person(stage)
+    #expect(person.ends() == 0)
+    #expect(try ForeignMemory.places(of: stage.stage.scratch.path, in: daemon.pid) != [], "it can be seen")
+    for secret in [TokenStage.deviceCode, stage.refresh, stage.clientSecret] {
+      #expect(try ForeignMemory.places(of: secret, in: daemon.pid) == [])
+    }
+    stage.assertLogin([person], times: 0)
+  }
+
   @Test func `T52: whoever connects and says nothing does not end somebody's login`() throws {
     let stage = try TokenStage()
     stage.tokens.answers([TokenStage.deviceAnswer(), TokenStage.pending])
