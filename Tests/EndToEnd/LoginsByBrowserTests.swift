@@ -209,7 +209,10 @@ import Testing
     let daemon = try stage.start(stage.browser())
     let person = try Person(stage)
     let query = try person.query()
-    #expect(try stage.visit(query, callback(query)).status == 200)
+    // Where what is read later does not go over it
+    let padding = String(repeating: "x", count: 14_000)
+    let target = callback(query).replacing("?", with: "?x=\(padding)&")
+    #expect(try stage.visit(query, target).status == 200)
     #expect(person.ends() == 0)
     let verifier = try #require(stage.tokens.forms.first?["code_verifier"])
     #expect(try ForeignMemory.places(of: stage.stage.scratch.path, in: daemon.pid) != [], "it can be seen")
