@@ -52,6 +52,26 @@ import Testing
     stage.assertLogin([person], times: 6)
   }
 
+  @Test func `explain and status say that somebody has to log in, and how`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers([TokenStage.deviceAnswer(), stage.granted])
+    try stage.start(stage.device)
+    #expect(try stage.stage.get().isRefused("login-required"))
+    let bearerctl = RunningDaemon.binary("bearerctl")
+    let url = "http://localhost:\(try stage.stage.daemon!.port())/api/x"
+    let explain = [bearerctl, "explain", "GET", url, "--config", stage.stage.scratch.path + "/bearerd.yaml"]
+    let before = try run(explain)
+    #expect(before.status == 1, "\(before)")
+    #expect(before.output.contains("bearerctl login canary") && before.output.contains("login-required"), "\(before)")
+    let status = try run([bearerctl, "status", "--control", stage.stage.scratch.path + "/control.sock"])
+    #expect(status.output.contains("canary: nobody is logged in: bearerctl login canary"), "\(status)")
+    let person = try Person(stage)
+    #expect(person.ends() == 0)
+    let after = try run(explain)
+    #expect(after.status == 0 && !after.output.contains("login-required"), "\(after)")
+    stage.assertLogin([person], times: 0)
+  }
+
   @Test func `a server that wants to be asked less often is`() throws {
     let stage = try TokenStage()
     stage.tokens.answers([TokenStage.deviceAnswer(), .error(400, "slow_down"), stage.granted])
