@@ -23,6 +23,7 @@ final class CallbackConnection: StreamDelegate {
 
   func start() {
     do throws(SystemError) { memory = try LockedMemory(byteCount: Self.longestHead) } catch { return close() }
+    stream.wipesInput = true
     stream.delegate = self
     stream.startReading()
   }

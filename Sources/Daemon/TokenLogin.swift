@@ -37,7 +37,8 @@ final class TokenLogin {
       guard let self else { return }
       switch result {
       case .success(let content):
-        self.content = content
+        // Unless somebody has logged in meanwhile.
+        if !isRead { self.content = content }
         isRead = true
         onEnd(nil)
       case .failure(let problem): onEnd("\(path) cannot be used: \(problem)")
@@ -129,6 +130,7 @@ final class TokenLogin {
       guard let problem else { return onEnd("the system has no thread to write \(path) with") }
       if problem == nil {
         self.content = content
+        isRead = true
         granted = nil
       }
       onEnd(problem)

@@ -1,4 +1,5 @@
 internal import CLibuv
+internal import Glibc
 
 extension Stream {
   /// Idempotent.
@@ -35,6 +36,7 @@ extension Stream {
       let bytes = UnsafeBufferPointer(
         start: UnsafeRawPointer(base).assumingMemoryBound(to: UInt8.self), count: count)
       listener?.stream(self, didRead: bytes.span)
+      if wipesInput { explicit_bzero(base, count) }
     } else if count < 0 {
       didStopReading(CInt(truncatingIfNeeded: count))
     }  // 0 is EAGAIN

@@ -27,6 +27,8 @@ package final class Stream {
 
   // Stream+Reading
   var isReading = false
+  /// What comes is a secret: nothing of it stays in the loop's buffer.
+  package var wipesInput = false
   var hasEnded = false
 
   // Stream+Writing

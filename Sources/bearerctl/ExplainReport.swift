@@ -83,7 +83,9 @@ struct ExplainReport {
     let credential: [String]
     switch route.credential {
     case .inject(let index) where explanation.grant != nil:
-      credential = self.credential(settings.credentials[index], live.heldBack)
+      credential =
+        self.credential(settings.credentials[index], live.heldBack)
+        + (live.notLoggedIn.map { [terminal.bad($0.row)] } ?? [])
     case .inject: credential = ["none added: the program's own stays (on_client_header: keep)"]
     case .none: credential = ["none; what the program sends is removed"]
     case .pass: credential = ["the program's own passes"]

@@ -9,6 +9,7 @@ struct Live {
   let heldBack: HeldBack?
   let rateLeft: RateLeft?
   let unrecorded: Unrecorded?
+  let notLoggedIn: NotLoggedIn?
 
   /// Nothing, where there is nobody to say so.
   init(_ explanation: Explanation, caller: Caller, of loaded: LoadedConfiguration) {
@@ -21,18 +22,20 @@ struct Live {
       // The usual place is that of whichever daemon this user runs.
       loaded.settings.controlSocket != nil || status.configuration.file == loaded.file
     else {
-      (heldBack, rateLeft, unrecorded) = (nil, nil, nil)
+      (heldBack, rateLeft, unrecorded, notLoggedIn) = (nil, nil, nil, nil)
       return
     }
     let service = rules.services[route.service]
     heldBack = explanation.grant.flatMap { HeldBack($0.name, at: service.upstream.origin.description, status) }
     rateLeft = RateLeft(limit, of: service.name, uid: caller.uid, client: explanation.client, status)
     unrecorded = Unrecorded(status)
+    notLoggedIn = explanation.grant.flatMap { NotLoggedIn($0.name, status) }
   }
 
   /// Why it would be refused now.
   var refusal: RefusalCode? {
     if unrecorded != nil { return .auditUnavailable }
+    if notLoggedIn != nil { return .loginRequired }
     if heldBack?.refuses == true { return .credentialSuspended }
     return rateLeft?.refuses == true ? .rateLimited : nil
   }

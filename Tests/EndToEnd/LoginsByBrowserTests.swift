@@ -192,6 +192,36 @@ import Testing
     stage.assertLogin([login], times: 0)
   }
 
+  @Test func `where a browser would come back to somebody else's place, there is no login`() throws {
+    let stage = try TokenStage()
+    let other = try #require(Squatting(.loopback4, port: 0))
+    try stage.start(stage.browser(", redirect_uri: \"http://127.0.0.1:\(other.port)/\""))
+    let person = try Person(stage)
+    #expect(person.ends() == 1 && person.text.contains("nobody can listen there"), "\(person.text)")
+    #expect(!person.text.contains("https://localhost"))
+    stage.assertLogin([person], times: 0)
+  }
+
+  @Test(.enabled(if: isRoot && !isSanitized, "only root sees the memory of others"))
+  func `T38: what a browser brought lies in memory for secrets, and nowhere else`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers(stage.granted)
+    let daemon = try stage.start(stage.browser())
+    let person = try Person(stage)
+    let query = try person.query()
+    // Where what is read later does not go over it
+    let padding = String(repeating: "x", count: 14_000)
+    let target = callback(query).replacing("?", with: "?x=\(padding)&")
+    #expect(try stage.visit(query, target).status == 200)
+    #expect(person.ends() == 0)
+    let verifier = try #require(stage.tokens.forms.first?["code_verifier"])
+    #expect(try ForeignMemory.places(of: stage.stage.scratch.path, in: daemon.pid) != [], "it can be seen")
+    for secret in [TokenStage.code, verifier, stage.refresh] {
+      #expect(try ForeignMemory.places(of: secret, in: daemon.pid) == [])
+    }
+    stage.assertLogin([person], times: 0)
+  }
+
   @Test func `whoever goes away ends the login, and the place where a browser comes back to is gone`() throws {
     let stage = try TokenStage()
     try stage.start(stage.browser())

@@ -52,6 +52,26 @@ import Testing
     stage.assertLogin([person], times: 6)
   }
 
+  @Test func `explain and status say that somebody has to log in, and how`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers([TokenStage.deviceAnswer(), stage.granted])
+    try stage.start(stage.device)
+    #expect(try stage.stage.get().isRefused("login-required"))
+    let bearerctl = RunningDaemon.binary("bearerctl")
+    let url = "http://localhost:\(try stage.stage.daemon!.port())/api/x"
+    let explain = [bearerctl, "explain", "GET", url, "--config", stage.stage.scratch.path + "/bearerd.yaml"]
+    let before = try run(explain)
+    #expect(before.status == 1, "\(before)")
+    #expect(before.output.contains("bearerctl login canary") && before.output.contains("login-required"), "\(before)")
+    let status = try run([bearerctl, "status", "--control", stage.stage.scratch.path + "/control.sock"])
+    #expect(status.output.contains("canary: nobody is logged in: bearerctl login canary"), "\(status)")
+    let person = try Person(stage)
+    #expect(person.ends() == 0)
+    let after = try run(explain)
+    #expect(after.status == 0 && !after.output.contains("login-required"), "\(after)")
+    stage.assertLogin([person], times: 0)
+  }
+
   @Test func `a server that wants to be asked less often is`() throws {
     let stage = try TokenStage()
     stage.tokens.answers([TokenStage.deviceAnswer(), .error(400, "slow_down"), stage.granted])
@@ -136,6 +156,31 @@ import Testing
     #expect(!stage.log.contains("event=login-cancelled"))
     #expect(try stage.stage.get().status == 200)
     stage.assertLogin([first, second], times: 1)
+  }
+
+  @Test func `T38: a key that is not pinned gets not one byte of a login`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers([TokenStage.deviceAnswer(), stage.granted])
+    try stage.start(stage.device, pins: [stage.stage.leaf.pin, stage.stage.backup.pin])
+    let person = try Person(stage)
+    #expect(person.ends() == 1 && person.text.contains("pin-mismatch"), "\(person.text)")
+    let records = stage.tokens.server.finish()
+    #expect(!records.isEmpty && records.allSatisfy { $0.bytes.isEmpty })
+    stage.assertLogin([person], times: 0)
+  }
+
+  @Test(.enabled(if: isRoot && !isSanitized, "only root sees the memory of others"))
+  func `T38: what a login brought lies in memory for secrets, and nowhere else`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers([TokenStage.deviceAnswer(), TokenStage.pending, stage.granted])
+    let daemon = try stage.start(stage.device)
+    let person = try Person(stage)
+    #expect(person.ends() == 0)
+    #expect(try ForeignMemory.places(of: stage.stage.scratch.path, in: daemon.pid) != [], "it can be seen")
+    for secret in [TokenStage.deviceCode, stage.refresh, stage.clientSecret] {
+      #expect(try ForeignMemory.places(of: secret, in: daemon.pid) == [])
+    }
+    stage.assertLogin([person], times: 0)
   }
 
   @Test func `T52: whoever connects and says nothing does not end somebody's login`() throws {

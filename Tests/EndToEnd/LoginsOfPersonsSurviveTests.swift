@@ -98,6 +98,19 @@ import Testing
     stage.assertLogin([person], times: 1)
   }
 
+  @Test func `T39: a damaged login is nobody's, and the next one takes its place`() throws {
+    let stage = try TokenStage()
+    try stage.stage.scratch.write("canary.login", "bearerd login 1\nfor nobody\n")
+    try stage.start(stage.device)
+    #expect(try stage.stage.get().isRefused("token-unavailable"))
+    #expect(stage.stage.daemon!.waitForLog("remove it") && stage.tokens.requests.isEmpty)
+    let person = try login(stage)
+    #expect(person.ends() == 0, "\(person.text)")
+    #expect(try stage.stage.get().status == 200)
+    #expect(stage.stored.contains(stage.refresh))
+    stage.assertLogin([person], times: 1)
+  }
+
   @Test func `where a server gives no refresh token, the token itself is kept for as long as it counts`() throws {
     let stage = try TokenStage()
     let daemon = try stage.start(stage.device)

@@ -77,6 +77,38 @@ import Testing
     #expect(try Self.token(withoutFirst, first: "rt-1") == nil)
   }
 
+  @Test(
+    arguments: [
+      (nil, nil, 0, true), (nil, nil, Int64.max, true), (1_000, 600_000, 400, true), (1_000, 1_000, 999, true),
+      (1_000, nil, 1_000, false), (1_000, nil, Int64.max, false), (1_000, 2_000_000, -1_000, true),
+      (Int64.max, nil, -1, false), (Int64.max, nil, 0, false),
+    ] as [(Int64?, UInt64?, Int64, Bool)])
+  func `an access token that is kept is good for what is left of its time`(
+    _ end: Int64?, _ lifetime: UInt64?, _ now: Int64, _ isGood: Bool
+  ) throws {
+    let (source, scratch) = (try source(.refreshToken(first: nil)), try Scratch())
+    let path = "\(scratch.path)/mail.login"
+    let content = try StoredLogin.encode(
+      try secret("at-1".utf8), .accessToken(until: end), of: source, TokenSecrets(), salt: Self.salt, mustLock: false)
+    try content.write(path)
+    #expect(try fileText(path).hasSuffix("\nfirst -\naccess_token \(end.map { "\($0)" } ?? "-") at-1\n"))
+    guard let login = try StoredLogin.decode(content, of: source, TokenSecrets(), in: arena) else {
+      Issue.record("not read")
+      return
+    }
+    #expect(login.kind == .accessToken(until: end))
+    switch login.grant(now: now) {
+    case .none: #expect(!isGood)
+    case .some(let grant): #expect(isGood && grant.lifetime == lifetime && text(grant.accessToken) == "at-1")
+    }
+    guard let kept = try StoredLogin.decode(try Self.stored(), of: source, TokenSecrets(), in: arena) else { return }
+    #expect(kept.kind == .refreshToken)
+    switch kept.grant(now: 0) {
+    case .none: break
+    case .some: Issue.record("a refresh token goes out")
+    }
+  }
+
   @Test func `a token that would break the file is not stored`() throws {
     for token in ["", "a\nb", "a\u{0}", "é", String(repeating: "x", count: TokenGrant.longestToken + 1)] {
       #expect(throws: SecretProblem.self) { _ = try Self.stored(token) }
@@ -100,6 +132,12 @@ import Testing
       good.replacing("0102", with: "+102"), good.replacing("first ", with: "first"),
       good.replacing("for ", with: "FOR "),
     ]
+    bad += [
+      "access_token", "access_token ", "access_token 0 x", "access_token 01 x", "access_token -1 x",
+      "access_token +1 x",
+      "access_token 1", "access_token  x", "access_token 99999999999999999999 x", "access_token 1 ",
+    ].map { good.replacing("refresh_token rt-2", with: $0) }
+    bad += []
     for end in good.indices { bad.append(String(good[..<end])) }
     for text in bad {
       try scratch.write("login", text)
