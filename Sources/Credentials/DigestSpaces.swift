@@ -26,6 +26,8 @@ final class DigestSpaces {
 
   private var spaces: [Space] = []
   private var lastSerial: UInt64 = 0
+  /// An upstream asks for something else, and that has been told.
+  var hasComplained = false
 
   /// The oldest goes: an upstream could have us remember one for each answer.
   private static let mostSpaces = 16
