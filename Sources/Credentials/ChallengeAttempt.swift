@@ -17,6 +17,23 @@ package struct ChallengeAttempt {
   package var isBare: Bool { serial == nil }
 }
 
+extension ChallengeAttempt {
+  /// The upstream asks for nothing that the credential can give: the end of a sentence for the log; nil: that has been said.
+  package func complaint() -> String? {
+    switch kind {
+    case .digest(let spaces, let hashes):
+      if spaces.hasComplained { return nil }
+      spaces.hasComplained = true
+      let names = hashes.sorted().map(\.rawValue).joined(separator: ", ")
+      return "it answers 401, and asks for no Digest by \(names)"
+    case .registry(let tokens, _, let source):
+      if tokens.hasComplained { return nil }
+      tokens.hasComplained = true
+      return "it answers 401, and asks for no token of \(source.endpoint)"
+    }
+  }
+}
+
 /// Of Digest.
 extension ChallengeAttempt {
   /// What may be computed; nil: it is of another kind.

@@ -26,6 +26,8 @@ final class DigestSpaces {
 
   private var spaces: [Space] = []
   private var lastSerial: UInt64 = 0
+  /// An upstream asks for something else, and that has been told.
+  var hasComplained = false
 
   /// The oldest goes: an upstream could have us remember one for each answer.
   private static let mostSpaces = 16
@@ -79,6 +81,8 @@ final class DigestSpaces {
       serial == nil || challenge.isStale
       || used.map { !$0.challenge.isSameSpace(as: challenge) || $0.isAccepted && $0.challenge.nonce != challenge.nonce }
         ?? true
+    // The password may be another one by now: what follows has to prove itself anew.
+    if !challenge.isStale { used?.isAccepted = false }
     take(challenge, of: origin)
     return isWorthIt
   }

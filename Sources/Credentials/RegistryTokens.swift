@@ -69,6 +69,8 @@ final class RegistryTokens {
   private var tokens: [Token] = []
   private var needs: [Need] = []
   private var lastSerial: UInt64 = 0
+  /// An upstream asks for something else, and that has been told.
+  var hasComplained = false
 
   /// The oldest go: clients of many repositories, and upstreams that ask for ever new things.
   private static let mostTokens = 64

@@ -28,6 +28,7 @@ extension ClientSession {
   private func learn(from head: ResponseHead, _ attempt: ChallengeAttempt) {
     if let hashes = attempt.hashes {
       let challenge = DigestChallenge.strongest(in: head, of: hashes)
+      if challenge == nil { complain(attempt) }
       _ = attempt.rejected(with: challenge)
       // Somebody else has used the nonce up meanwhile: it says that the password was right.
       if challenge?.isStale == true { returnPass() }
@@ -35,7 +36,16 @@ extension ClientSession {
       attempt.isBare, generation === worker.generation, let grant = standing.grant
     {
       _ = worker.registries.ask(challenge, for: attempt, grant: grant) { _ in }
+    } else if registryChallenge(in: head, attempt) == nil {
+      complain(attempt)
     }
+  }
+
+  private func complain(_ attempt: ChallengeAttempt) {
+    guard let grant = standing.grant, let complaint = attempt.complaint() else { return }
+    worker.journal.event(
+      .warning, "challenge-unmet", ("credential", generation.snapshot.rules.grants[grant].name),
+      ("upstream", attempt.origin.description), ("detail", complaint))
   }
 
   private func registryChallenge(in head: ResponseHead, _ attempt: ChallengeAttempt) -> RegistryChallenge? {

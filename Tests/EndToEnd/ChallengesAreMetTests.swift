@@ -109,6 +109,8 @@ import Testing
     }
     #expect(server.verdicts == Array(repeating: "bare", count: 8))
     #expect(!stage.daemon!.logText.contains("credential-suspended"))
+    #expect(stage.daemon!.waitForLog("event=challenge-unmet credential=canary upstream=\(stage.origin)"))
+    #expect(stage.daemon!.logText.components(separatedBy: "challenge-unmet").count == 2)
   }
 
   @Test func `T43: a hostile challenge adds no line to the next request`() throws {

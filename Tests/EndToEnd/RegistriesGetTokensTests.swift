@@ -53,6 +53,7 @@ import Testing
     let answer = try ask(stage, "GET", "/v2/a/manifests/1")
     #expect(answer.status == 401 && answer.text == "the registry's words")
     #expect(server.asked.isEmpty && server.verdicts == ["bare"])
+    #expect(stage.daemon!.waitForLog("event=challenge-unmet credential=canary"))
     assertUnseen(stage)
   }
 
