@@ -66,6 +66,7 @@ package enum HeaderKey: String, ConfigurationKey {
 package enum OAuth2Key: String, ConfigurationKey {
   package static let kind = "\"oauth2\""
   case tokenURL = "token_url"
+  case revocationURL = "revocation_url"
   case grant
   case clientID = "client_id"
   case clientSecret = "client_secret"
@@ -157,7 +158,8 @@ enum SchemaWords {
   private static let others: [String: [String]] = [
     "cors": ["browsers"], "path": ["file", "match", "at"], "ratelimit": ["rate"], "ratelimits": ["rate"],
     "ratelimiting": ["rate"], "throttle": ["rate"], "oauth": ["oauth2"], "tokenendpoint": ["token_url"],
-    "scopes": ["scope"], "granttype": ["grant"],
+    "revocationendpoint": ["revocation_url"], "revokeurl": ["revocation_url"], "scopes": ["scope"],
+    "granttype": ["grant"],
   ]
 
   /// The words of the schema that somebody may mean by another program's.

@@ -100,7 +100,7 @@ struct SecretMask {
     case SourceKey.env.rawValue: !SourceName.isVariable(text)
     // `https://user:password@host/?api_key=…`
     case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue, SourceKey.url.rawValue,
-      OAuth2Key.tokenURL.rawValue:
+      OAuth2Key.tokenURL.rawValue, OAuth2Key.revocationURL.rawValue:
       Self.hasPrivatePart(text)
     default: text.contains("://") && Self.hasPrivatePart(text)
     }

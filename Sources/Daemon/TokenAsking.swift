@@ -38,6 +38,9 @@ final class TokenAsking {
     secrets.read(source.files, unanswered: []) { [weak self] in self?.readLogin() }
   }
 
+  /// The endpoint may have heard of it.
+  var isOut: Bool { fetch != nil }
+
   func cancel() {
     onEnd = nil
     fetch?.cancel()
@@ -56,13 +59,15 @@ final class TokenAsking {
   private var mustLock: Bool { worker.generation.settings.requireLockedMemory }
 
   private func ask() {
-    do throws(SecretProblem) {
+    do {
       let moment = TokenRequest.Moment(now: Clock.now.seconds, nonce: TokenLogin.random())
       let secrets = try login.secrets(from: worker.generation.keyring)
       let arena = worker.generation.keyring.tokenValues.arena
       try send(try TokenRequest.render(source, .token, secrets, at: moment, in: arena))
+    } catch let problem as SecretProblem {
+      fail(problem.sentence)
     } catch {
-      fail(error.sentence)
+      end(.failed(.final, "somebody has logged it out (bearerctl logout): log in anew, or place a new refresh token"))
     }
   }
 

@@ -12,20 +12,22 @@ final class TokenKeeper {
   typealias Change = (TokenKeeper, _ change: ((TokenValues) -> Void)?) -> Void
 
   let source: TokenSource
-  private unowned let worker: Worker
+  unowned let worker: Worker
   private let beside: BesideLoop
-  private let onChange: Change
-  private var renewal: Renewal
-  private(set) var standing = TokenStanding()
+  let onChange: Change
+  var renewal: Renewal
+  var standing = TokenStanding()
   /// Some request has gone out with the current token.
   var isUsed = false
   /// What the endpoint was shown last, told without showing it.
-  private var shown: String?
-  private var login: TokenLogin
-  private var asking: TokenAsking?
+  var shown: String?
+  var login: TokenLogin
+  var asking: TokenAsking?
   /// Granted, and not in use yet: what came with it is not on disk.
-  private var access: Secret?
+  var access: Secret?
   private var hasEnded = false
+  /// What is left to do after somebody has ended its use.
+  var logout: TokenLogout?
   /// What was odd about the last answer.
   private var remarked: String?
 
@@ -101,30 +103,37 @@ final class TokenKeeper {
     hasEnded = true
     asking?.cancel()
     asking = nil
+    logout?.answered()
+  }
+
+  /// The daemon ends.
+  func stop() {
+    logout?.cancel()
+    cancel()
   }
 
   // MARK: what is decided
 
-  private func carryOut(_ actions: Renewal.Actions) {
+  func carryOut(_ actions: Renewal.Actions) {
     if let number = actions.ask { ask(number) }
     if let number = actions.store { store(number) }
     if actions.publish != nil { publish() }
     if actions.tellsLoginRequired {
       worker.journal.event(
         .error, "login-required", ("credential", source.credential),
-        ("detail", "\(source.endpoint) takes the refresh token no more: log in anew, and replace it"))
+        ("detail", standing.failure?.sentence ?? "log in anew, or place a new refresh token"))
     }
     if actions != Renewal.Actions() { tell() }
   }
 
-  private func tell() {
+  func tell() {
     update()
     onChange(self, nil)
   }
 
-  private func update() { standing.outlook = renewal.outlook(at: BootTimer.now) }
+  func update() { standing.outlook = renewal.outlook(at: BootTimer.now) }
 
-  private var fingerprint: String { worker.generation.keyring.fingerprint(ofSecretsFor: source) }
+  var fingerprint: String { worker.generation.keyring.fingerprint(ofSecretsFor: source) }
 
   private var chance: UInt64 { UInt64.random(in: .min ... .max) }
 
@@ -147,9 +156,12 @@ final class TokenKeeper {
   }
 
   private func answered(_ outcome: consuming TokenAsking.Outcome, _ number: UInt64) {
+    let isWanted = renewal.expects(number)
     switch consume outcome {
     case .granted(let grant):
+      guard isWanted else { return discard(grant) }
       standing.granted += 1
+      standing.grantedAt = Clock.now.seconds
       if let remark = grant.remark, remark != remarked {
         remarked = remark
         worker.journal.event(.notice, "token-remark", ("credential", source.credential), ("detail", remark))
@@ -162,12 +174,17 @@ final class TokenKeeper {
         renewal.granted(
           Granted(lifetime: lifetime, hasToBeStored: hasToBeStored), number: number, at: BootTimer.now, chance: chance))
     case .failed(let failure, let sentence):
+      guard isWanted else {
+        logout?.answered()
+        return
+      }
       failed(failure, sentence, number)
     }
   }
 
   private func failed(_ failure: RenewalFailure, _ sentence: String, _ number: UInt64) {
     standing.failed += 1
+    standing.failure = TokenStanding.Failure(at: Clock.now.seconds, sentence: sentence)
     worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
     let actions = renewal.failed(failure, number: number, at: BootTimer.now, chance: chance)
     update()
@@ -187,6 +204,7 @@ final class TokenKeeper {
         return carryOut(renewal.stored(number: number, at: BootTimer.now, chance: chance))
       }
       let sentence = "its new refresh token could not be written down: \(problem)"
+      standing.failure = TokenStanding.Failure(at: Clock.now.seconds, sentence: sentence)
       worker.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
       let actions = renewal.storingFailed(number: number, at: BootTimer.now, chance: chance)
       update()
@@ -200,6 +218,7 @@ final class TokenKeeper {
     case .none: break
     case .some(let token):
       isUsed = false
+      standing.loggedOut = nil
       update()
       var held: Secret? = consume token
       onChange(self) { [source] values in

@@ -8,7 +8,8 @@ internal import TLS
 /// endpoint, the client's id or the configured first token makes what is stored worthless, and begins anew with what is
 /// configured.
 ///
-/// The file has four lines, and nothing else:
+/// The file has four lines, and nothing else; the last one is `logged_out` where somebody has ended the login (T46): without
+/// that, the next start would begin with the configured first token again.
 /// ```
 /// bearerd login 1
 /// for SALT:DIGEST
@@ -16,7 +17,8 @@ internal import TLS
 /// refresh_token TOKEN
 /// ```
 package struct StoredLogin: ~Copyable {
-  package var refreshToken: Secret
+  /// nil: somebody has logged out.
+  package var refreshToken: Secret?
 
   /// What a file holds, or would: in locked pages of its own, on its way to or from another thread.
   ///
@@ -48,6 +50,7 @@ package struct StoredLogin: ~Copyable {
   /// Bytes of a file.
   private static let longest = TokenGrant.longestToken + 256
   private static let version = "bearerd login 1\nfor "
+  private static let end = "logged_out"
 
   /// - Parameters:
   ///   - secrets: its `.refreshToken`, if there is one, is the configured first one.
@@ -60,15 +63,36 @@ package struct StoredLogin: ~Copyable {
       throw SecretProblem(
         "the refresh token of \(source.credential) is empty, too long, or has a control character in it")
     }
+    return try encode(of: source, secrets, salt: salt, mustLock: mustLock) { (text) throws(SystemError) in
+      try text.append("refresh_token ")
+      try refreshToken.withBytes { (bytes) throws(SystemError) in try text.append(bytes) }
+    }
+  }
+
+  /// What takes a login's place when somebody logs out: it holds for the same endpoint, client and first token.
+  /// - Parameters: as of the other one.
+  package static func encodeEnd(
+    of source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], mustLock: Bool
+  ) throws(SecretProblem) -> Content {
+    guard salt.count == 16 else { throw SecretProblem("there are no random bytes for a logout") }
+    return try encode(of: source, secrets, salt: salt, mustLock: mustLock) { (text) throws(SystemError) in
+      try text.append(end)
+    }
+  }
+
+  private static func encode(
+    of source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], mustLock: Bool,
+    _ lastLine: (inout Secret) throws(SystemError) -> Void
+  ) throws(SecretProblem) -> Content {
     do throws(SystemError) {
       let arena = SecretArena()
       arena.mustLock = mustLock
       let marks = try Marks(source, secrets, salt: salt, in: arena)
       let memory = try LockedMemory(byteCount: longest, mustLock: mustLock)
-      var text = try Secret(capacity: refreshToken.count + 256, in: arena)
+      var text = try Secret(capacity: 512, in: arena)
       try text.append(version)
-      try text.append("\(hexadecimal(salt)):\(marks.place)\nfirst \(marks.first ?? "-")\nrefresh_token ")
-      try refreshToken.withBytes { (bytes) throws(SystemError) in try text.append(bytes) }
+      try text.append("\(hexadecimal(salt)):\(marks.place)\nfirst \(marks.first ?? "-")\n")
+      try lastLine(&text)
       try text.append("\n")
       text.withBytes { memory.bytes.copyMemory(from: $0) }
       return Content(memory, count: text.count)
@@ -86,24 +110,29 @@ package struct StoredLogin: ~Copyable {
     var rest = content.bytes[...]
     guard take(version, from: &rest), let salt = take(until: ":", 32, from: &rest).flatMap(octets), salt.count == 16,
       let place = take(until: "\n", 64, from: &rest), take("first ", from: &rest),
-      let first = take(until: "\n", 64, from: &rest), take("refresh_token ", from: &rest), rest.last == 0x0A
-    else {
-      throw SecretProblem("\(source.store ?? "the stored login") is no login that this version has written: remove it")
-    }
+      let first = take(until: "\n", 64, from: &rest), rest.last == 0x0A
+    else { throw unknown(source) }
+    let isEnd = rest.dropLast().elementsEqual(end.utf8)
+    guard isEnd || take("refresh_token ", from: &rest) else { throw unknown(source) }
     let token = rest.dropLast()
-    guard isToken(token) else {
+    guard isEnd || isToken(token) else {
       throw SecretProblem("\(source.store ?? "the stored login") is damaged: remove it")
     }
     do throws(SystemError) {
       let marks = try Marks(source, secrets, salt: salt, in: arena)
       // Whose first token is gone goes on; whoever has placed another one wants to begin with it.
       guard place == marks.place, marks.first == nil || marks.first == first else { return nil }
+      if isEnd { return StoredLogin(refreshToken: nil) }
       var secret = try Secret(capacity: token.count, in: arena)
       try secret.append(UnsafeRawBufferPointer(rebasing: token))
       return StoredLogin(refreshToken: secret)
     } catch {
       throw SecretProblem(error, storing: source)
     }
+  }
+
+  private static func unknown(_ source: TokenSource) -> SecretProblem {
+    SecretProblem("\(source.store ?? "the stored login") is no login that this version has written: remove it")
   }
 
   // MARK: the text

@@ -12,7 +12,18 @@ extension TokenGrant {
 
 extension StoredLogin {
   /// The request is to be made with this refresh token, whatever the configured first one is.
-  package consuming func put(into secrets: TokenSecrets) { secrets.put(.refreshToken, refreshToken) }
+  /// - Returns: false: there is none, as somebody has logged out.
+  package consuming func put(into secrets: TokenSecrets) -> Bool {
+    switch consume refreshToken {
+    case .some(let token):
+      secrets.put(.refreshToken, token)
+      return true
+    case .none: return false
+    }
+  }
+
+  /// Nothing else stays of it; nil: somebody has logged out.
+  package consuming func token() -> Secret? { consume refreshToken }
 }
 
 extension TokenSecrets {

@@ -112,11 +112,23 @@ extension ErrorText {
   static let loginRequired = ErrorText(
     """
     The credential's token endpoint has said that the refresh token is worth nothing any more (`invalid_grant`): it was revoked, has \
-    expired, or was used elsewhere. It is not asked again with the same one. Nothing was sent without a token.
+    expired, or was used elsewhere; or somebody has logged the credential out (`bearerctl logout`). It is not asked again with the same \
+    one. Nothing was sent without a token.
     """,
     todo: """
       Get a new refresh token from the server, and write it into the file that `refresh_token` of the credential's `oauth2` names: the \
-      next request uses it, without a reload. If this happens often, see whether something else uses the same login.
+      next request uses it, without a reload. If this happens often, see whether something else uses the same login. A credential that \
+      was logged out and is no login comes back by another value of its source, or by `bearerctl reload`.
+      """)
+
+  static let loggedOut = ErrorText(
+    """
+    Somebody logged the credential out (`bearerctl logout`) after the request had been sent and before an answer had begun. The connection \
+    to the upstream was cut, which does not undo what the request has done there.
+    """,
+    todo: """
+      Find out whether it was carried out before it is sent again, unless sending it twice does no harm. Requests after it get \
+      `login-required` until somebody logs in.
       """)
 
   static let credentialSuspended = ErrorText(
