@@ -27,6 +27,7 @@ final class Logouts {
       return onEnd(.failure(.system("There is no credential \"\(name)\" in the configuration in use.")))
     }
     let settings = worker.generation.settings.credentials[index]
+    guard !worker.isDraining else { return onEnd(.failure(.system("bearerd is stopping"))) }
     guard let source = worker.generation.keyring.token(ofGrant: index) else {
       return cut(name) { onEnd(.success(LogoutReport(settings, cut: $0, outcome: nil).bytes)) }
     }
