@@ -91,6 +91,11 @@ package enum OAuth2Key: String, ConfigurationKey {
   case renewAhead = "renew_ahead"
   case skew, timeout
   case replayBuffer = "replay_buffer"
+  // Of a login.
+  case deviceAuthorizationURL = "device_authorization_url"
+  case authorizationURL = "authorization_url"
+  case redirectURI = "redirect_uri"
+  case loginTimeout = "login_timeout"
 }
 
 package enum ServiceKey: String, ConfigurationKey {
@@ -158,8 +163,10 @@ enum SchemaWords {
   private static let others: [String: [String]] = [
     "cors": ["browsers"], "path": ["file", "match", "at"], "ratelimit": ["rate"], "ratelimits": ["rate"],
     "ratelimiting": ["rate"], "throttle": ["rate"], "oauth": ["oauth2"], "tokenendpoint": ["token_url"],
-    "revocationendpoint": ["revocation_url"], "revokeurl": ["revocation_url"], "scopes": ["scope"],
-    "granttype": ["grant"],
+    "revocationendpoint": ["revocation_url"], "revokeurl": ["revocation_url"],
+    "scopes": ["scope"], "granttype": ["grant"],
+    "deviceauthorizationendpoint": ["device_authorization_url"], "authorizationendpoint": ["authorization_url"],
+    "authurl": ["authorization_url"], "authorizeurl": ["authorization_url"], "redirecturl": ["redirect_uri"],
   ]
 
   /// The words of the schema that somebody may mean by another program's.

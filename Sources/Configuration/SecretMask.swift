@@ -102,6 +102,9 @@ struct SecretMask {
     case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue, SourceKey.url.rawValue,
       OAuth2Key.tokenURL.rawValue, OAuth2Key.revocationURL.rawValue:
       Self.hasPrivatePart(text)
+    // Near to `Authorization`, behind which nearly anything stands.
+    case OAuth2Key.authorizationURL.rawValue, OAuth2Key.deviceAuthorizationURL.rawValue:
+      !text.contains("://") || Self.hasPrivatePart(text)
     default: text.contains("://") && Self.hasPrivatePart(text)
     }
   }

@@ -106,10 +106,14 @@ package final class Server {
         },
       ].merging(DebugCommands.of(worker, crew, reloads)) { $1 },
       credentialCommands: [
+        "login": { [unowned self] name, exchange in
+          if let tokens { return tokens.logIn(name, exchange) }
+          exchange.end(.failure(.system("bearerd is starting")))
+        },
         "logout": { [unowned self] name, exchange in
-          guard let logouts else { return exchange.end(.failure(.system("bearerd is starting: ask again"))) }
+          guard let logouts else { return exchange.end(.failure(.system("bearerd is starting"))) }
           logouts.logOut(name) { exchange.end($0) }
-        }
+        },
       ],
       credentials: { [worker] in worker.generation.settings.credentials.map(\.name) })
     control?.follow(worker.generation.settings)

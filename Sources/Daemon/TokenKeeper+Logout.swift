@@ -15,23 +15,20 @@ extension TokenKeeper {
     }
     self.logout = logout
     logout.add(access: access.take())
-    if asking?.isOut == false {
-      asking?.cancel()
-      asking = nil
-    }
+    attempt?.cancel("somebody has logged it out meanwhile")
+    (attempt, waiting) = (nil, nil)
+    if asking?.isOut == false { stopAsking() }
     logout.awaitsAnswer = asking != nil
     shown = fingerprint
     standing.loggedOut = Clock.now.seconds
     let actions = renewal.logout()
     update()
-    let held = Withdrawn()
+    let held = Withdrawn(nil)
     onChange(self) { [source] values in held.token = values.withdraw(source) }
     logout.add(access: held.token.take())
     carryOut(actions)
     logout.start()
   }
-
-  private final class Withdrawn { var token: Secret? }
 
   /// The answer to what was asked before somebody logged out, or in: its tokens are for nobody.
   ///
@@ -55,4 +52,11 @@ extension TokenKeeper {
     }
     secretsChanged()
   }
+}
+
+/// A token on its way to whoever gives it back.
+final class Withdrawn {
+  var token: Secret?
+
+  init(_ token: consuming Secret?) { self.token = token }
 }

@@ -21,13 +21,21 @@ final class TokenKeeper {
   var isUsed = false
   /// What the endpoint was shown last, told without showing it.
   var shown: String?
-  var login: TokenLogin
-  var asking: TokenAsking?
+  private(set) var login: TokenLogin
+  private(set) var asking: TokenAsking?
   /// Granted, and not in use yet: what came with it is not on disk.
   var access: Secret?
-  private var hasEnded = false
+  private(set) var hasEnded = false
   /// What is left to do after somebody has ended its use.
   var logout: TokenLogout?
+  /// It is being written, by a thread that nobody can stop.
+  var isStoring = false
+  /// Of a person.
+  var attempt: LoginAttempt?
+  /// Granted to one, while something else is being written.
+  var waiting: NewLogin?
+  /// Why a person has to log in.
+  private var whyLogin = ""
   /// What was odd about the last answer.
   private var remarked: String?
 
@@ -63,7 +71,8 @@ final class TokenKeeper {
   /// What the endpoint is shown may be another one now.
   func secretsChanged() {
     guard let shown, shown != fingerprint else { return }
-    renewal.changed(brings: true)
+    // A person's login is not among them.
+    renewal.changed(brings: !source.isByLogin)
     tell()
     want()
   }
@@ -99,8 +108,14 @@ final class TokenKeeper {
   }
 
   /// Nobody wants it any more.
-  func cancel() {
+  func cancel(_ why: String) {
     hasEnded = true
+    stopAsking()
+    attempt?.cancel(why)
+    attempt = nil
+  }
+
+  func stopAsking() {
     asking?.cancel()
     asking = nil
     logout?.answered()
@@ -109,7 +124,7 @@ final class TokenKeeper {
   /// The daemon ends.
   func stop() {
     logout?.cancel()
-    cancel()
+    cancel("bearerd is stopping")
   }
 
   // MARK: what is decided
@@ -119,9 +134,7 @@ final class TokenKeeper {
     if let number = actions.store { store(number) }
     if actions.publish != nil { publish() }
     if actions.tellsLoginRequired {
-      worker.journal.event(
-        .error, "login-required", ("credential", source.credential),
-        ("detail", standing.failure?.sentence ?? "log in anew, or place a new refresh token"))
+      worker.journal.event(.error, "login-required", ("credential", source.credential), ("detail", whyLogin))
     }
     if actions != Renewal.Actions() { tell() }
   }
@@ -135,7 +148,7 @@ final class TokenKeeper {
 
   var fingerprint: String { worker.generation.keyring.fingerprint(ofSecretsFor: source) }
 
-  private var chance: UInt64 { UInt64.random(in: .min ... .max) }
+  var chance: UInt64 { UInt64.random(in: .min ... .max) }
 
   // MARK: asking
 
@@ -173,57 +186,35 @@ final class TokenKeeper {
       carryOut(
         renewal.granted(
           Granted(lifetime: lifetime, hasToBeStored: hasToBeStored), number: number, at: BootTimer.now, chance: chance))
+    case .stored(let grant):
+      standing.asked -= 1
+      guard isWanted else { return discard(grant) }
+      let lifetime = grant.lifetime
+      var refresh: Secret?
+      grant.take(access: &access, refresh: &refresh)
+      carryOut(renewal.granted(Granted(lifetime: lifetime), number: number, at: BootTimer.now, chance: chance))
+    case .nobodyLoggedIn(let sentence):
+      standing.asked -= 1
+      if isWanted { failed(.final, sentence, number) } else { logout?.answered() }
     case .failed(let failure, let sentence):
       guard isWanted else {
         logout?.answered()
         return
       }
+      standing.failed += 1
+      standing.failure = TokenStanding.Failure(at: Clock.now.seconds, sentence: sentence)
+      worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
       failed(failure, sentence, number)
     }
   }
 
   private func failed(_ failure: RenewalFailure, _ sentence: String, _ number: UInt64) {
-    standing.failed += 1
-    standing.failure = TokenStanding.Failure(at: Clock.now.seconds, sentence: sentence)
-    worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
+    whyLogin = sentence
     let actions = renewal.failed(failure, number: number, at: BootTimer.now, chance: chance)
     update()
     onChange(self) { [source] in $0.fail(source, sentence) }
     carryOut(actions)
     // Meanwhile another one may have come.
     secretsChanged()
-  }
-
-  // MARK: what was granted
-
-  /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.
-  private func store(_ number: UInt64) {
-    login.store(mustLock: worker.generation.settings.requireLockedMemory) { [weak self] problem in
-      guard let self, !hasEnded else { return }
-      guard let problem else {
-        return carryOut(renewal.stored(number: number, at: BootTimer.now, chance: chance))
-      }
-      let sentence = "its new refresh token could not be written down: \(problem)"
-      standing.failure = TokenStanding.Failure(at: Clock.now.seconds, sentence: sentence)
-      worker.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
-      let actions = renewal.storingFailed(number: number, at: BootTimer.now, chance: chance)
-      update()
-      onChange(self) { [source] in $0.fail(source, sentence) }
-      carryOut(actions)
-    }
-  }
-
-  private func publish() {
-    switch access.take() {
-    case .none: break
-    case .some(let token):
-      isUsed = false
-      standing.loggedOut = nil
-      update()
-      var held: Secret? = consume token
-      onChange(self) { [source] values in
-        if let token = held.take() { values.take(source, token) }
-      }
-    }
   }
 }

@@ -2,8 +2,8 @@ internal import Credentials
 internal import OAuth
 internal import System
 
-/// The refresh token of one credential, where it outlives the process: read once, written each time that the server gives
-/// another one.
+/// The login of one credential, where it outlives the process: read once, written each time that the server gives another
+/// refresh token, or a person logs in.
 final class TokenLogin {
   private let source: TokenSource
   private let beside: BesideLoop
@@ -11,6 +11,9 @@ final class TokenLogin {
   private var isRead: Bool
   /// Granted, and not on disk yet.
   private var granted: Secret?
+  private var grantedKind = StoredLogin.Kind.refreshToken
+  /// A stored access token has been taken: whoever asks again has found that it is worth nothing.
+  private var isSpent = false
   /// With which the server was asked; and the configured ones, which say whose login this is.
   private var asked: TokenSecrets?
   private var configured: TokenSecrets?
@@ -60,9 +63,44 @@ final class TokenLogin {
     let (secrets, configured) = (try keyring.keptTokenSecrets(of: source), try keyring.keptTokenSecrets(of: source))
     (asked, self.configured) = (secrets, configured)
     if let login = try StoredLogin.decode(content, of: source, configured, in: keyring.tokenValues.arena) {
-      guard login.put(into: secrets) else { throw LoggedOut() }
+      switch login.kind {
+      case .refreshToken: login.put(into: secrets)
+      case .accessToken: break
+      case .ended: throw LoggedOut()
+      }
     }
     return secrets
+  }
+
+  /// The stored login, if it is a token that goes out as it is; once.
+  func storedToken(from keyring: Keyring) throws(SecretProblem) -> TokenGrant? {
+    guard let content, !isSpent else { return nil }
+    isSpent = true
+    let configured = try keyring.keptTokenSecrets(of: source)
+    guard let login = try StoredLogin.decode(content, of: source, configured, in: keyring.tokenValues.arena) else {
+      return nil
+    }
+    return login.grant(now: Clock.now.seconds)
+  }
+
+  /// A person has logged in: what is kept from now on is the refresh token, and without one the token itself.
+  /// - Returns: whether it has to be stored, with `store`.
+  func adopt(_ new: NewLogin, in arena: SecretArena) throws(SecretProblem) -> Bool {
+    guard source.store != nil else { return false }
+    switch new.refresh.take() {
+    case .some(let token):
+      granted = consume token
+      grantedKind = .refreshToken
+    case .none:
+      switch new.access {
+      case .none: return false
+      case .some(let token):
+        granted = try token.copy(in: arena)
+        grantedKind = .accessToken(until: new.expiry)
+      }
+    }
+    (configured, isSpent) = (new.secrets, true)
+    return true
   }
 
   /// What the server has granted beside a token.
@@ -72,6 +110,7 @@ final class TokenLogin {
     guard source.store != nil, let refreshToken else { return false }
     if asked?.isAskedWith(refreshToken) == true { return false }
     granted = consume refreshToken
+    grantedKind = .refreshToken
     return true
   }
 
@@ -84,7 +123,8 @@ final class TokenLogin {
       switch granted {
       case .none: return onEnd("there is nothing to be written")
       case .some(let token):
-        content = try StoredLogin.encode(token, of: source, configured, salt: Self.random(), mustLock: mustLock)
+        content = try StoredLogin.encode(
+          token, grantedKind, of: source, configured, salt: Self.random(), mustLock: mustLock)
       }
     } catch {
       return onEnd(error.sentence)
@@ -124,14 +164,18 @@ final class TokenLogin {
 
   // MARK: its end
 
-  /// The refresh token that the server knows, once the file has been read: the last one that it gave, else the first one; nil:
-  /// there is none.
-  func token(from keyring: Keyring) -> Secret? {
-    if let granted = granted.take() { return granted }
+  /// What the server knows, once the file has been read: the last refresh token that it gave, or what it gave in its place, else
+  /// the first one; nil: there is none.
+  func token(from keyring: Keyring) -> (kind: TokenRequest.RevokedToken, token: Withdrawn)? {
+    switch granted.take() {
+    case .some(let token): return (grantedKind == .refreshToken ? .refreshToken : .accessToken, Withdrawn(token))
+    case .none: break
+    }
     guard let content,
       let login = try? StoredLogin.decode(content, of: source, first(from: keyring), in: keyring.tokenValues.arena)
-    else { return keyring.firstToken(of: source) }
-    return login.token()
+    else { return (.refreshToken, Withdrawn(keyring.firstToken(of: source))) }
+    let kind = login.kind
+    return (kind == .refreshToken ? .refreshToken : .accessToken, Withdrawn(login.withdraw()))
   }
 
   /// Puts in the file's place that somebody has logged out, or takes it away where that cannot be written. `onEnd` is called once,
@@ -144,6 +188,7 @@ final class TokenLogin {
     (asked, configured) = (nil, nil)
     content = end
     isRead = true
+    let isByLogin = source.isByLogin
     write { () -> String? in
       StateDirectory.make(for: path)
       do throws(SystemError) {
@@ -154,7 +199,9 @@ final class TokenLogin {
         let why = "\(path) cannot say that somebody has logged out (\(error))"
         do throws(SystemError) {
           try PrivateFile.remove(path)
-          return "\(why); the login in it is gone, and the next start begins with the first refresh token"
+          // Then there is nothing to begin with.
+          return isByLogin
+            ? nil : "\(why); the login in it is gone, and the next start begins with the first refresh token"
         } catch {
           return "\(why), nor be taken away (\(error)): remove it"
         }

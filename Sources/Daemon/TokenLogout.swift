@@ -61,7 +61,13 @@ final class TokenLogout: Timed {
     worker.deadlines.schedule(self, at: worker.loop.now &+ Self.patience)
     login.read(mustLock: mustLock) { [weak self] _ in
       guard let self else { return }
-      add(access: nil, refresh: login.token(from: keyring))
+      if let (kind, kept) = login.token(from: keyring) {
+        switch kind {
+        case .refreshToken: add(access: nil, refresh: kept.token.take())
+        // It is the one in use.
+        case .accessToken: if access.isEmpty { add(access: kept.token.take()) }
+        }
+      }
       login.end(with: keyring, mustLock: mustLock) { [weak self] problem in self?.wiped(problem) }
     }
   }

@@ -1,3 +1,4 @@
+internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import System
@@ -37,7 +38,7 @@ final class TokenRenewals {
   func follow(_ generation: Generation) {
     let wanted = generation.keyring.tokens
     for (source, keeper) in keepers where !wanted.contains(source) {
-      keeper.cancel()
+      keeper.cancel("its configuration has changed meanwhile")
       keepers[source] = nil
       publish(source, TokenStanding(), hasNewValue: true) { $0.forget(source) }
     }
@@ -54,6 +55,22 @@ final class TokenRenewals {
         keeper.want()
       }
     }
+    settle()
+  }
+
+  /// A person wants to log in.
+  func logIn(_ name: String, _ exchange: ControlExchange) {
+    let token = worker.generation.settings.credentials.first { $0.name == name }?.token
+    guard let token, let keeper = keepers.values.first(where: { $0.source.credential == name }) else {
+      return exchange.end(
+        .failure(.system("nobody can log in to \(name): its secret comes from elsewhere, and not by oauth2")))
+    }
+    guard keeper.source.isByLogin else {
+      let grant = "grant \(token.grant.rawValue)"
+      return exchange.end(
+        .failure(.system("nobody has to log in to \(name): by \(grant), bearerd gets its tokens alone")))
+    }
+    keeper.logIn(token, exchange)
     settle()
   }
 

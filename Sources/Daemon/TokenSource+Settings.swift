@@ -15,6 +15,9 @@ extension TokenSource {
     parameters = token.parameters.map { TokenParameter($0.name, $0.value) }
     trust = token.trust
     allowedAddresses = token.allowedAddresses
+    deviceAuthorization = token.deviceAuthorization
+    authorization = token.authorization
+    issuer = token.grant == .authorizationCode ? token.issuer : nil
     store = token.store
     lead = token.renewAhead
     skew = token.skew
@@ -41,6 +44,7 @@ extension TokenGrantKind {
       exchange.actorType = token.actorTokenType
       exchange.requestedType = token.requestedTokenType
       self = .tokenExchange(exchange)
+    case .deviceCode, .authorizationCode: self = .refreshToken(first: nil)
     case .password:
       self = .password(
         user: token.user.map { FieldValue($0) } ?? .plain(""), password: SecretSource(needed: token.password))

@@ -153,7 +153,7 @@ extension RefusalCode {
     case .loginRequired:
       RefusalRow(
         503, "login-required", "proxy_configuration_error",
-        "The credential's login has ended, so somebody has to log in anew; nothing was sent")
+        "Somebody has to log in before anything can go out with this credential; nothing was sent")
     case .loggedOut:
       RefusalRow(
         503, "logged-out", "http_request_denied",

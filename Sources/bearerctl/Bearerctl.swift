@@ -22,8 +22,9 @@ struct Bearerctl: ParsableCommand {
         bearerctl pin api.github.com         which keys could I pin?
         bearerctl token ci                   let a container in
         bearerctl reload                     use the changed configuration now
-        bearerctl logout mail                end a login, and whatever uses it
         bearerctl status --watch             what is it doing right now?
+        bearerctl login mail                 log in to an account
+        bearerctl logout mail                end a login, and whatever uses it
         bearerctl audit verify               was the record of requests changed?
         bearerctl errors pin-mismatch        what does this error mean?
 
@@ -32,9 +33,8 @@ struct Bearerctl: ParsableCommand {
       """,
     version: "bearerctl \(Version.text)",
     subcommands: [
-      Check.self, Explain.self, Selftest.self, PinCommand.self, Token.self, Logout.self, Status.self, Errors.self,
-      Reload.self,
-      Metrics.self, AuditCommand.self,
+      Check.self, Explain.self, Selftest.self, PinCommand.self, Token.self, Status.self, Errors.self, Reload.self,
+      Metrics.self, AuditCommand.self, Login.self, Logout.self,
       Demo.self,
     ])
 

@@ -67,6 +67,9 @@ struct ControlClient {
         (is it running, and as whom? root or the daemon's own user may ask; --control PATH or --config FILE says where)
         """)
     }
+    guard !bytes.isEmpty else {
+      throw Failure(Failure.unavailable, "what listens at \(path) ended before it had answered")
+    }
     let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
     let rest = String(decoding: bytes[end...].dropFirst(), as: UTF8.self)
     switch String(decoding: bytes[..<end], as: UTF8.self) {

@@ -19,7 +19,8 @@ import Testing
 
   @Test func thereAreExamples() {
     let names = [
-      "couchdb", "git-helper", "github", "gitlab", "oauth2", "package-index", "public-subpaths", "two-accounts",
+      "couchdb", "git-helper", "github", "gitlab", "login", "oauth2", "package-index", "public-subpaths",
+      "two-accounts",
       "two-headers", "unix-socket", "web-page",
     ]
     #expect(Self.examples == names.map { $0 + ".yaml" })

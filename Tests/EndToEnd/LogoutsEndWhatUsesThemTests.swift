@@ -119,10 +119,12 @@ import Testing
     }
     #expect(try ask().allSatisfy { $0.status == 200 })
     try stage.stage.logOut()
+    let status = try stage.stage.control("status")
+    #expect(status.contains("\"credential\":\"canary\",\"idle\":0,\"active\":0}"), "nothing is pooled")
     #expect(try ask().allSatisfy { $0.isRefused("login-required") })
     let answers = try ask()
     #expect(answers.allSatisfy { $0.isRefused("login-required") })
-    #expect(stage.stage.upstream.wait { $0.allSatisfy(\.isFinished) }, "nothing is pooled")
+    #expect(stage.stage.upstream.wait { $0.allSatisfy(\.isFinished) })
     stage.assertSecrets(times: 100)
   }
 

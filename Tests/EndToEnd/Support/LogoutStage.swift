@@ -28,8 +28,6 @@ extension TokenStage {
   var givenBack: [[String]] {
     tokens.forms.filter { $0["token"] != nil }.map { [$0["token_type_hint"] ?? "", $0["token"] ?? ""] }
   }
-
-  var stored: String { (try? String(contentsOfFile: store, encoding: .utf8)) ?? "" }
 }
 
 extension Stage {
