@@ -89,7 +89,10 @@ struct LogoutText: CustomStringConvertible {
 
   private var afterwards: String {
     let refused = "Requests with it get 503 (login-required)"
-    if report.login { return "\(refused) until somebody logs in anew." }
+    if report.kind.hasSuffix("device_code") || report.kind.hasSuffix("authorization_code") {
+      return "\(refused) until somebody logs in anew: bearerctl login \(report.credential.harmless)"
+    }
+    if report.login { return "\(refused) until there is another first refresh token." }
     let kept = report.sources.map(\.harmless).joined(separator: ", ")
     let back = report.commands ? "bearerctl reload" : "another value is there, or bearerctl reload"
     return "\(refused) until \(back); what it is made of stays where it is: \(kept)"

@@ -37,9 +37,11 @@ import Testing
           cut: 1 request under way, 2 answers that had begun, 3 idle connections
           wiped: /var/lib/bearerd/mail.login, which says now that somebody has logged out
           revoked: refresh token, access token, at https://login.example.com/r
-        Requests with it get 503 (login-required) until somebody logs in anew.
+        Requests with it get 503 (login-required) until there is another first refresh token.
 
         """)
+    let account = try self.run(Self.answer(kind: "oauth2 device_code", more: more))
+    #expect(account.output.hasSuffix("until somebody logs in anew: bearerctl login mail\n"), "\(account.output)")
   }
 
   @Test func `what could not be done is said, and the exit code says so as well`() throws {
