@@ -36,6 +36,7 @@ package enum CredentialKey: String, ConfigurationKey {
   case allowGroups = "allow_groups"
   case allowClients = "allow_clients"
   case suspend
+  case digest, registry
 }
 
 package enum SuspendKey: String, ConfigurationKey {
@@ -56,6 +57,23 @@ package enum SourceKey: String, ConfigurationKey {
 package enum BasicKey: String, ConfigurationKey {
   package static let kind = "\"basic\""
   case user, password
+}
+
+package enum DigestKey: String, ConfigurationKey {
+  package static let kind = "\"digest\""
+  case user, password, algorithms
+  case replayBuffer = "replay_buffer"
+}
+
+package enum RegistryKey: String, ConfigurationKey {
+  package static let kind = "\"registry\""
+  case realm, user, password, timeout, pins
+  case backupPin = "backup_pin"
+  case pinMode = "pin_mode"
+  case pinsExpire = "pins_expire"
+  case caFile = "ca_file"
+  case allowAddresses = "allow_addresses"
+  case replayBuffer = "replay_buffer"
 }
 
 package enum HeaderKey: String, ConfigurationKey {
@@ -118,6 +136,7 @@ package enum ServiceKey: String, ConfigurationKey {
   case onRejected = "on_rejected"
   case redact, rate
   case upgrades, timeouts
+  case dedicatedConnections = "dedicated_connections"
 }
 
 package enum RuleKey: String, ConfigurationKey {
@@ -187,6 +206,7 @@ enum SchemaWords {
     table(TopKey.self), table(AuditKey.self), table(ListenerKey.self), table(BrowsersKey.self),
     table(CredentialKey.self),
     table(SourceKey.self), table(BasicKey.self), table(HeaderKey.self), table(OAuth2Key.self), table(SuspendKey.self),
+    table(DigestKey.self), table(RegistryKey.self),
     table(ServiceKey.self),
     table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self),
   ]

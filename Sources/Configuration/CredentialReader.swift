@@ -15,12 +15,26 @@ struct CredentialDraft {
   var environmentPlace: Place?
 
   var grant: Grant {
-    Grant(name: name, origins: origins, callers: callers, fieldNames: fieldNames, replayBuffer: replayBuffer)
+    Grant(
+      name: name, origins: origins, callers: callers, fieldNames: fieldNames, replayBuffer: replayBuffer,
+      secondTry: secondTry)
   }
 
   private var replayBuffer: Int? {
-    guard case .bearer(.token(let token)) = scheme else { return nil }
-    return token.replayBuffer
+    switch scheme {
+    case .bearer(.token(let token)): token.replayBuffer
+    case .digest(let digest): digest.replayBuffer
+    case .registry(let registry): registry.replayBuffer
+    case .bearer, .basic, .headers, nil: nil
+    }
+  }
+
+  private var secondTry: SecondTryReason {
+    switch scheme {
+    case .digest(let digest): .digest(digest.hashes)
+    case .registry(let registry): .registry(registry.realm)
+    case .bearer, .basic, .headers, nil: .expiredToken
+    }
   }
 
   var settings: CredentialSettings? {
@@ -30,7 +44,7 @@ struct CredentialDraft {
   /// Lower-case.
   var fieldNames: [String] {
     switch scheme {
-    case .bearer, .basic: ["authorization"]
+    case .bearer, .basic, .digest, .registry: ["authorization"]
     case .headers(let headers): headers.map { ASCII.lowercased($0.name) }
     case nil: []
     }
@@ -97,7 +111,7 @@ extension SettingsReader {
     return nil
   }
 
-  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2]
+  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2, .digest, .registry]
 
   /// Exactly one of them.
   private func scheme(_ fields: Fields<CredentialKey>, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
@@ -105,14 +119,15 @@ extension SettingsReader {
     let keys = Self.schemes.filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
       missing(
-        .bearer, .basic, .headers, .oauth2, in: fields, "the credential has no secret",
-        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …")
+        .bearer, .basic, .headers, .oauth2, .digest, .registry, in: fields, "the credential has no secret",
+        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, digest: …, registry: …")
       return nil
     }
     guard keys.count == 1 else {
       report.error(
         fields.place(of: keys[1]),
-        "a credential is one of bearer, basic, headers and oauth2; \"\(key.rawValue)\" stands here already")
+        "a credential is one of bearer, basic, headers, oauth2, digest and registry; \"\(key.rawValue)\" stands here already"
+      )
       return nil
     }
     let place = fields.place(of: key)
@@ -121,6 +136,8 @@ extension SettingsReader {
     case .basic: return basic(node, at: place, for: origins)
     case .headers: return headers(node, for: origins)
     case .oauth2: return oauth2(node, at: place, of: draft.name)
+    case .digest: return digest(node, at: place, for: origins)
+    case .registry: return registry(node, at: place, of: draft.name)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend: return nil
     }
   }
@@ -137,6 +154,8 @@ extension CredentialSettings.Scheme {
     case .bearer(let source): source.isEnvironment
     case .basic(let user, let password): user.isEnvironment || password.isEnvironment
     case .headers(let headers): headers.contains { $0.value.isEnvironment }
+    case .digest(let digest): digest.user.isEnvironment || digest.password.isEnvironment
+    case .registry(let registry): registry.user?.isEnvironment == true || registry.password?.isEnvironment == true
     }
   }
 }

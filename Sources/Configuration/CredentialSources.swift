@@ -9,6 +9,8 @@ extension CredentialSettings {
     case .basic(.secret(.userOfCommand(let user)), .command(let command)) where user == command: [.command(command)]
     case .basic(let user, let password): user.sources + [password]
     case .headers(let headers): headers.flatMap(\.value.sources)
+    case .digest(let digest): digest.user.sources + [digest.password]
+    case .registry(let registry): (registry.user?.sources ?? []) + [registry.password].compactMap(\.self)
     }
   }
 }

@@ -40,6 +40,16 @@ struct FieldLines {
       try encoded.withBytes { try lines.append($0) }
       try values.add(encoded)
       try lines.append("\r\n")
+    case .digest(let user, let password, _):
+      // No line yet: what one is made of.
+      let pair = try pair(user: user, password: password, values: &values)
+      try pair.withBytes { try lines.append($0) }
+    case .registry(let login, _):
+      // The same: what the token server is shown, if anything.
+      guard let login else { break }
+      let pair = try pair(user: login.user, password: login.password, values: &values)
+      try pair.withBytes { try appendBase64($0, to: &lines) }
+      try values.add(lines)
     case .headers(let templates):
       for template in templates {
         try checkFieldName(template.name)

@@ -119,6 +119,8 @@ extension CredentialSettings {
     case .bearer: return "bearer"
     case .basic: return "basic"
     case .headers: return "headers"
+    case .digest: return "digest"
+    case .registry: return "registry"
     }
   }
 }

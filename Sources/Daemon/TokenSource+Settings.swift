@@ -25,6 +25,18 @@ extension TokenSource {
   }
 }
 
+extension TokenSource {
+  /// Where a registry's tokens are granted, and what TLS has to prove there. It has no grant and no client of RFC 6749.
+  init(_ registry: CredentialSettings.Registry) {
+    self.init(
+      credential: registry.name, endpoint: registry.realm, grant: .clientCredentials,
+      client: TokenClient(id: "", authentication: .none))
+    trust = registry.trust
+    allowedAddresses = registry.allowedAddresses
+    timeout = registry.timeout
+  }
+}
+
 extension TokenGrantKind {
   fileprivate init(_ token: CredentialSettings.OAuth2) {
     switch token.grant {
@@ -80,7 +92,11 @@ extension Settings {
     let services = rules.services.map { ("services.\($0.name)", $0.trust) }
     return services
       + credentials.compactMap { credential in
-        credential.token.map { ("credentials.\(credential.name).oauth2", $0.trust) }
+        if case .registry(let registry) = credential.scheme {
+          ("credentials.\(credential.name).registry", registry.trust)
+        } else {
+          credential.token.map { ("credentials.\(credential.name).oauth2", $0.trust) }
+        }
       }
   }
 }

@@ -11,6 +11,7 @@ extension Worker {
     forget(credential)
     var cut = LogoutCut()
     for session in Array(sessions.values) { session.loggedOut(credential, &cut) }
+    registries.forget(credential)
     for destination in generation.allDestinations where destination.context?.identity.grant == credential {
       cut.add(destination.forget())
     }

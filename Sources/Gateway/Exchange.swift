@@ -48,6 +48,8 @@ package struct Exchange: ~Copyable, Sendable {
   var isEarly = false
   /// The upstream sent more than the answer.
   var hasSurplus = false
+  /// One side of it logs in on the connection, or wants to.
+  var hasConnectionLogin = false
   /// A head has gone, or is going, to the client.
   var hasAnswered = false
   package internal(set) var answerClosesClient = false
@@ -146,6 +148,7 @@ package struct Exchange: ~Copyable, Sendable {
     closesClient = false
     isEarly = false
     hasSurplus = false
+    hasConnectionLogin = false
     hasAnswered = false
     answerClosesClient = false
     isScrape = false

@@ -51,7 +51,18 @@ extension Exchange {
   var isWorthSecondTry: Bool {
     mutating get {
       response.status == 401 && secondTry.isPossible && grant != nil && isRequestComplete
-        && requestBody.trailers.isEmpty && CredentialExpiry.isMeant(by: response)
+        && requestBody.trailers.isEmpty && isReasonForSecondTry
+    }
+  }
+
+  private var isReasonForSecondTry: Bool {
+    mutating get {
+      guard let grant, let snapshot, snapshot.rules.grants.indices.contains(grant) else { return false }
+      switch snapshot.rules.grants[grant].secondTry {
+      case .expiredToken: return CredentialExpiry.isMeant(by: response)
+      case .digest(let hashes): return DigestChallenge.strongest(in: response, of: hashes) != nil
+      case .registry(let realm): return RegistryChallenge.find(in: response, realm: realm) != nil
+      }
     }
   }
 

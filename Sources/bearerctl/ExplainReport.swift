@@ -219,6 +219,8 @@ extension CredentialSettings {
     switch scheme {
     case .bearer: return [("Authorization", "Bearer \(mask)")]
     case .basic: return [("Authorization", "Basic \(mask)")]
+    case .registry: return [("Authorization", "Bearer \(mask)")]
+    case .digest: return [("Authorization", "Digest \(mask)")]
     case .headers(let headers): return headers.map { ($0.name, $0.prefix + mask) }
     }
   }

@@ -19,9 +19,8 @@ import Testing
 
   @Test func thereAreExamples() {
     let names = [
-      "couchdb", "git-helper", "github", "gitlab", "login", "oauth2", "package-index", "public-subpaths",
-      "two-accounts",
-      "two-headers", "unix-socket", "web-page",
+      "couchdb", "digest", "git-helper", "github", "gitlab", "login", "oauth2", "package-index", "public-subpaths",
+      "registry", "two-accounts", "two-headers", "unix-socket", "web-page",
     ]
     #expect(Self.examples == names.map { $0 + ".yaml" })
   }
@@ -64,7 +63,8 @@ import Testing
     machine.files["/usr/bin/git"] = (0, 0o755, true)
     machine.contents["/etc/bearerd/company-ca.pem"] = Array("-----BEGIN CERTIFICATE-----\n".utf8)
     let (settings, _) = try machine.read(text).get()
-    #expect(settings.credentials.map(\.name) == ["github", "registry", "search", "vault", "git", "mail"])
+    #expect(
+      settings.credentials.map(\.name) == ["github", "registry", "search", "vault", "git", "mail", "camera", "images"])
     #expect(settings.rules.services.first?.rules?.count == 4)
     #expect(settings.controlSocket == "/run/bearerd/control.sock")
     #expect(settings.limits == Limits())

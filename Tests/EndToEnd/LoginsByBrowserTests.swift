@@ -169,6 +169,29 @@ import Testing
     stage.assertLogin([person], times: 0)
   }
 
+  @Test func `T38: a person's daemon hears that person's browser alone`() throws {
+    guard isRoot else {
+      Issue.record("not tried: only root can start a daemon and a browser as two users", severity: .warning)
+      return
+    }
+    let (stage, person) = (try TokenStage(), 7_117)
+    stage.tokens.answers(stage.granted)
+    _ = try run(["chown", "-R", "\(person):\(person)", stage.stage.scratch.path])
+    try stage.stage.start(
+      stage.configuration(stage.browser()),
+      wrapper: ["/usr/bin/setpriv"] + Stage.user(person).dropFirst() + ["--"])
+    let login = try Person(stage)
+    let query = try login.query()
+    #expect(try stage.visit(query, callback(query)).status == 403)
+    let url = (query["redirect_uri"] ?? "").replacing("/callback", with: callback(query))
+    let curl = ["curl", "--silent", "--noproxy", "*", "--output", "/dev/null", "--write-out", "%{http_code}", url]
+    #expect(try run(Stage.user(person + 1) + curl).output == "403")
+    #expect(stage.tokens.requests.isEmpty)
+    #expect(try run(Stage.user(person) + curl).output == "200")
+    #expect(login.ends() == 0, "\(login.text)")
+    stage.assertLogin([login], times: 0)
+  }
+
   @Test func `whoever goes away ends the login, and the place where a browser comes back to is gone`() throws {
     let stage = try TokenStage()
     try stage.start(stage.browser())

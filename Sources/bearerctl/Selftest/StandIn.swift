@@ -93,14 +93,19 @@ struct StandIn {
     // Attacks let the upstream reject it; the later ones would not get past that.
     derived["suspend"] = .text("off")
     // What a token endpoint grants is played by a file: nobody is asked for tokens here.
-    derived["bearer"] = (credential["bearer"] ?? credential["oauth2"]).map { secret($0, name, 0) }
-    derived["oauth2"] = nil
-    derived["basic"] = credential["basic"].map { basic in
+    derived["bearer"] = (credential["bearer"] ?? credential["oauth2"] ?? credential["registry"]).map {
+      secret($0, name, 0)
+    }
+    (derived["oauth2"], derived["registry"]) = (nil, nil)
+    derived["basic"] = (credential["basic"] ?? credential["digest"]).map { basic in
       var derived = basic.mapValues { key, value in secret(value, name, key == "user" ? 1 : 0) }
       // A helper program would have said who it is.
       if basic["user"] == nil { derived["user"] = .text("somebody") }
+      derived["algorithms"] = nil
+      derived["replay_buffer"] = nil
       return derived
     }
+    derived["digest"] = nil
     if case .sequence(let headers) = credential["headers"] {
       derived["headers"] = .sequence(
         headers.enumerated().map { index, header in
