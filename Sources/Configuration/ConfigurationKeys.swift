@@ -84,6 +84,7 @@ package enum HeaderKey: String, ConfigurationKey {
 package enum OAuth2Key: String, ConfigurationKey {
   package static let kind = "\"oauth2\""
   case tokenURL = "token_url"
+  case revocationURL = "revocation_url"
   case grant
   case clientID = "client_id"
   case clientSecret = "client_secret"
@@ -208,6 +209,7 @@ enum SchemaWords {
   private static let others: [String: [String]] = [
     "cors": ["browsers"], "path": ["file", "match", "at"], "ratelimit": ["rate"], "ratelimits": ["rate"],
     "ratelimiting": ["rate"], "throttle": ["rate"], "oauth": ["oauth2"], "tokenendpoint": ["token_url"],
+    "revocationendpoint": ["revocation_url"], "revokeurl": ["revocation_url"],
     "scopes": ["scope"], "granttype": ["grant"],
     "deviceauthorizationendpoint": ["device_authorization_url"], "authorizationendpoint": ["authorization_url"],
     "authurl": ["authorization_url"], "authorizeurl": ["authorization_url"], "redirecturl": ["redirect_uri"],

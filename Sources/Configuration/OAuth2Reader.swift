@@ -16,6 +16,7 @@ extension SettingsReader {
     checkKeys(fields, of: grant)
     guard let endpoint else { return nil }
     var token = CredentialSettings.OAuth2(name: name, endpoint: endpoint, grant: grant)
+    token.revocation = revocation(fields)
     token.trust = trust(fields)
     token.allowedAddresses = allowedAddresses(fields)
     readClient(fields, into: &token)

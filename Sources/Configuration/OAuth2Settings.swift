@@ -28,6 +28,8 @@ extension CredentialSettings {
     package let name: String
     /// https.
     package var endpoint: Endpoint
+    /// Where tokens are given back (RFC 7009), with the same trust; nil: nowhere.
+    package var revocation: Endpoint?
     package var allowedAddresses: [AddressBlock] = []
     package var trust = TrustPolicy()
     package var grant: Grant

@@ -114,7 +114,7 @@ struct SecretMask {
     case SourceKey.env.rawValue: !SourceName.isVariable(text)
     // `https://user:password@host/?api_key=…`
     case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue, SourceKey.url.rawValue,
-      OAuth2Key.tokenURL.rawValue, RegistryKey.realm.rawValue:
+      OAuth2Key.tokenURL.rawValue, OAuth2Key.revocationURL.rawValue, RegistryKey.realm.rawValue:
       Self.hasPrivatePart(text)
     // Near to `Authorization`, behind which nearly anything stands.
     case OAuth2Key.authorizationURL.rawValue, OAuth2Key.deviceAuthorizationURL.rawValue:

@@ -20,6 +20,13 @@ final class CredentialSlot {
   private(set) var problem: String?
   /// When the value was read that differs from the one before; seconds since 1970.
   private(set) var changedAt: Int64 = 0
+  /// Somebody has ended the use of this value, and of no other one.
+  private var loggedOut: LoggedOut?
+
+  private struct LoggedOut {
+    /// nil: there was none.
+    let fingerprint: String?
+  }
 
   init(_ entry: Keyring.Entry) {
     self.entry = entry
@@ -41,8 +48,11 @@ final class CredentialSlot {
       problem = delay
       return false
     }
+    if isLoggedOut, !entry.scheme.commands.isEmpty { return false }
     do throws(SecretProblem) {
       let fresh = try FieldLines(reader: reader).render(entry.scheme)
+      if isLoggedOut(fresh.lines) { return false }
+      loggedOut = nil
       problem =
         entry.scheme.commands.lazy.compactMap { reader.commands.failure(of: $0) }.first
         ?? entry.scheme.token.flatMap { reader.tokens.failure(of: $0) } ?? delay(reader)
@@ -55,6 +65,7 @@ final class CredentialSlot {
       changedAt = Clock.now.seconds
       return true
     } catch {
+      if isLoggedOut { return false }
       guard hasLines, !error.isMissing, isLasting else {
         problem = error.sentence
         let hadLines = hasLines
@@ -67,6 +78,30 @@ final class CredentialSlot {
       problem = error.sentence + SecretProblem.stillInUse
       return false
     }
+  }
+
+  // MARK: logout
+
+  /// Wipes its value, and does not take it again. A program may give another one each time: none of those is taken either.
+  func logOut() {
+    let fingerprint = fingerprint
+    lines = nil
+    patterns = nil
+    hasLines = false
+    forgetChallenges()
+    if entry.scheme.token != nil { return }
+    loggedOut = LoggedOut(fingerprint: fingerprint ?? loggedOut?.fingerprint)
+    problem =
+      entry.scheme.commands.isEmpty
+      ? "somebody has logged it out: another value of its source, or bearerctl reload, brings it back"
+      : "somebody has logged it out: bearerctl reload brings it back"
+  }
+
+  var isLoggedOut: Bool { loggedOut != nil }
+
+  private func isLoggedOut(_ fresh: borrowing Secret) -> Bool {
+    guard let loggedOut else { return false }
+    return loggedOut.fingerprint == fresh.withBytes { FingerprintKey.ofProcess.fingerprint(of: $0) }
   }
 
   private func forgetChallenges() {

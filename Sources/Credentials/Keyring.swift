@@ -147,8 +147,8 @@ extension Keyring {
 // MARK: - Commands
 
 extension Keyring {
-  /// Whose output some credential needs; each once.
-  package var commands: Set<SecretCommand> { Set(slots.flatMap(\.entry.commands)) }
+  /// Whose output some credential needs that nobody has logged out; each once.
+  package var commands: Set<SecretCommand> { Set(slots.filter { !$0.isLoggedOut }.flatMap(\.entry.commands)) }
 
   package var commandOutputs: CommandSecrets { reader.commands }
 

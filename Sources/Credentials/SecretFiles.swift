@@ -58,6 +58,13 @@ package final class SecretFiles {
     all[source] = kept
   }
 
+  /// What it held is of no use to anybody any more. It goes on being watched.
+  func wipe(_ source: SecretSource) {
+    guard let kept = all[source] else { return }
+    kept.value = nil
+    kept.problem = SecretProblem("\(source.name) has been logged out")
+  }
+
   /// Nobody uses the others any more.
   package func keep(only wanted: Set<SecretSource>) {
     for source in all.keys where !wanted.contains(source) { all[source] = nil }

@@ -39,6 +39,8 @@ package final class TokenValues {
   /// Its time is over.
   package func expire(_ source: TokenSource) { all[source]?.value = nil }
 
+  func takeValue(_ source: TokenSource) -> Secret? { all[source]?.value.take() }
+
   /// Nobody uses it any more.
   package func forget(_ source: TokenSource) { all[source] = nil }
 

@@ -97,6 +97,10 @@ extension ClientSession: UpstreamSessionOwner {
     }
     if let grant = standing.grant {
       let keyring = generation.keyring
+      if keyring.isLoggedOut(grant: grant) {
+        openResult = .failed(ConnectFailure(.loginRequired, keyring.status(ofGrant: grant).problem ?? ""))
+        return
+      }
       let isAvailable = keyring.isAvailable(grant: grant)
       if awaitsSecret(grant, of: keyring, isAvailable, fresh: fresh, hasWaited: hasWaited) { return }
       if let failure = worker.tokens?.failure(ofGrant: grant) {

@@ -30,6 +30,9 @@ final class EndpointQuestion {
     }
   }
 
+  /// The endpoint may have heard of it.
+  var isOut: Bool { fetch != nil }
+
   func cancel() {
     fetch?.cancel()
     fetch = nil

@@ -64,12 +64,22 @@ final class RegistryAsking {
     return wait
   }
 
+  /// Somebody has logged it out: what comes of what was asked is for nobody (T46).
+  func forget(_ credential: String) {
+    for run in runs where run.attempt.tokenServer?.credential == credential {
+      run.fetch?.cancel()
+      run.fetch = nil
+      end(run, false)
+    }
+  }
+
   func close() {
     for run in runs { run.fetch?.cancel() }
     runs = []
   }
 
   private func start(_ run: Run, _ grant: Int) {
+    guard runs.contains(where: { $0 === run }) else { return }
     let keyring = worker.generation.keyring
     guard let source = run.attempt.tokenServer else { return end(run, false) }
     let generation = keyring.generation(ofGrant: grant)

@@ -22,6 +22,7 @@ package final class Server {
   private var lifecycle: Lifecycle?
   private(set) var commands: SecretCommands?
   private(set) var tokens: TokenRenewals?
+  private var logouts: Logouts?
   private(set) var control: ControlSocket?
   let audit: AuditTrail
   /// Seconds for which a start waits for the files that the configuration names.
@@ -108,7 +109,11 @@ package final class Server {
         "login": { [unowned self] name, exchange in
           if let tokens { return tokens.logIn(name, exchange) }
           exchange.end(.failure(.system("bearerd is starting")))
-        }
+        },
+        "logout": { [unowned self] name, exchange in
+          guard let logouts else { return exchange.end(.failure(.system("bearerd is starting"))) }
+          logouts.logOut(name) { exchange.end($0) }
+        },
       ],
       credentials: { [worker] in worker.generation.settings.credentials.map(\.name) })
     control?.follow(worker.generation.settings)
@@ -130,8 +135,10 @@ package final class Server {
     }
     worker.commands?.onVerdict = { [unowned self] in commands?.heard($0, isAccepted: $1) }
     commands?.follow(worker.generation)
-    tokens = try TokenRenewals(worker: worker, crew: crew)
-    tokens?.follow(worker.generation)
+    let renewals = try TokenRenewals(worker: worker, crew: crew)
+    tokens = renewals
+    renewals.follow(worker.generation)
+    logouts = Logouts(worker: worker, crew: crew, tokens: renewals, commands: commands)
     journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.generation.snapshot.generation)")
     loop.run()

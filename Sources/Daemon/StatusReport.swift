@@ -147,11 +147,15 @@ struct StatusReport {
     let tally = counts.credentials[index]
     let status = generation.keyring.status(ofGrant: index)
     json.member("name", tally.name)
+    json.member("kind", generation.settings.credentials[index].kind)
     json.member("available", tally.isAvailable)
+    json.member("logged_out", isLoggedOut(index))
     json.member("problem", tally.problem)
     json.member("generation", status.generation)
     let changed = generation.keyring.changedAt(ofGrant: index)
     json.member("changed", changed == 0 ? nil : changed)
+    json.member("age", changed == 0 ? nil : now.seconds - changed)
+    json.member("expires", expiry(index))
     json.member("fingerprint", generation.keyring.fingerprint(ofGrant: index))
     json.array("sources") { json in
       for source in generation.settings.credentials[index].sources { json.object { self.source(source, &$0) } }
@@ -173,6 +177,19 @@ struct StatusReport {
         }
       }
     }
+  }
+
+  private func isLoggedOut(_ index: Int) -> Bool {
+    generation.keyring.isLoggedOut(grant: index) || worker.tokens?.standing(ofGrant: index)?.loggedOut != nil
+  }
+
+  /// Until when it is used, by the word of whoever gave it; nil: nobody knows an end.
+  private func expiry(_ index: Int) -> Int64? {
+    if let standing = worker.tokens?.standing(ofGrant: index) {
+      return standing.secondsLeft.map { now.seconds + Int64(clamping: $0) }
+    }
+    let commands = generation.settings.credentials[index].sources.compactMap { SecretSource($0).command }
+    return commands.compactMap { generation.keyring.commandOutputs.expiry(of: $0) }.min()
   }
 
   private func source(_ source: CredentialSettings.Source, _ json: inout JSONWriter) {

@@ -13,7 +13,7 @@ final class TokenAsking {
     /// It was kept: no server has been asked.
     case stored(TokenGrant)
     /// A person has to log in first: no server has been asked (RFC 6749 section 1.2 begins with its owner).
-    case nobodyLoggedIn
+    case nobodyLoggedIn(String)
     case failed(RenewalFailure, String)
   }
 
@@ -43,6 +43,9 @@ final class TokenAsking {
     secrets.read(source.files, unanswered: []) { [weak self] in self?.readLogin() }
   }
 
+  /// The endpoint may have heard of it.
+  var isOut: Bool { question.isOut }
+
   func cancel() {
     onEnd = nil
     question.cancel()
@@ -60,21 +63,26 @@ final class TokenAsking {
   private var mustLock: Bool { worker.generation.settings.requireLockedMemory }
 
   private func ask() {
-    do throws(SecretProblem) {
+    do {
       switch try login.storedToken(from: worker.generation.keyring) {
       case .some(let grant): return end(.stored(grant))
       case .none: break
       }
       let secrets = try login.secrets(from: worker.generation.keyring)
-      if source.isByLogin, !secrets.has(.refreshToken) { return end(.nobodyLoggedIn) }
+      if source.isByLogin, !secrets.has(.refreshToken) {
+        return end(.nobodyLoggedIn("nobody is logged in: bearerctl login \(source.credential)"))
+      }
       question.ask(.token, secrets) { [unowned self] result in
         switch result {
         case .success(let reader): take(reader)
         case .failure(let problem): fail(problem.sentence)
         }
       }
+    } catch let problem as SecretProblem {
+      fail(problem.sentence)
     } catch {
-      fail(error.sentence)
+      let what = source.isByLogin ? "bearerctl login \(source.credential)" : "place a new first refresh token"
+      end(.nobodyLoggedIn("somebody has logged it out: \(what)"))
     }
   }
 

@@ -14,20 +14,22 @@ final class TokenKeeper {
   let source: TokenSource
   unowned let worker: Worker
   private let beside: BesideLoop
-  private let onChange: Change
+  let onChange: Change
   var renewal: Renewal
-  private(set) var standing = TokenStanding()
+  var standing = TokenStanding()
   /// Some request has gone out with the current token.
   var isUsed = false
   /// What the endpoint was shown last, told without showing it.
-  private var shown: String?
+  var shown: String?
   private(set) var login: TokenLogin
-  private var asking: TokenAsking?
+  private(set) var asking: TokenAsking?
   /// Granted, and not in use yet: what came with it is not on disk.
   var access: Secret?
   private(set) var hasEnded = false
+  /// What is left to do after somebody has ended its use.
+  var logout: TokenLogout?
   /// It is being written, by a thread that nobody can stop.
-  private(set) var isStoring = false
+  var isStoring = false
   /// Of a person.
   var attempt: LoginAttempt?
   /// Granted to one, while something else is being written.
@@ -130,6 +132,13 @@ final class TokenKeeper {
   func stopAsking() {
     asking?.cancel()
     asking = nil
+    logout?.answered()
+  }
+
+  /// The daemon ends.
+  func stop() {
+    logout?.cancel()
+    cancel("bearerd is stopping")
   }
 
   // MARK: what is decided
@@ -147,14 +156,14 @@ final class TokenKeeper {
     if actions != Renewal.Actions() { tell() }
   }
 
-  private func tell() {
+  func tell() {
     update()
     onChange(self, nil)
   }
 
-  private func update() { standing.outlook = renewal.outlook(at: BootTimer.now) }
+  func update() { standing.outlook = renewal.outlook(at: BootTimer.now) }
 
-  private var fingerprint: String { worker.generation.keyring.fingerprint(ofSecretsFor: source) }
+  var fingerprint: String { worker.generation.keyring.fingerprint(ofSecretsFor: source) }
 
   var chance: UInt64 { UInt64.random(in: .min ... .max) }
 
@@ -177,9 +186,12 @@ final class TokenKeeper {
   }
 
   private func answered(_ outcome: consuming TokenAsking.Outcome, _ number: UInt64) {
+    let isWanted = renewal.expects(number)
     switch consume outcome {
     case .granted(let grant):
+      guard isWanted else { return discard(grant) }
       standing.granted += 1
+      standing.grantedAt = Clock.now.seconds
       if let remark = grant.remark, remark != remarked {
         remarked = remark
         worker.journal.event(.notice, "token-remark", ("credential", source.credential), ("detail", remark))
@@ -193,15 +205,21 @@ final class TokenKeeper {
           Granted(lifetime: lifetime, hasToBeStored: hasToBeStored), number: number, at: BootTimer.now, chance: chance))
     case .stored(let grant):
       standing.asked -= 1
+      guard isWanted else { return discard(grant) }
       let lifetime = grant.lifetime
       var refresh: Secret?
       grant.take(access: &access, refresh: &refresh)
       carryOut(renewal.granted(Granted(lifetime: lifetime), number: number, at: BootTimer.now, chance: chance))
-    case .nobodyLoggedIn:
+    case .nobodyLoggedIn(let sentence):
       standing.asked -= 1
-      failed(.final, "nobody is logged in: bearerctl login \(source.credential)", number)
+      if isWanted { failed(.final, sentence, number) } else { logout?.answered() }
     case .failed(let failure, let sentence):
+      guard isWanted else {
+        logout?.answered()
+        return
+      }
       standing.failed += 1
+      standing.failure = TokenStanding.Failure(at: Clock.now.seconds, sentence: sentence)
       worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
       failed(failure, sentence, number)
     }
@@ -215,41 +233,5 @@ final class TokenKeeper {
     carryOut(actions)
     // Meanwhile another one may have come.
     secretsChanged()
-  }
-
-  // MARK: what was granted
-
-  /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.
-  private func store(_ number: UInt64) {
-    isStoring = true
-    login.store(mustLock: worker.generation.settings.requireLockedMemory) { [weak self] problem in
-      guard let self, !hasEnded else { return }
-      isStoring = false
-      defer { takeWaiting() }
-      guard let problem else {
-        return carryOut(renewal.stored(number: number, at: BootTimer.now, chance: chance))
-      }
-      let sentence = "its new refresh token could not be written down: \(problem)"
-      worker.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
-      let actions = renewal.storingFailed(number: number, at: BootTimer.now, chance: chance)
-      update()
-      onChange(self) { [source] in $0.fail(source, sentence) }
-      carryOut(actions)
-      attempt?.wasNotStored(problem)
-    }
-  }
-
-  private func publish() {
-    switch access.take() {
-    case .none: break
-    case .some(let token):
-      isUsed = false
-      update()
-      var held: Secret? = consume token
-      onChange(self) { [source] values in
-        if let token = held.take() { values.take(source, token) }
-      }
-      attempt?.isInUse()
-    }
   }
 }

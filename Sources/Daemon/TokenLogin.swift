@@ -17,6 +17,9 @@ final class TokenLogin {
   /// With which the server was asked; and the configured ones, which say whose login this is.
   private var asked: TokenSecrets?
   private var configured: TokenSecrets?
+  /// The file is being written, and who waits for that.
+  private var isWriting = false
+  private var writers: [() -> Void] = []
 
   init(_ source: TokenSource, beside: BesideLoop) {
     self.source = source
@@ -47,8 +50,12 @@ final class TokenLogin {
     }
   }
 
+  /// Somebody has ended it, and it is all the same what the configuration names as the first one.
+  struct LoggedOut: Error {}
+
   /// The secrets of the next request: what the configuration names, and the kept refresh token in the place of the first one.
-  func secrets(from keyring: Keyring) throws(SecretProblem) -> TokenSecrets {
+  /// - Throws: `SecretProblem`, or `LoggedOut`.
+  func secrets(from keyring: Keyring) throws -> TokenSecrets {
     guard let content else {
       let secrets = try keyring.tokenSecrets(of: source)
       (asked, configured) = (secrets, secrets)
@@ -56,10 +63,12 @@ final class TokenLogin {
     }
     let (secrets, configured) = (try keyring.keptTokenSecrets(of: source), try keyring.keptTokenSecrets(of: source))
     (asked, self.configured) = (secrets, configured)
-    if let login = try StoredLogin.decode(content, of: source, configured, in: keyring.tokenValues.arena),
-      login.kind == .refreshToken
-    {
-      login.put(into: secrets)
+    if let login = try StoredLogin.decode(content, of: source, configured, in: keyring.tokenValues.arena) {
+      switch login.kind {
+      case .refreshToken: login.put(into: secrets)
+      case .accessToken: break
+      case .ended: throw LoggedOut()
+      }
     }
     return secrets
   }
@@ -121,7 +130,7 @@ final class TokenLogin {
     } catch {
       return onEnd(error.sentence)
     }
-    beside.run { () -> String? in
+    write { () -> String? in
       StateDirectory.make(for: path)
       do throws(SystemError) { try content.write(path) } catch { return "\(error)" }
       return nil
@@ -135,6 +144,83 @@ final class TokenLogin {
       }
       onEnd(problem)
     }
+  }
+
+  /// One after the other: what is written last has to be what was wanted last.
+  private func write<Value: Sendable>(_ work: @escaping @Sendable () -> Value, onEnd: @escaping (Value?) -> Void) {
+    let start = { [weak self, beside] in
+      beside.run(work) { value in
+        onEnd(value)
+        self?.writeNext()
+      }
+    }
+    if isWriting { return writers.append(start) }
+    isWriting = true
+    start()
+  }
+
+  private func writeNext() {
+    if writers.isEmpty { return isWriting = false }
+    writers.removeFirst()()
+  }
+
+  // MARK: its end
+
+  /// What the server knows, once the file has been read: the last refresh token that it gave, or what it gave in its place, else
+  /// the first one; nil: there is none.
+  func token(from keyring: Keyring) -> (kind: TokenRequest.RevokedToken, token: Withdrawn)? {
+    switch granted.take() {
+    case .some(let token): return (grantedKind == .refreshToken ? .refreshToken : .accessToken, Withdrawn(token))
+    case .none: break
+    }
+    guard let content,
+      let login = try? StoredLogin.decode(content, of: source, first(from: keyring), in: keyring.tokenValues.arena)
+    else { return (.refreshToken, Withdrawn(keyring.firstToken(of: source))) }
+    let kind = login.kind
+    return (kind == .refreshToken ? .refreshToken : .accessToken, Withdrawn(login.withdraw()))
+  }
+
+  /// Puts in the file's place that somebody has logged out, or takes it away where that cannot be written. `onEnd` is called once,
+  /// on a later turn or at once, with what is wrong: then a login may still be there, or the next start begins with the first
+  /// token again.
+  func end(with keyring: Keyring, mustLock: Bool, onEnd: @escaping (String?) -> Void) {
+    guard let path = source.store else { return onEnd(nil) }
+    granted = nil
+    let end = try? StoredLogin.encodeEnd(of: source, first(from: keyring), salt: Self.random(), mustLock: mustLock)
+    (asked, configured) = (nil, nil)
+    content = end
+    isRead = true
+    let isByLogin = source.isByLogin
+    write { () -> String? in
+      StateDirectory.make(for: path)
+      do throws(SystemError) {
+        guard let end else { throw SystemError(operation: "memory", errno: 0) }
+        try end.write(path)
+        return nil
+      } catch {
+        let why = "\(path) cannot say that somebody has logged out (\(error))"
+        do throws(SystemError) {
+          try PrivateFile.remove(path)
+          // Then there is nothing to begin with.
+          return isByLogin
+            ? nil : "\(why); the login in it is gone, and the next start begins with the first refresh token"
+        } catch {
+          return "\(why), nor be taken away (\(error)): remove it"
+        }
+      }
+    } onEnd: {
+      onEnd($0 ?? "the system has no thread to write \(path) with: remove it")
+    }
+  }
+
+  /// The configured first token alone; if it cannot be read just now, the one that was there when the server was asked.
+  private func first(from keyring: Keyring) -> TokenSecrets {
+    let secrets = TokenSecrets()
+    switch keyring.firstToken(of: source) {
+    case .some(let first): secrets.put(.refreshToken, first)
+    case .none: return configured ?? secrets
+    }
+    return secrets
   }
 
   static func random() -> [UInt8] { (0..<16).map { _ in UInt8.random(in: .min ... .max) } }

@@ -12,6 +12,8 @@ final class TokenRenewals {
   private unowned let crew: Crew
   private let beside: BesideLoop
   private var keepers: [TokenSource: TokenKeeper] = [:]
+  /// Those that somebody has logged out, until all of that is done: a reload may take them out of the others meanwhile.
+  private var leaving: [TokenKeeper] = []
   private let timer: BootTimer
   private var alarm: ReadableSource?
 
@@ -42,7 +44,7 @@ final class TokenRenewals {
     }
     for source in wanted {
       if let keeper = keepers[source] {
-        keeper.secretsChanged()
+        keeper.reloaded()
         publish(source, keeper.standing, hasNewValue: false)
       } else {
         let keeper = TokenKeeper(source, worker: worker, beside: beside) { [unowned self] keeper, change in
@@ -78,10 +80,23 @@ final class TokenRenewals {
     settle()
   }
 
+  /// Somebody ends its use: nothing goes out with it any more when this returns. `onEnd` is called once, when it has been wiped
+  /// and given back, as far as that could be done. False: it is not kept here, or is being logged out.
+  func logOut(_ source: TokenSource, onEnd: @escaping (TokenLogout.Outcome) -> Void) -> Bool {
+    guard let keeper = keepers[source], !keeper.isLoggingOut else { return false }
+    leaving.append(keeper)
+    keeper.logOut { [weak self] outcome in
+      self?.leaving.removeAll { $0 === keeper }
+      onEnd(outcome)
+    }
+    settle()
+    return true
+  }
+
   /// Nothing is asked any more.
   func stop() {
-    for keeper in keepers.values { keeper.cancel("bearerd is stopping") }
-    keepers = [:]
+    for keeper in Array(keepers.values) + leaving { keeper.stop() }
+    (keepers, leaving) = ([:], [])
     worker.onSecretRead = nil
     alarm?.close()
     alarm = nil

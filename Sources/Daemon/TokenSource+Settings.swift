@@ -11,6 +11,7 @@ extension TokenSource {
     scope = token.scope
     resource = token.resource
     audience = token.audience
+    revocation = token.revocation
     parameters = token.parameters.map { TokenParameter($0.name, $0.value) }
     trust = token.trust
     allowedAddresses = token.allowedAddresses

@@ -11,6 +11,17 @@ struct TokenStanding: Sendable {
   var failed: UInt64 = 0
   /// The last generation that an upstream has rejected, as far as that has been looked into.
   var rejected: UInt64 = 0
+  /// When the endpoint gave a token last, in seconds since 1970, as are those below; nil: never.
+  var grantedAt: Int64?
+  /// What came in the way last, be it over or not.
+  var failure: Failure?
+  /// When somebody ended its use; nil: nobody has since the last token.
+  var loggedOut: Int64?
+
+  struct Failure: Sendable {
+    let at: Int64
+    let sentence: String
+  }
 
   /// A request that cannot go out has to wait no longer: there is a token, or there will be none soon.
   func isSettled(at now: UInt64) -> Bool {
@@ -52,6 +63,9 @@ extension TokenStanding {
       json.member("asked", asked)
       json.member("granted", granted)
       json.member("failed", failed)
+      json.member("last_granted", grantedAt.map { UInt64(max(0, $0)) })
+      json.member("last_failed", failure.map { UInt64(max(0, $0.at)) })
+      json.member("last_failure", failure?.sentence)
     }
   }
 }

@@ -39,7 +39,7 @@ final class Worker {
   /// Sessions that begin something at the end of the turn.
   private var opening: [ClientSession] = []
   private let desks: Desks
-  private var sessions: [ObjectIdentifier: ClientSession] = [:]
+  private(set) var sessions: [ObjectIdentifier: ClientSession] = [:]
   /// Of the loop, counted.
   private(set) var turn: UInt64 = 1
   var clockSteps = ClockSteps()

@@ -28,8 +28,10 @@ package enum Refusal: Error, Equatable, Sendable {
   case credentialUnavailable
   /// Its token endpoint gave none. Milliseconds until it is worth asking again.
   case tokenUnavailable(UInt64)
-  /// Its token endpoint takes what we have no more.
+  /// Its token endpoint takes what we have no more, or somebody has logged it out.
   case loginRequired
+  /// Somebody logged it out while the upstream had the request.
+  case loggedOut
   /// Milliseconds until it is worth asking again.
   case credentialSuspended(UInt64)
   case grantDenied
@@ -97,6 +99,7 @@ extension Refusal {
     case .credentialUnavailable: .credentialUnavailable
     case .tokenUnavailable: .tokenUnavailable
     case .loginRequired: .loginRequired
+    case .loggedOut: .loggedOut
     case .credentialSuspended: .credentialSuspended
     case .grantDenied: .grantDenied
     case .nameNotFound: .nameNotFound

@@ -45,6 +45,7 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
   case credentialUnavailable
   case tokenUnavailable
   case loginRequired
+  case loggedOut
   case credentialSuspended
   case grantDenied
 
@@ -105,7 +106,8 @@ extension RefusalCode {
     case .badPath, .badEscape, .dotSegment, .forbiddenCharacter, .fragment, .ambiguousPath, .clientCredentialField,
       .badDestination, .destinationDenied, .noRule, .denied, .noService, .rateLimited:
       .rules
-    case .credentialUnavailable, .tokenUnavailable, .loginRequired, .credentialSuspended, .grantDenied: .keyring
+    case .credentialUnavailable, .tokenUnavailable, .loginRequired, .loggedOut, .credentialSuspended, .grantDenied:
+      .keyring
     case .nameNotFound, .nameLookupFailed, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed,
       .connectionTimeout, .handshakeFailed, .handshakeTimeout, .certificateInvalid, .certificateExpired,
       .hostnameMismatch, .pinMismatch,

@@ -153,7 +153,11 @@ extension RefusalCode {
     case .loginRequired:
       RefusalRow(
         503, "login-required", "proxy_configuration_error",
-        "The credential's token endpoint takes its login no more, so somebody has to log in anew; nothing was sent")
+        "Somebody has to log in before anything can go out with this credential; nothing was sent")
+    case .loggedOut:
+      RefusalRow(
+        503, "logged-out", "http_request_denied",
+        "Somebody logged the credential out while this request was under way; the upstream may have carried it out")
     case .credentialSuspended:
       RefusalRow(
         503, "credential-suspended", "http_request_denied",

@@ -160,6 +160,19 @@ extension ClientConnection {
     phase = .closed
   }
 
+  /// Somebody has ended the use of its credential (T46): who waits for it is told so, and so is who has no answer yet; what
+  /// has begun is cut.
+  package mutating func loggedOut(output: inout Output) {
+    switch phase {
+    case .awaitingUpstream:
+      let wasSent = exchange.record.isRetried || exchange.secondTry.isUnderWay
+      abort(wasSent ? .loggedOut : .loginRequired, output: &output)
+    case .exchanging: abort(.loggedOut, output: &output)
+    case .upgraded: revoked(output: &output)
+    case .awaitingHead, .lingering, .closed: break
+    }
+  }
+
   /// The daemon ends now: whoever has nothing at an upstream yet is told so, what runs is cut.
   package mutating func stopped(output: inout Output) {
     switch phase {

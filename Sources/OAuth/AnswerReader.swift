@@ -50,7 +50,7 @@ struct AnswerReader {
       throw TokenRefusal(.misconfigured, "\(name) answered \(head.status): correct its URL")
     case 408, 425, 429, 500..<600:
       throw TokenRefusal(
-        .transient(retryAfter: head.pause(now: now)), "\(name) answered \(head.status): it is asked again")
+        .transient(retryAfter: head.pause(now: now)), "\(name) answered \(head.status)\(again)")
     case 402, 406..<500: return
     default: throw malformed("\(head.status)")
     }
@@ -62,7 +62,7 @@ struct AnswerReader {
     switch head.status {
     case 401, 403: return TokenRefusal(.misconfigured, "\(said): does it know client_id, and its secret or key?")
     case 400..<500: return TokenRefusal(.misconfigured, "\(said): look at the settings of \(source.credential)")
-    default: return TokenRefusal(.transient(retryAfter: head.pause(now: now)), "\(said): it is asked again")
+    default: return TokenRefusal(.transient(retryAfter: head.pause(now: now)), "\(said)\(again)")
     }
   }
 
@@ -75,7 +75,12 @@ struct AnswerReader {
   }
 
   func malformed(_ what: String) -> TokenRefusal {
-    TokenRefusal(.transient(retryAfter: head.pause(now: now)), "\(name) answered \(what): it is asked again")
+    TokenRefusal(.transient(retryAfter: head.pause(now: now)), "\(name) answered \(what)\(again)")
+  }
+
+  /// A token is given back once.
+  private var again: String {
+    if case .revocation = purpose { "" } else { ": it is asked again" }
   }
 
   var name: String {

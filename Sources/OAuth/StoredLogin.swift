@@ -8,21 +8,25 @@ internal import TLS
 /// endpoint, the client's id or the configured first token makes what is stored worthless, and begins anew with what is
 /// configured. Where a server gives a person's login no refresh token, it is the access token itself.
 ///
-/// The file has four lines, and nothing else:
+/// The file has four lines, and nothing else; the last one is `logged_out` where somebody has ended the login (T46): without
+/// that, the next start would begin with the configured first token again.
 /// ```
 /// bearerd login 1
 /// for SALT:DIGEST
 /// first DIGEST, or -
-/// refresh_token TOKEN, or access_token UNTIL TOKEN
+/// refresh_token TOKEN, or access_token UNTIL TOKEN, or logged_out
 /// ```
 package struct StoredLogin: ~Copyable {
   package enum Kind: Sendable, Equatable {
     case refreshToken
     /// Seconds since 1970; nil: nobody knows an end.
     case accessToken(until: Int64?)
+    /// Somebody has logged out.
+    case ended
   }
 
-  package var token: Secret
+  /// nil: of one that has ended.
+  package var token: Secret?
   package let kind: Kind
 
   /// What a file holds, or would: in locked pages of its own, on its way to or from another thread.
@@ -68,15 +72,34 @@ package struct StoredLogin: ~Copyable {
       throw SecretProblem(
         "the token of \(source.credential) is empty, too long, or has a control character in it")
     }
+    return try encode(kind, of: source, secrets, salt: salt, mustLock: mustLock) { (text) throws(SystemError) in
+      try text.append(" ")
+      try token.withBytes { (bytes) throws(SystemError) in try text.append(bytes) }
+    }
+  }
+
+  /// What takes a login's place when somebody logs out: it holds for the same endpoint, client and first token.
+  /// - Parameters: as of the other one.
+  package static func encodeEnd(
+    of source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], mustLock: Bool
+  ) throws(SecretProblem) -> Content {
+    guard salt.count == 16 else { throw SecretProblem("there are no random bytes for a logout") }
+    return try encode(.ended, of: source, secrets, salt: salt, mustLock: mustLock) { _ in }
+  }
+
+  private static func encode(
+    _ kind: Kind, of source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], mustLock: Bool,
+    _ addToken: (inout Secret) throws(SystemError) -> Void
+  ) throws(SecretProblem) -> Content {
     do throws(SystemError) {
       let arena = SecretArena()
       arena.mustLock = mustLock
       let marks = try Marks(source, secrets, salt: salt, in: arena)
       let memory = try LockedMemory(byteCount: longest, mustLock: mustLock)
-      var text = try Secret(capacity: token.count + 256, in: arena)
+      var text = try Secret(capacity: 512, in: arena)
       try text.append(version)
-      try text.append("\(hexadecimal(salt)):\(marks.place)\nfirst \(marks.first ?? "-")\n\(kind.words) ")
-      try token.withBytes { (bytes) throws(SystemError) in try text.append(bytes) }
+      try text.append("\(hexadecimal(salt)):\(marks.place)\nfirst \(marks.first ?? "-")\n\(kind.words)")
+      try addToken(&text)
       try text.append("\n")
       text.withBytes { memory.bytes.copyMemory(from: $0) }
       return Content(memory, count: text.count)
@@ -99,13 +122,14 @@ package struct StoredLogin: ~Copyable {
       throw SecretProblem("\(source.store ?? "the stored login") is no login that this version has written: remove it")
     }
     let token = rest.dropLast()
-    guard isToken(token) else {
+    guard kind == .ended ? token.isEmpty : isToken(token) else {
       throw SecretProblem("\(source.store ?? "the stored login") is damaged: remove it")
     }
     do throws(SystemError) {
       let marks = try Marks(source, secrets, salt: salt, in: arena)
       // Whose first token is gone goes on; whoever has placed another one wants to begin with it.
       guard place == marks.place, marks.first == nil || marks.first == first else { return nil }
+      if kind == .ended { return StoredLogin(token: nil, kind: kind) }
       var secret = try Secret(capacity: token.count, in: arena)
       try secret.append(UnsafeRawBufferPointer(rebasing: token))
       return StoredLogin(token: secret, kind: kind)
@@ -123,6 +147,7 @@ package struct StoredLogin: ~Copyable {
 
   private static func takeKind(from rest: inout Slice<UnsafeRawBufferPointer>) -> Kind? {
     if take("refresh_token ", from: &rest) { return .refreshToken }
+    if take("logged_out", from: &rest) { return .ended }
     guard take("access_token ", from: &rest), let end = take(until: " ", 19, from: &rest) else { return nil }
     if end == "-" { return .accessToken(until: nil) }
     guard let seconds = Int64(end), seconds > 0, String(seconds) == end else { return nil }
@@ -164,6 +189,7 @@ extension StoredLogin.Kind {
     switch self {
     case .refreshToken: "refresh_token"
     case .accessToken(let end): "access_token \(end.map { String($0) } ?? "-")"
+    case .ended: "logged_out"
     }
   }
 }

@@ -57,7 +57,8 @@ extension TokenRefusal {
     case .invalidRequest, .unsupportedResponseType, .unsupportedTokenType:
       self.init(.misconfigured, code: code, said + "it wants to be asked otherwise")
     case .serverError, .temporarilyUnavailable:
-      self.init(.transient(retryAfter: nil), code: code, said + "it is asked again")
+      let isRevocation = if case .revocation = purpose { true } else { false }
+      self.init(.transient(retryAfter: nil), code: code, said + (isRevocation ? "it could not" : "it is asked again"))
     case .accessDenied, .authorizationPending, .slowDown, .expiredToken:
       self.init(purpose == .deviceToken ? .pending(code.polled) : .misconfigured, code: code, said + code.words)
     }

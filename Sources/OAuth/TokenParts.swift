@@ -13,20 +13,24 @@ extension TokenGrant {
 
 extension StoredLogin {
   /// The request is to be made with this refresh token, whatever the configured first one is.
-  package consuming func put(into secrets: TokenSecrets) { secrets.put(.refreshToken, token) }
+  package consuming func put(into secrets: TokenSecrets) {
+    switch consume token {
+    case .some(let token): secrets.put(.refreshToken, token)
+    case .none: break
+    }
+  }
+
+  /// Nothing else stays of it; nil: somebody has logged out.
+  package consuming func withdraw() -> Secret? { consume token }
 
   /// Of an access token: what is left of it, as if it had been granted now. nil: its time is over, or it is none.
   /// - Parameter now: seconds since 1970.
   package consuming func grant(now: Int64) -> TokenGrant? {
-    switch kind {
-    case .refreshToken: return nil
-    case .accessToken(nil):
-      return TokenGrant(accessToken: token, refreshToken: nil, lifetime: nil, remark: nil)
-    case .accessToken(let end?):
-      let (left, isTooMuch) = end.subtractingReportingOverflow(now)
-      guard !isTooMuch, left > 0, left < Int64.max / 1000 else { return nil }
-      return TokenGrant(accessToken: token, refreshToken: nil, lifetime: UInt64(left) * 1000, remark: nil)
-    }
+    guard case .accessToken(let end) = kind, let token = consume token else { return nil }
+    guard let end else { return TokenGrant(accessToken: token, refreshToken: nil, lifetime: nil, remark: nil) }
+    let (left, isTooMuch) = end.subtractingReportingOverflow(now)
+    guard !isTooMuch, left > 0, left < Int64.max / 1000 else { return nil }
+    return TokenGrant(accessToken: token, refreshToken: nil, lifetime: UInt64(left) * 1000, remark: nil)
   }
 }
 

@@ -115,6 +115,9 @@ package struct Renewal: Sendable {
 
   // MARK: the server
 
+  /// Whether this is the answer that is waited for; any other is for nobody any more.
+  package func expects(_ number: UInt64) -> Bool { if case .asking(number, _) = work { true } else { false } }
+
   /// It has granted a token.
   package mutating func granted(_ granted: Granted, number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()

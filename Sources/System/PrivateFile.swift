@@ -29,6 +29,15 @@ package enum PrivateFile {
     try synchroniseParent(of: path)
   }
 
+  /// Takes it away, if it is there, with what an unfinished replacement has left; when this returns, it is gone from the disk,
+  /// too. Takes as long as the file system takes.
+  package static func remove(_ path: String) throws(SystemError) {
+    guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw SystemError(operation: "path", errno: EINVAL) }
+    unlink(path + temporarySuffix)
+    if unlink(path) != 0, errno != ENOENT { throw SystemError(operation: "unlink", errno: errno) }
+    try synchroniseParent(of: path)
+  }
+
   /// One name for all attempts: what a crash leaves behind is cleared away by the next one.
   static let temporarySuffix = ".new"
 

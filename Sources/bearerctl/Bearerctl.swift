@@ -24,6 +24,7 @@ struct Bearerctl: ParsableCommand {
         bearerctl reload                     use the changed configuration now
         bearerctl status --watch             what is it doing right now?
         bearerctl login mail                 log in to an account
+        bearerctl logout mail                end a login, and whatever uses it
         bearerctl audit verify               was the record of requests changed?
         bearerctl errors pin-mismatch        what does this error mean?
 
@@ -33,7 +34,7 @@ struct Bearerctl: ParsableCommand {
     version: "bearerctl \(Version.text)",
     subcommands: [
       Check.self, Explain.self, Selftest.self, PinCommand.self, Token.self, Status.self, Errors.self, Reload.self,
-      Metrics.self, AuditCommand.self, Login.self,
+      Metrics.self, AuditCommand.self, Login.self, Logout.self,
       Demo.self,
     ])
 

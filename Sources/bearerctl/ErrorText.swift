@@ -53,6 +53,7 @@ extension RefusalCode {
     case .credentialUnavailable: .credentialUnavailable
     case .tokenUnavailable: .tokenUnavailable
     case .loginRequired: .loginRequired
+    case .loggedOut: .loggedOut
     case .credentialSuspended: .credentialSuspended
     case .grantDenied: .grantDenied
     case .nameNotFound: .nameNotFound

@@ -111,15 +111,27 @@ extension ErrorText {
 
   static let loginRequired = ErrorText(
     """
-    A person has to log in: nobody has yet, or the credential's token endpoint has said that the refresh token is worth nothing any \
-    more (`invalid_grant`), because it was revoked, has expired, or was used elsewhere. It is not asked again with the same one. Or its \
-    login URL (`login`) has answered 401: the name or the password is wrong. Nothing was sent without a token.
+    A person has to log in: nobody has yet; or somebody has logged out (`bearerctl logout`); or the credential's token endpoint has said \
+    that the refresh token is worth nothing any more (`invalid_grant`), because it was revoked, has expired, or was used elsewhere. It is \
+    not asked again with the same one. Or its login URL (`login`) has answered 401: the name or the password is wrong. Nothing was sent \
+    without a token.
     """,
     todo: """
       `bearerctl login CREDENTIAL`, if its grant is `device_code` or `authorization_code`. With `refresh_token`, get a new one from the \
       server, and write it into the file that `refresh_token` of the credential's `oauth2` names. The next request uses it, without a \
-      reload. If this happens often, see whether something else uses the same login. \
-      A right password, in the file that `login` names, is used at once.
+      reload. If this happens often, see whether something else uses the same login. A right \
+      password, in the file that `login` names, is used at once. A credential that was logged out and is no login \
+      comes back by another value of its source, or by `bearerctl reload`.
+      """)
+
+  static let loggedOut = ErrorText(
+    """
+    Somebody logged the credential out (`bearerctl logout`) after the request had been sent and before an answer had begun. The connection \
+    to the upstream was cut, which does not undo what the request has done there.
+    """,
+    todo: """
+      Find out whether it was carried out before it is sent again, unless sending it twice does no harm. Requests after it get \
+      `login-required` until somebody logs in.
       """)
 
   static let credentialSuspended = ErrorText(

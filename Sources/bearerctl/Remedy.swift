@@ -31,7 +31,8 @@ struct Remedy {
     case .grantDenied: "To let \(user) use the credential, add it to its allow_users."
     case .malformed, .badDestination, .requestTimeout, .draining, .auditUnavailable, .tooManyConnections,
       .tooManyRequests,
-      .rateLimited, .credentialUnavailable, .tokenUnavailable, .loginRequired, .credentialSuspended, .nameNotFound,
+      .rateLimited, .credentialUnavailable, .tokenUnavailable, .loginRequired, .loggedOut, .credentialSuspended,
+      .nameNotFound,
       .nameLookupFailed, .nameTimeout,
       .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout, .handshakeTimeout,
       .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch, .pinsExpired,

@@ -85,7 +85,9 @@ struct StatusDocument: Decodable {
       let seconds: Int
     }
     let name: String
+    let kind: String?
     let available: Bool
+    let loggedOut: Bool?
     let problem: String?
     let generation: UInt64
     let changed: Int?
@@ -103,6 +105,11 @@ struct StatusDocument: Decodable {
       /// nil: there is none, or nobody knows its end.
       let secondsLeft: Int?
       let loginRequired: Bool
+      /// When the endpoint gave a token last; nil: never.
+      let lastGranted: Int?
+      /// When something came in the way last, and what; nil: never.
+      let lastFailed: Int?
+      let lastFailure: String?
     }
   }
 

@@ -93,19 +93,36 @@ struct StatusText: CustomStringConvertible {
   private var credentials: String {
     let rows = status.credentials.map { credential in
       [
-        credential.name, credential.available ? "in use" : "missing", credential.fingerprint ?? "-",
+        credential.name, standing(credential), credential.fingerprint ?? "-",
         "generation \(credential.generation)",
         credential.changed.map { "for \(Age(status.now - $0))" + left(credential) } ?? "",
-        credential.sources.map { source($0) }.joined(separator: ", "), use(credential),
+        (credential.kind.map { "\($0) from " } ?? "") + credential.sources.map { source($0) }.joined(separator: ", "),
+        use(credential),
       ]
     }
     let problems = status.credentials.compactMap { credential in
       credential.problem.map { "  \(terminal.bad(credential.name)): \($0.harmless)\n" }
     }
+    let failures = status.credentials.compactMap { failure($0) }
     let suspensions = status.credentials.flatMap { credential in
       credential.suspended.map { "  \(terminal.bad(credential.name)): \(suspension($0))\n" }
     }
-    return table("credential", rows) + (problems + suspensions).joined()
+    return table("credential", rows) + (problems + failures + suspensions).joined()
+  }
+
+  private func standing(_ credential: StatusDocument.Credential) -> String {
+    if credential.loggedOut == true { return "logged out" }
+    if credential.token?.loginRequired == true, !credential.available { return "login required" }
+    return credential.available ? "in use" : "missing"
+  }
+
+  /// Of a token: what came in the way last, and whether that is over.
+  private func failure(_ credential: StatusDocument.Credential) -> String? {
+    guard let token = credential.token, let failed = token.lastFailed, let sentence = token.lastFailure,
+      credential.problem?.hasPrefix(sentence) != true
+    else { return nil }
+    let since = token.lastGranted.map { "; the last token came \(ago($0))" } ?? ""
+    return "  \(terminal.warning(credential.name)): asked in vain \(ago(failed))\(since): \(sentence.harmless)\n"
   }
 
   private func left(_ credential: StatusDocument.Credential) -> String {

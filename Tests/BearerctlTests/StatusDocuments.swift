@@ -5,7 +5,7 @@ enum StatusDocuments {
   ///   - requests: of the service `github` since the start.
   static func answer(
     second: Int = 0, requests: Int = 1_234, services: Int = 2, problem: String? = nil, isSuspended: Bool = false,
-    isSpent: Bool = false, isUnrecorded: Bool = false
+    isSpent: Bool = false, isUnrecorded: Bool = false, hasTokens: Bool = false
   ) -> String {
     let now = 1_800_000_000 + second
     let more = (1..<max(1, services)).map { number in
@@ -28,6 +28,7 @@ enum StatusDocuments {
       isUnrecorded
       ? "\"audit\":{\"file\":\"/var/log/bearerd/audit.log\",\"device\":1,\"inode\":2,\"records\":1240,\"head\":\"\(String(repeating: "A", count: 43))\",\"dropped\":7,\"problem\":\"write: No space left on device\",\"refusing\":\"write: No space left on device\"},"
       : ""
+    let tokens = hasTokens ? Self.tokens(now) : ""
     return """
       ok
       {"version":"0.1.0","now":\(now),"milliseconds":\(5_000_000 + second * 1_000),"started":\(1_800_000_000 - 8_000),"workers":1,
@@ -44,10 +45,42 @@ enum StatusDocuments {
       "accepted":1200,"rejected":1,"last_accepted":\(now - 2),"last_rejected":\(now - 300),"suspended":[\(suspended)]},
       {"name":"spare","available":false,"problem":"/etc/bearerd/spare.token does not exist","generation":0,"changed":null,
       "fingerprint":null,"sources":[{"source":"systemd credential spare"}],"accepted":0,"rejected":0,
-      "last_accepted":null,"last_rejected":null,"suspended":[]}],
+      "last_accepted":null,"last_rejected":null,"suspended":[]}\(tokens)],
       "pools":[{"upstream":"https://api.github.com","credential":"github","idle":2,"active":1}],
       "unplaced":4,"recent_refusals":[{"at":\(now - 12),"code":"pin-mismatch","service":"github"},
       {"at":\(now - 4000),"code":"no-service","service":null}]}
       """
+  }
+
+  /// One in use that was asked for in vain before, one whose login is over, and two that somebody has logged out.
+  private static func tokens(_ now: Int) -> String {
+    func credential(_ name: String, _ kind: String, _ more: String) -> String {
+      """
+      ,{"name":"\(name)","kind":"\(kind)","sources":[{"source":"token endpoint https://login.example.com/token"}],
+      "accepted":0,"rejected":0,"last_accepted":null,"last_rejected":null,"suspended":[],\(more)}
+      """
+    }
+    let gone = "\"generation\":1,\"changed\":null,\"fingerprint\":null,\"available\":false"
+    let failure =
+      "\"last_failed\":\(now - 900),\"last_failure\":\"https://login.example.com/token answered 503: it is asked again\""
+    return credential(
+      "mail", "oauth2 client_credentials",
+      """
+      "available":true,"logged_out":false,"problem":null,"generation":3,"changed":\(now - 60),"fingerprint":"01020304",
+      "token":{"seconds_left":3000,"login_required":false,"last_granted":\(now - 60),\(failure)}
+      """)
+      + credential(
+        "calendar", "oauth2 refresh_token",
+        """
+        \(gone),"logged_out":false,"problem":"https://login.example.com said invalid_grant: log in again",
+        "token":{"seconds_left":null,"login_required":true,"last_granted":null,"last_failed":\(now - 5),
+        "last_failure":"https://login.example.com said invalid_grant: log in again"}
+        """)
+      + credential(
+        "drive", "oauth2 refresh_token",
+        """
+        \(gone),"logged_out":true,"problem":"somebody has logged it out","token":{"seconds_left":null,"login_required":true}
+        """)
+      + credential("wiki", "basic", "\(gone),\"logged_out\":true,\"problem\":\"somebody has logged it out\"")
   }
 }

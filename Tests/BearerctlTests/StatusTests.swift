@@ -15,12 +15,13 @@ import Testing
 
   @Test(
     "what a person sees; UPDATE_GOLDEN=1 writes it anew",
-    arguments: ["fine", "reload-failed", "suspended", "spent", "unrecorded"])
+    arguments: ["fine", "reload-failed", "suspended", "spent", "unrecorded", "tokens"])
   func text(_ name: String) throws {
     let run = try ask(
       StatusDocuments.answer(
         problem: name == "reload-failed" ? "errors in the configuration: 1" : nil, isSuspended: name == "suspended",
-        isSpent: name == "spent", isUnrecorded: name == "unrecorded"))
+        isSpent: name == "spent", isUnrecorded: name == "unrecorded",
+        hasTokens: name == "tokens"))
     #expect(run.status == 0)
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
       "Golden/status-\(name).txt")

@@ -12,6 +12,7 @@ enum SummaryOfToken {
       ("audience", list(token.audience)), ("parameters", list(token.parameters.map { "\($0.name)=\($0.value)" })),
       ("subject type", token.subjectTokenType), ("requested type", token.requestedTokenType),
       ("actor type", token.actorTokenType), ("store", token.store), ("aud", token.assertionAudience),
+      ("revocation", token.revocation?.description),
       ("claims", list(token.claims.map { "\($0.name)=\($0.value)" })),
       ("trusts", token.trust.caFile), ("pins", list(token.trust.pinning.pins.map(\.description))),
       ("blocks", token.allowedAddresses.isEmpty ? nil : "\(token.allowedAddresses.count)"),

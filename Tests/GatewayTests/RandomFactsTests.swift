@@ -103,6 +103,7 @@ import Testing
       case 0: played.fact { $0.drain(output: &$1) }
       case 1: played.fact { $0.revoked(output: &$1) }
       case 2: played.fact { $0.totalDeadlinePassed(output: &$1) }
+      case 3: if Int.random(in: 0..<4, using: &random) == 0 { played.fact { $0.loggedOut(output: &$1) } }
       default: break
       }
     }

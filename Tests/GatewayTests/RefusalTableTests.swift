@@ -133,7 +133,7 @@ let refusals: [Refusal] =
   + [
     .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied, .requestTimeout,
     .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests, .credentialUnavailable,
-    .tokenUnavailable(1_500), .loginRequired, .credentialSuspended(1_500), .grantDenied,
+    .tokenUnavailable(1_500), .loginRequired, .loggedOut, .credentialSuspended(1_500), .grantDenied,
     .rateLimited(RateExcess(Rate(requests: 60, per: .minute), rule: nil, wait: 1_001)),
     .nameNotFound, .nameLookupFailed, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed,
     .connectionTimeout,
@@ -147,7 +147,7 @@ private func isListed(_ refusal: Refusal) -> Bool {
   switch refusal {
   case .malformed, .policy, .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied,
     .requestTimeout, .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests, .credentialUnavailable,
-    .tokenUnavailable, .loginRequired, .credentialSuspended, .grantDenied, .rateLimited, .nameNotFound,
+    .tokenUnavailable, .loginRequired, .loggedOut, .credentialSuspended, .grantDenied, .rateLimited, .nameNotFound,
     .nameLookupFailed, .nameTimeout, .addressForbidden,
     .connectionRefused,
     .connectionFailed, .connectionTimeout, .handshakeTimeout, .handshakeFailed, .certificateInvalid,

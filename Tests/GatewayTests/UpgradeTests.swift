@@ -229,13 +229,13 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
   }
 
   /// The other side can tell a cut from an end.
-  @Test(arguments: 0..<5)
+  @Test(arguments: 0..<6)
   func whoBreaksOffBreaksBothOff(index: Int) throws {
     let facts: [(String, (inout ClientConnection, inout Output) -> Void)] = [
       ("close", { $0.clientGone(output: &$1) }),
       ("reset", { $0.upstreamEnded(isClean: false, redaction: nil, output: &$1) }),
       ("reset", { $0.upstreamFailed(.upstreamClosed, output: &$1) }), ("reset", { $0.revoked(output: &$1) }),
-      ("reset", { $0.deadlinePassed(output: &$1) }),
+      ("reset", { $0.deadlinePassed(output: &$1) }), ("reset", { $0.loggedOut(output: &$1) }),
     ]
     for halves in 0..<3 {
       var played = upgraded(try snapshot())

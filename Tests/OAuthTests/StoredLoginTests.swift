@@ -1,4 +1,4 @@
-import Credentials
+@_spi(SecretBytes) import Credentials
 import Glibc
 import OAuth
 import Policy
@@ -23,7 +23,11 @@ import Testing
     let source = try source ?? OAuthTests.source(.refreshToken(first: somewhere))
     let secrets = try secrets(first.map { [.refreshToken: $0] } ?? [:])
     switch try StoredLogin.decode(content, of: source, secrets, in: arena) {
-    case .some(let login): return text(login.token)
+    case .some(let login):
+      if login.kind == .ended { return "logged out" }
+      let secrets = TokenSecrets()
+      login.put(into: secrets)
+      return secrets.withBytes(of: .refreshToken) { String(decoding: $0, as: UTF8.self) }
     case .none: return nil
     }
   }
@@ -106,6 +110,30 @@ import Testing
     switch kept.grant(now: 0) {
     case .none: break
     case .some: Issue.record("a refresh token goes out")
+    }
+  }
+
+  @Test func `T46: a login that was ended is none, for that endpoint, client and first token`() throws {
+    let scratch = try Scratch()
+    let path = try scratch.write("login", "")
+    let first = try secrets([.refreshToken: "rt-1"])
+    let source = try source(.refreshToken(first: somewhere))
+    let end = try StoredLogin.encodeEnd(of: source, first, salt: Self.salt, mustLock: false)
+    try Self.stored().write(path)
+    try end.write(path)
+    #expect(try fileText(path).hasSuffix("\nlogged_out\n") && !fileText(path).contains("rt-"))
+    let content = try #require(try StoredLogin.Content.read(path, mustLock: false))
+    #expect(try Self.token(content) == "logged out")
+    #expect(try Self.token(content, first: nil) == "logged out")
+    #expect(try Self.token(content, first: "rt-9") == nil, "whoever places another one begins with it")
+    var other = source
+    other.client.id = "other"
+    #expect(try Self.token(content, of: other) == nil)
+    let text = try fileText(path)
+    for bad in [text + "\n", String(text.dropLast()), text.replacing("logged_out", with: "logged_out x")] {
+      try scratch.write("login", bad)
+      let content = try #require(try StoredLogin.Content.read(path, mustLock: false))
+      #expect(throws: SecretProblem.self) { _ = try Self.token(content) }
     }
   }
 

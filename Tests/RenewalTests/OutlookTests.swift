@@ -27,6 +27,16 @@ import Testing
     #expect(outlook.usableUntil == .max && outlook.renewAt == nil && outlook.reason == nil)
   }
 
+  @Test func whatWasAskedBeforeALogoutIsForNobody() {
+    var renewal = Renewal(settings: RenewalSettings(), needsLogin: false)
+    let number = renewal.request(at: 0).1.ask!
+    #expect(renewal.expects(number) && !renewal.expects(number + 1))
+    _ = renewal.logout()
+    #expect(!renewal.expects(number))
+    #expect(renewal.granted(Granted(lifetime: nil), number: number, at: 10, chance: 0).isDiscarded)
+    #expect(renewal.outlook(at: 10).reason == .loginRequired && renewal.outlook(at: 10).usableUntil == 0)
+  }
+
   @Test func lookingChangesNothing() {
     var renewal = Renewal(settings: RenewalSettings(), needsLogin: false)
     for _ in 0..<20 { #expect(renewal.outlook(at: 1_000) == Renewal.Outlook()) }

@@ -116,6 +116,18 @@ import Testing
     #expect(try Self.text(scratch("target")) == "target")
   }
 
+  @Test func `what is removed is gone, with what was not finished`() throws {
+    let scratch = try Scratch()
+    let path = "\(scratch.path)/login"
+    try Self.replace(path, "x")
+    try Self.replace(path + ".new", "half")
+    try PrivateFile.remove(path)
+    #expect(try names(in: scratch.path) == [])
+    try PrivateFile.remove(path)
+    #expect(throws: SystemError.self) { try PrivateFile.remove("\(scratch.path)/none/login") }
+    #expect(throws: SystemError.self) { try PrivateFile.remove("login") }
+  }
+
   @Test func `who reads the old file reads it whole`() throws {
     let scratch = try Scratch()
     let path = scratch("login")

@@ -12,12 +12,13 @@ enum ForeignMemory {
   }
 
   /// The names of the mappings, but those for secrets, that hold this text.
-  static func places(of text: String, in pid: pid_t) throws -> [String] {
+  /// - Parameter isEverywhere: in those for secrets, too.
+  static func places(of text: String, in pid: pid_t, isEverywhere: Bool = false) throws -> [String] {
     let file = open("/proc/\(pid)/mem", O_RDONLY)
     guard file >= 0 else { throw TestFailure("mem: \(String(cString: strerror(errno)))") }
     defer { close(file) }
     let wanted = Array(text.utf8)
-    return mappings(of: pid).filter { $0.isReadable && !$0.isForSecrets }.compactMap { mapping in
+    return mappings(of: pid).filter { $0.isReadable && (isEverywhere || !$0.isForSecrets) }.compactMap { mapping in
       holds(wanted, mapping.range, file) ? mapping.name : nil
     }
   }

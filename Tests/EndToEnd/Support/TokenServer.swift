@@ -18,6 +18,8 @@ final class TokenServer: @unchecked Sendable {
   private(set) var server: UpstreamServer!
   /// Called on the server's thread once a request is there, before it is answered.
   let onRequest = Guarded<(@Sendable (UpstreamRequest) -> Void)?>(nil)
+  /// What it says to a request, whatever the script is; nil: that.
+  let onDecision = Guarded<(@Sendable (UpstreamRequest) -> Answer?)?>(nil)
 
   init(_ certificate: Certificate) throws {
     server = try UpstreamServer(chain: [certificate]) { [weak self] connection in
@@ -48,6 +50,7 @@ final class TokenServer: @unchecked Sendable {
   private func take(_ request: UpstreamRequest) -> Answer {
     state.withLock { $0.requests.append(request) }
     onRequest.withLock { $0 }?(request)
+    if let answer = onDecision.withLock({ $0 })?(request) { return answer }
     return state.withLock { state in state.rows.isEmpty ? state.script : state.rows.removeFirst() }
   }
 

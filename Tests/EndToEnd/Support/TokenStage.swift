@@ -30,7 +30,10 @@ final class TokenStage {
   }
 
   /// Those that the server has given or was shown.
-  private var refreshTokens: [String] { Array(Set(tokens.forms.compactMap { $0["refresh_token"] })) }
+  private var refreshTokens: [String] {
+    Array(
+      Set(tokens.forms.flatMap { [$0["refresh_token"], $0["token"]].compactMap(\.self) }.filter { $0 != stage.canary }))
+  }
 
   var store: String { stage.scratch.path + "/canary.login" }
 

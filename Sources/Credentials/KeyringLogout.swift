@@ -1,0 +1,43 @@
+// Credentials whose use somebody has ended (T46).
+extension Keyring {
+  /// Wipes what would be written for this credential. Its value comes back when its file holds another one; of a credential
+  /// with a command only a later keyring has one again, and so it has of any other. A token's is for its keeper to say.
+  package func logOut(grant index: Int) {
+    guard slots.indices.contains(index) else { return }
+    slots[index].logOut()
+    for file in slots[index].entry.scheme.files where isUsedNowhereElse(file, than: index) { reader.files.wipe(file) }
+    for command in slots[index].entry.scheme.commands where !commands.contains(command) {
+      reader.commands.expire(command)
+    }
+  }
+
+  private func isUsedNowhereElse(_ file: SecretSource, than index: Int) -> Bool {
+    !slots.indices.contains { $0 != index && slots[$0].entry.files.contains(file) }
+  }
+
+  /// Whether it is only not available because somebody has logged it out.
+  package func isLoggedOut(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].isLoggedOut }
+
+  /// With what a client proves who it is, and nothing else: to give a token back. Fails if that is not there.
+  package func clientSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
+    let secrets = TokenSecrets()
+    for (role, source) in source.sources where role == .clientSecret || role == .clientKey {
+      secrets.put(role, try reader.read(source))
+    }
+    return secrets
+  }
+
+  /// The configured first refresh token; nil: there is none, or it cannot be read.
+  package func firstToken(of source: TokenSource) -> Secret? {
+    guard let first = source.sources.first(where: { $0.role == .refreshToken }) else { return nil }
+    return try? reader.read(first.source)
+  }
+}
+
+extension TokenValues {
+  /// The token itself, which is no longer here then: somebody ends its use; nil: there is none.
+  package func withdraw(_ source: TokenSource) -> Secret? {
+    defer { fail(source, "somebody has logged it out: bearerctl login, or a new first refresh token, brings it back") }
+    return takeValue(source)
+  }
+}

@@ -1,0 +1,136 @@
+internal import Configuration
+internal import Credentials
+internal import Gateway
+internal import OAuth
+internal import Policy
+
+/// `bearerctl logout`: ends the use of one credential in all workers, and of no other (T46). First its value, then whatever
+/// still uses it, then what is stored, then what its server knows.
+final class Logouts {
+  private unowned let worker: Worker
+  private unowned let crew: Crew
+  private unowned let tokens: TokenRenewals
+  private let commands: SecretCommands?
+
+  init(worker: Worker, crew: Crew, tokens: TokenRenewals, commands: SecretCommands?) {
+    self.worker = worker
+    self.crew = crew
+    self.tokens = tokens
+    self.commands = commands
+  }
+
+  /// - Parameters:
+  ///   - name: of a credential.
+  ///   - onEnd: called once, unless the daemon ends: one JSON document, of which nothing is a secret.
+  func logOut(_ name: String, onEnd: @escaping (Result<[UInt8], StartError>) -> Void) {
+    guard let index = worker.generation.grant(named: name) else {
+      return onEnd(.failure(.system("There is no credential \"\(name)\" in the configuration in use.")))
+    }
+    let settings = worker.generation.settings.credentials[index]
+    guard !worker.isDraining else { return onEnd(.failure(.system("bearerd is stopping"))) }
+    guard let source = worker.generation.keyring.token(ofGrant: index) else {
+      return cut(name) { onEnd(.success(LogoutReport(settings, cut: $0, outcome: nil).bytes)) }
+    }
+    // In this order: nothing waits for one of them alone.
+    var (cut, outcome): (LogoutCut?, TokenLogout.Outcome?)
+    let settle = {
+      guard let cut, let outcome else { return }
+      onEnd(.success(LogoutReport(settings, cut: cut, outcome: outcome).bytes))
+    }
+    let isBegun = tokens.logOut(source) { [weak self] ended in
+      self?.tell(ended, of: name)
+      outcome = ended
+      settle()
+    }
+    guard isBegun else { return onEnd(.failure(.system("\"\(name)\" is being logged out already."))) }
+    self.cut(name) { ended in
+      cut = ended
+      settle()
+    }
+  }
+
+  private func cut(_ name: String, then: @escaping (LogoutCut) -> Void) {
+    var all = worker.logOut(name)
+    crew.ask { worker, reply in
+      reply(worker.logOut(name))
+    } then: { [unowned self] (others: [LogoutCut]) in
+      for other in others { all.add(other) }
+      // Programs that nobody wants to hear of any more run no more.
+      commands?.follow(worker.generation)
+      worker.journal.event(
+        .notice, "logged-out", ("credential", name),
+        ("requests", String(all.waiting + all.underWay + all.answers + all.upgraded)),
+        ("connections", String(all.idle)))
+      then(all)
+    }
+  }
+
+  private func tell(_ outcome: TokenLogout.Outcome, of name: String) {
+    if let problem = outcome.problem {
+      worker.journal.event(.error, "login-not-wiped", ("credential", name), ("detail", problem))
+    }
+    for result in outcome.revoked {
+      if let problem = result.problem {
+        worker.journal.event(
+          .warning, "token-not-revoked", ("credential", name), ("token", result.kind.rawValue), ("detail", problem))
+      } else {
+        worker.journal.event(.notice, "token-revoked", ("credential", name), ("token", result.kind.rawValue))
+      }
+    }
+  }
+}
+
+/// What `bearerctl logout` gets.
+struct LogoutReport {
+  let bytes: [UInt8]
+
+  /// - Parameter outcome: nil: it has its value from elsewhere than a token endpoint.
+  init(_ credential: CredentialSettings, cut: LogoutCut, outcome: TokenLogout.Outcome?) {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("credential", credential.name)
+      json.member("kind", credential.kind)
+      json.array("sources") { json in for source in credential.sources { json.member(nil, source.short) } }
+      cut.write(to: &json)
+      json.member("login", credential.token.map { $0.store != nil } == true)
+      json.member("commands", credential.sources.contains(where: \.isCommand))
+      guard let outcome, let token = credential.token else { return }
+      json.member("store", token.store)
+      json.member("problem", outcome.problem)
+      json.member("revocation", token.revocation?.description)
+      json.array("revoked") { json in
+        for result in outcome.revoked {
+          json.object { json in
+            json.member("token", result.kind.rawValue)
+            json.member("problem", result.problem)
+          }
+        }
+      }
+    }
+    bytes = json.bytes
+  }
+}
+
+extension CredentialSettings {
+  /// For people and scripts: `bearer`, `basic`, `headers`, `login`, `digest`, `registry`, or `oauth2 GRANT`.
+  var kind: String {
+    if let token { return "oauth2 \(token.grant.rawValue)" }
+    if login != nil { return "login" }
+    switch scheme {
+    case .bearer: return "bearer"
+    case .basic: return "basic"
+    case .headers: return "headers"
+    case .digest: return "digest"
+    case .registry: return "registry"
+    }
+  }
+}
+
+extension CredentialSettings.Source {
+  fileprivate var isCommand: Bool {
+    switch self {
+    case .command, .userOfCommand: true
+    case .file, .systemd, .env, .token, .login: false
+    }
+  }
+}

@@ -1,0 +1,44 @@
+internal import Configuration
+internal import Credentials
+internal import OAuth
+internal import Renewal
+internal import System
+
+/// What was granted, on its way to the disk and into use.
+extension TokenKeeper {
+  /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.
+  func store(_ number: UInt64) {
+    isStoring = true
+    login.store(mustLock: worker.generation.settings.requireLockedMemory) { [weak self] problem in
+      guard let self, !hasEnded else { return }
+      isStoring = false
+      defer { takeWaiting() }
+      guard let problem else {
+        return carryOut(renewal.stored(number: number, at: BootTimer.now, chance: chance))
+      }
+      let sentence = "its new refresh token could not be written down: \(problem)"
+      standing.failure = TokenStanding.Failure(at: Clock.now.seconds, sentence: sentence)
+      worker.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
+      let actions = renewal.storingFailed(number: number, at: BootTimer.now, chance: chance)
+      update()
+      onChange(self) { [source] in $0.fail(source, sentence) }
+      carryOut(actions)
+      attempt?.wasNotStored(problem)
+    }
+  }
+
+  func publish() {
+    switch access.take() {
+    case .none: break
+    case .some(let token):
+      isUsed = false
+      standing.loggedOut = nil
+      update()
+      var held: Secret? = consume token
+      onChange(self) { [source] values in
+        if let token = held.take() { values.take(source, token) }
+      }
+      attempt?.isInUse()
+    }
+  }
+}

@@ -1,0 +1,62 @@
+internal import Credentials
+internal import OAuth
+internal import Renewal
+internal import System
+
+/// The end of a token's use (T46).
+extension TokenKeeper {
+  var isLoggingOut: Bool { logout != nil }
+
+  /// Nothing goes out with it any more when this returns; `onEnd` is called once, when the rest has been done.
+  func logOut(onEnd: @escaping (TokenLogout.Outcome) -> Void) {
+    let logout = TokenLogout(source, login: login, worker: worker) { [weak self] outcome in
+      self?.logout = nil
+      onEnd(outcome)
+    }
+    self.logout = logout
+    logout.add(access: access.take())
+    attempt?.cancel("somebody has logged it out meanwhile")
+    (attempt, waiting) = (nil, nil)
+    if asking?.isOut == false { stopAsking() }
+    logout.awaitsAnswer = asking != nil
+    shown = fingerprint
+    standing.loggedOut = Clock.now.seconds
+    let actions = renewal.logout()
+    update()
+    let held = Withdrawn(nil)
+    onChange(self) { [source] values in held.token = values.withdraw(source) }
+    logout.add(access: held.token.take())
+    carryOut(actions)
+    logout.start()
+  }
+
+  /// The answer to what was asked before somebody logged out, or in: its tokens are for nobody.
+  ///
+  /// They are given back if that is what people want. Not after a login: some servers have one grant for a person and a client,
+  /// and the new tokens would end with the old ones.
+  func discard(_ grant: consuming TokenGrant) {
+    var access: Secret?
+    var refresh: Secret?
+    grant.take(access: &access, refresh: &refresh)
+    guard let logout else { return }
+    logout.add(access: access.take(), refresh: refresh.take())
+    logout.answered()
+  }
+
+  /// A new configuration is in use. What no person has logged in to needs none to come back; a login's end stays.
+  func reloaded() {
+    if source.store == nil, standing.loggedOut != nil, logout == nil {
+      renewal.changed(brings: true)
+      tell()
+      want()
+    }
+    secretsChanged()
+  }
+}
+
+/// A token on its way to whoever gives it back.
+final class Withdrawn {
+  var token: Secret?
+
+  init(_ token: consuming Secret?) { self.token = token }
+}

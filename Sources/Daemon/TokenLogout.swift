@@ -1,0 +1,137 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import OAuth
+
+/// What is left to do of one token's logout once nothing goes out with it any more: end the stored login, hear what was asked
+/// for already, and give back what there was. Each in bounded time (T46).
+final class TokenLogout: Timed {
+  struct Outcome: Sendable {
+    var revoked: [TokenRevocation.Result] = []
+    /// Of the stored login; nil: it is gone, or there was none.
+    var problem: String?
+  }
+
+  private let source: TokenSource
+  private let worker: Worker
+  private let login: TokenLogin
+  private var onEnd: ((Outcome) -> Void)?
+  private var outcome = Outcome()
+  /// Of the configuration in which it begins: it has the secrets of the client.
+  private let keyring: Keyring
+  private var refresh: [Held] = []
+  private var access: [Held] = []
+  private var revocation: TokenRevocation?
+  private var isWiped = false
+  /// The endpoint has been asked for a token, and has not answered yet.
+  var awaitsAnswer = false
+
+  private final class Held {
+    var token: Secret?
+
+    /// nil: there is none.
+    init?(_ token: consuming Secret?) {
+      self.token = consume token
+      if self.token == nil { return nil }
+    }
+  }
+
+  /// Milliseconds for the disk.
+  private static let patience: UInt64 = 10_000
+
+  /// - Parameter onEnd: called once, on a later turn.
+  init(_ source: TokenSource, login: TokenLogin, worker: Worker, onEnd: @escaping (Outcome) -> Void) {
+    self.source = source
+    self.login = login
+    self.worker = worker
+    self.onEnd = onEnd
+    keyring = worker.generation.keyring
+  }
+
+  /// Tokens that are of no use any more.
+  func add(access token: consuming Secret?, refresh refreshToken: consuming Secret? = nil) {
+    if let held = Held(consume token) { access.append(held) }
+    // The newest one first: a server that has replaced the others knows it alone.
+    if let held = Held(consume refreshToken) { refresh.insert(held, at: 0) }
+  }
+
+  func start() {
+    let mustLock = worker.generation.settings.requireLockedMemory
+    worker.deadlines.schedule(self, at: worker.loop.now &+ Self.patience)
+    login.read(mustLock: mustLock) { [weak self] _ in
+      guard let self else { return }
+      if let (kind, kept) = login.token(from: keyring) {
+        switch kind {
+        case .refreshToken: add(access: nil, refresh: kept.token.take())
+        // It is the one in use.
+        case .accessToken: if access.isEmpty { add(access: kept.token.take()) }
+        }
+      }
+      login.end(with: keyring, mustLock: mustLock) { [weak self] problem in self?.wiped(problem) }
+    }
+  }
+
+  override func deadlinePassed() {
+    wiped("\(source.store ?? "the disk") does not answer: look whether a login is still there")
+  }
+
+  private func wiped(_ problem: String?) {
+    guard !isWiped else { return }
+    isWiped = true
+    worker.deadlines.cancel(self)
+    outcome.problem = problem
+    revokeIfReady()
+  }
+
+  /// What was asked for has come, or will not.
+  func answered() {
+    guard awaitsAnswer else { return }
+    awaitsAnswer = false
+    revokeIfReady()
+  }
+
+  private func revokeIfReady() {
+    guard isWiped, !awaitsAnswer, revocation == nil else { return }
+    let tokens: [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)]
+    do throws(SecretProblem) {
+      tokens = source.revocation == nil ? [] : try requests(refresh, .refreshToken) + requests(access, .accessToken)
+    } catch {
+      outcome.revoked = [TokenRevocation.Result(kind: .refreshToken, problem: error.sentence)]
+      tokens = []
+    }
+    (refresh, access) = ([], [])
+    let revocation = TokenRevocation(source, tokens, worker: worker) { [weak self] in self?.revoked($0) }
+    self.revocation = revocation
+    revocation.start()
+  }
+
+  private func requests(
+    _ all: [Held], _ kind: TokenRequest.RevokedToken
+  ) throws(SecretProblem) -> [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)] {
+    var requests: [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)] = []
+    for held in all {
+      let secrets = try keyring.clientSecrets(of: source)
+      if let token = held.token.take() { secrets.put(.revokedToken, token) }
+      requests.append((kind, secrets))
+    }
+    return requests
+  }
+
+  private func revoked(_ results: [TokenRevocation.Result]) {
+    outcome.revoked += results
+    let onEnd = onEnd
+    self.onEnd = nil
+    onEnd?(outcome)
+  }
+
+  /// The daemon ends.
+  func cancel() {
+    onEnd = nil
+    isWiped = true
+    awaitsAnswer = true
+    worker.deadlines.cancel(self)
+    revocation?.cancel()
+    revocation = nil
+  }
+}

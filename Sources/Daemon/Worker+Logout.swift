@@ -1,0 +1,66 @@
+internal import Credentials
+internal import Gateway
+internal import Policy
+internal import TLS
+
+/// What one worker does when somebody logs a credential out (T46). Its value is gone first; so whatever is decided anew in
+/// here goes nowhere.
+extension Worker {
+  /// Wipes it, and ends whatever uses it, and nothing of any other.
+  func logOut(_ credential: String) -> LogoutCut {
+    forget(credential)
+    var cut = LogoutCut()
+    for session in Array(sessions.values) { session.loggedOut(credential, &cut) }
+    registries.forget(credential)
+    for destination in generation.allDestinations where destination.context?.identity.grant == credential {
+      cut.add(destination.forget())
+    }
+    return cut
+  }
+
+  /// Also in what requests of earlier configurations still hold.
+  private func forget(_ credential: String) {
+    var generations = [generation]
+    for session in sessions.values where !generations.contains(where: { $0 === session.generation }) {
+      generations.append(session.generation)
+    }
+    for generation in generations {
+      if let index = generation.grant(named: credential) { generation.keyring.logOut(grant: index) }
+    }
+  }
+}
+
+extension Generation {
+  /// Its index; nil: there is none.
+  func grant(named name: String) -> Int? { snapshot.rules.grants.firstIndex { $0.name == name } }
+}
+
+extension Destination {
+  /// Nothing stays of what was proved and kept so far. Later requests begin anew.
+  fileprivate func forget() -> LogoutCut {
+    var cut = LogoutCut()
+    (cut.idle, cut.resumable) = (idle.count, context?.statistics.kept ?? 0)
+    context?.forgetSessions()
+    closeIdle()
+    return cut
+  }
+}
+
+extension ClientSession {
+  /// Somebody has logged a credential out: the request under way ends, if it has that one.
+  func loggedOut(_ credential: String, _ cut: inout LogoutCut) {
+    guard let grant = standing.grant, !isClosed, !isClosing,
+      generation.snapshot.rules.grants[grant].name == credential
+    else { return }
+    switch standing.phase {
+    case .awaitingUpstream: cut.waiting += 1
+    case .exchanging: if standing.hasResponseHead { cut.answers += 1 } else { cut.underWay += 1 }
+    case .upgraded: cut.upgraded += 1
+    case .awaitingHead, .lingering, .closed: return
+    }
+    returnPass()
+    failureDetail = "the credential was logged out"
+    step { machine, output in machine.loggedOut(output: &output) }
+    settle()
+  }
+}

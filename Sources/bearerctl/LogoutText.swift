@@ -1,0 +1,100 @@
+// For Decodable and JSONDecoder: bearerctl has Foundation already, by ArgumentParser.
+internal import Foundation
+
+/// What came of a logout, for people.
+struct LogoutText: CustomStringConvertible {
+  private struct Document: Decodable {
+    struct Cut: Decodable {
+      let waiting: Int
+      let underWay: Int
+      let answers: Int
+      let upgraded: Int
+      let idle: Int
+      let resumable: Int
+    }
+    struct Revoked: Decodable {
+      let token: String
+      let problem: String?
+    }
+    let credential: String
+    let kind: String
+    let sources: [String]
+    let cut: Cut
+    /// Whether a person has to log in again.
+    let login: Bool
+    let commands: Bool
+    let store: String?
+    let problem: String?
+    let revocation: String?
+    /// nil: there are no tokens.
+    let revoked: [Revoked]?
+  }
+
+  private let report: Document
+  private let terminal: Terminal
+
+  init(_ text: String, from client: ControlClient, _ terminal: Terminal) throws {
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    do {
+      report = try decoder.decode(Document.self, from: Data(text.utf8))
+    } catch {
+      throw Failure(Failure.unavailable, "the daemon at \(client.path) speaks another version of this than bearerctl")
+    }
+    self.terminal = terminal
+  }
+
+  /// Nothing is left that could not be done.
+  var isComplete: Bool { report.problem == nil && !(report.revoked ?? []).contains { $0.problem != nil } }
+
+  var description: String {
+    let lines = ["logged out: \(report.credential.harmless) (\(report.kind.harmless))", "  cut: \(cut)"]
+    return (lines + stored + revoked + [afterwards]).joined(separator: "\n") + "\n"
+  }
+
+  private var cut: String {
+    let cut = report.cut
+    let kinds = [
+      (cut.waiting, "request that waited", "requests that waited"),
+      (cut.underWay, "request under way", "requests under way"),
+      (cut.answers, "answer that had begun", "answers that had begun"),
+      (cut.upgraded, "upgraded connection", "upgraded connections"),
+      (cut.idle, "idle connection", "idle connections"), (cut.resumable, "TLS session", "TLS sessions"),
+    ]
+    let some = kinds.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? $0.1 : $0.2)" }
+    return some.isEmpty ? "nothing used it" : some.joined(separator: ", ")
+  }
+
+  private var stored: [String] {
+    if let problem = report.problem { return ["  \(terminal.bad("not wiped")): \(problem.harmless)"] }
+    return report.store.map { ["  wiped: \($0.harmless), which says now that somebody has logged out"] } ?? []
+  }
+
+  private var revoked: [String] {
+    guard let revoked = report.revoked else { return [] }
+    guard let place = report.revocation?.harmless else {
+      return [
+        "  \(terminal.warning("not revoked")): there is no revocation_url, so the server takes its tokens until they expire"
+      ]
+    }
+    let done = revoked.filter { $0.problem == nil }.map { name($0.token) }
+    let failed = revoked.compactMap { result in
+      result.problem.map { "  \(terminal.bad("not revoked")): \(name(result.token)): \($0.harmless)" }
+    }
+    if done.isEmpty { return failed.isEmpty ? ["  revoked: there was no token"] : failed }
+    return ["  revoked: \(done.joined(separator: ", ")), at \(place)"] + failed
+  }
+
+  private func name(_ token: String) -> String { token.replacing("_", with: " ").harmless }
+
+  private var afterwards: String {
+    let refused = "Requests with it get 503 (login-required)"
+    if report.kind.hasSuffix("device_code") || report.kind.hasSuffix("authorization_code") {
+      return "\(refused) until somebody logs in anew: bearerctl login \(report.credential.harmless)"
+    }
+    if report.login { return "\(refused) until there is another first refresh token." }
+    let kept = report.sources.map(\.harmless).joined(separator: ", ")
+    let back = report.commands ? "bearerctl reload" : "another value is there, or bearerctl reload"
+    return "\(refused) until \(back); what it is made of stays where it is: \(kept)"
+  }
+}

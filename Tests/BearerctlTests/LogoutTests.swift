@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `bearerctl logout`: what it says of what the daemon did, and its exit code.
+@Suite struct LogoutCommandTests {
+  private static let cut = "\"waiting\":0,\"under_way\":1,\"answers\":2,\"upgraded\":0,\"idle\":3,\"resumable\":0"
+
+  private static func answer(
+    kind: String = "oauth2 refresh_token", cut: String = cut, login: Bool = true, commands: Bool = false,
+    sources: String = "\"token endpoint https://login.example.com/t\"", more: String = ""
+  ) -> String {
+    """
+    ok
+    {"credential":"mail","kind":"\(kind)","sources":[\(sources)],"cut":{\(cut)},"login":\(login),"commands":\(commands)\(more)}
+    """
+  }
+
+  private func run(_ answer: String, _ options: String...) throws -> Run {
+    let scratch = try Scratch()
+    let server = try ControlServer(path: "\(scratch.path)/c.sock", answers: [answer])
+    defer { server.stop() }
+    let run = try Run(program: Run.binary, ["logout", "mail", "--control", "\(scratch.path)/c.sock"] + options)
+    #expect(server.requests == ["logout mail\n"])
+    return run
+  }
+
+  @Test func `what was cut, wiped and revoked`() throws {
+    let more =
+      ",\"store\":\"/var/lib/bearerd/mail.login\",\"problem\":null,\"revocation\":\"https://login.example.com/r\","
+      + "\"revoked\":[{\"token\":\"refresh_token\",\"problem\":null},{\"token\":\"access_token\",\"problem\":null}]"
+    let run = try run(Self.answer(more: more))
+    #expect(run.status == 0)
+    #expect(
+      run.output == """
+        logged out: mail (oauth2 refresh_token)
+          cut: 1 request under way, 2 answers that had begun, 3 idle connections
+          wiped: /var/lib/bearerd/mail.login, which says now that somebody has logged out
+          revoked: refresh token, access token, at https://login.example.com/r
+        Requests with it get 503 (login-required) until there is another first refresh token.
+
+        """)
+    let account = try self.run(Self.answer(kind: "oauth2 device_code", more: more))
+    #expect(account.output.hasSuffix("until somebody logs in anew: bearerctl login mail\n"), "\(account.output)")
+  }
+
+  @Test func `what could not be done is said, and the exit code says so as well`() throws {
+    let more =
+      ",\"store\":\"/x\",\"problem\":\"the disk is \\u001bfull\",\"revocation\":\"https://login.example.com/r\","
+      + "\"revoked\":[{\"token\":\"refresh_token\",\"problem\":null},{\"token\":\"access_token\",\"problem\":\"it did not answer\"}]"
+    let run = try run(Self.answer(more: more))
+    #expect(run.status == 1)
+    #expect(run.output.contains("  not wiped: the disk is ?full\n"), "\(run.output)")
+    #expect(run.output.contains("  revoked: refresh token, at https://login.example.com/r\n"), "\(run.output)")
+    #expect(run.output.contains("  not revoked: access token: it did not answer\n"), "\(run.output)")
+  }
+
+  @Test func `without a place to revoke at, that is said, and is no failure`() throws {
+    let run = try run(Self.answer(more: ",\"store\":\"/x\",\"problem\":null,\"revocation\":null,\"revoked\":[]"))
+    #expect(run.status == 0 && run.output.contains("  not revoked: there is no revocation_url"), "\(run.output)")
+  }
+
+  @Test func `of a file and of a program it says what brings them back`() throws {
+    let nothing = Self.cut.replacing("1", with: "0").replacing("2", with: "0").replacing("3", with: "0")
+    let file = try run(
+      Self.answer(kind: "bearer", cut: nothing, login: false, sources: "\"file /etc/bearerd/mail.token\""))
+    #expect(
+      file.output == """
+        logged out: mail (bearer)
+          cut: nothing used it
+        Requests with it get 503 (login-required) until another value is there, or bearerctl reload; \
+        what it is made of stays where it is: file /etc/bearerd/mail.token
+
+        """)
+    let program = try run(Self.answer(kind: "basic", login: false, commands: true, sources: "\"command /bin/x\""))
+    #expect(program.output.contains("until bearerctl reload; what"), "\(program.output)")
+  }
+
+  @Test func `json is the daemon's answer as it is`() throws {
+    let run = try run(Self.answer(), "--json")
+    #expect(run.status == 0 && run.output == Self.answer().dropFirst(3) + "\n")
+  }
+
+  @Test func `the daemon's no is 1, and what is not bearerd is not believed`() throws {
+    let no = try run("error\nThere is no credential \"mail\" in the configuration in use.\n")
+    #expect(no.status == 1 && no.errors.contains("There is no credential"), "\(no.errors)")
+    let other = try run("ok\n{}")
+    #expect(other.status == 69 && other.errors.contains("another version"), "\(other.errors)")
+  }
+}

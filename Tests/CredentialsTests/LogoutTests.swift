@@ -1,0 +1,88 @@
+@testable @_spi(SecretBytes) import Credentials
+import Glibc
+import Policy
+import System
+import TestSupport
+import Testing
+
+/// What a logout leaves of a credential in memory (T46).
+@Suite struct KeyringLogoutTests {
+  private static func keyring(_ names: [String: String], files: SecretFiles = SecretFiles(), after: Keyring? = nil)
+    throws
+    -> Keyring
+  {
+    try Keyring(
+      entries: names.sorted { $0.key < $1.key }.map { name, file in
+        Keyring.Entry(grant: try grant(name), scheme: .bearer(.file(file)))
+      }, requireLockedMemory: false, files: files, after: after)
+  }
+
+  private static func grant(_ name: String) throws -> Grant {
+    Grant(
+      name: name, origins: [try Origin(parsing: "https://a.example.com")], callers: nil, fieldNames: ["authorization"])
+  }
+
+  private func look(_ keyring: Keyring, at path: String) {
+    keyring.fileContents.take(SecretReading(of: .file(path), mustLock: false))
+    _ = keyring.reload(file: .file(path))
+  }
+
+  @Test func `T46: the same value does not come back, and another one does`() throws {
+    let scratch = try Scratch()
+    let path = try scratch.write("a.token", "one-secret")
+    let keyring = try Self.keyring(["a": path])
+    #expect(keyring.isAvailable(grant: 0))
+    keyring.logOut(grant: 0)
+    #expect(!keyring.isAvailable(grant: 0) && keyring.isLoggedOut(grant: 0))
+    #expect(keyring.fingerprint(ofGrant: 0) == nil && keyring.patterns(ofGrant: 0) == nil)
+    #expect(keyring.status(ofGrant: 0).problem?.contains("logged it out") == true)
+    look(keyring, at: path)
+    #expect(!keyring.isAvailable(grant: 0) && keyring.isLoggedOut(grant: 0))
+    keyring.logOut(grant: 0)
+    look(keyring, at: path)
+    #expect(!keyring.isAvailable(grant: 0), "nor after a second one")
+    try scratch.write("a.token", "two-secret")
+    look(keyring, at: path)
+    #expect(keyring.isAvailable(grant: 0) && !keyring.isLoggedOut(grant: 0))
+    #expect(keyring.status(ofGrant: 0).problem == nil && keyring.generation(ofGrant: 0) == 2)
+  }
+
+  @Test func `T46: who has the same file keeps it`() throws {
+    let scratch = try Scratch()
+    let path = try scratch.write("a.token", "one-secret")
+    let keyring = try Self.keyring(["a": path, "b": path])
+    keyring.logOut(grant: 0)
+    _ = keyring.reload(file: .file(path))
+    #expect(!keyring.isAvailable(grant: 0) && keyring.isAvailable(grant: 1))
+    #expect(keyring.status(ofGrant: 1).problem == nil)
+    look(keyring, at: path)
+    #expect(!keyring.isAvailable(grant: 0) && keyring.isAvailable(grant: 1))
+  }
+
+  @Test func `a later configuration reads it anew`() throws {
+    let scratch = try Scratch()
+    let path = try scratch.write("a.token", "one-secret")
+    let files = SecretFiles()
+    let keyring = try Self.keyring(["a": path], files: files)
+    keyring.logOut(grant: 0)
+    files.take(SecretReading(of: .file(path), mustLock: false))
+    let next = try Self.keyring(["a": path], files: files, after: keyring)
+    #expect(next.isAvailable(grant: 0) && !next.isLoggedOut(grant: 0))
+  }
+
+  @Test func `T46: a token is withdrawn, and whoever asks hears why`() throws {
+    let values = TokenValues()
+    let source = TokenSource(
+      credential: "a", endpoint: try Endpoint(parsing: "https://login.example.com/t"), grant: .clientCredentials,
+      client: TokenClient(id: "b", authentication: .none))
+    var token = try Secret(capacity: 8, in: SecretArena())
+    try token.append("t-1")
+    values.take(source, token)
+    switch values.withdraw(source) {
+    case .some(let token): #expect(token.withBytes { $0.elementsEqual("t-1".utf8) })
+    case .none: Issue.record("there is none")
+    }
+    let isGone = values.withdraw(source) == nil
+    #expect(isGone && values.isKnown(source))
+  }
+}

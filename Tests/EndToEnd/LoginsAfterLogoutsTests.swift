@@ -1,0 +1,66 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// A login brings back what a logout has ended (T46).
+@Suite struct LoginsAfterLogouts {
+  /// - Parameter isPending: nobody has entered the code yet.
+  private func answer(_ stage: TokenStage, isPending: Bool = false) {
+    let granted = stage.granted
+    let onDecision: @Sendable (UpstreamRequest) -> TokenServer.Answer? = { request in
+      if request.text.hasPrefix("POST /oauth2/device ") { return TokenStage.deviceAnswer() }
+      if request.text.hasPrefix("POST /oauth2/revoke ") { return TokenStage.revoked }
+      return isPending ? TokenStage.pending : granted
+    }
+    stage.tokens.onDecision.withLock { $0 = onDecision }
+  }
+
+  @Test(arguments: [1, 2])
+  func `T46: at once, and for good`(workers: Int) throws {
+    let stage = try TokenStage()
+    answer(stage)
+    func start() throws { try stage.start(stage.device, more: stage.revocation, workers: workers) }
+    try start()
+    var people = [try Person(stage)]
+    #expect(people[0].ends() == 0, "\(people[0].text)")
+    #expect(try stage.stage.get().status == 200)
+    let report = try stage.stage.logOut()
+    #expect(report["login"] as? Bool == true)
+    #expect(report.revoked == [["refresh_token", ""], ["access_token", ""]])
+    #expect(stage.givenBack == [["refresh_token", stage.refresh], ["access_token", stage.stage.canary]])
+    #expect(try stage.stage.get().isRefused("login-required"))
+    #expect(stage.stored.hasSuffix("\nlogged_out\n"))
+    // Also without a restart in between.
+    for isRestarted in [false, true] {
+      if isRestarted {
+        try stage.stage.logOut()
+        #expect(stage.stage.daemon!.stop() == 0)
+        try start()
+        #expect(stage.stage.daemon!.waitForLog("detail=\"somebody has logged it out: bearerctl login canary\""))
+      }
+      #expect(try stage.stage.get().isRefused("login-required"))
+      people.append(try Person(stage))
+      #expect(people.last?.ends() == 0, "\(people.last?.text ?? "")")
+      #expect(try stage.stage.get().status == 200)
+      #expect(stage.stored.contains(stage.refresh))
+    }
+    #expect(stage.stage.daemon!.stop() == 0)
+    try start()
+    #expect(try stage.stage.get().status == 200)
+    stage.assertLogin(people, times: 4)
+  }
+
+  @Test func `T46: a login under way ends with the logout, and so does who waits for it`() throws {
+    let stage = try TokenStage()
+    answer(stage, isPending: true)
+    try stage.start(stage.device, more: stage.revocation)
+    let person = try Person(stage)
+    #expect(person.sees(TokenStage.userCode))
+    try stage.stage.logOut()
+    #expect(person.ends() == 1)
+    #expect(person.text.contains("somebody has logged it out meanwhile"), "\(person.text)")
+    #expect(try stage.stage.get().isRefused("login-required"))
+    stage.assertLogin([person], times: 0)
+  }
+}
