@@ -86,6 +86,13 @@ package final class Certificate: @unchecked Sendable {
   }
 }
 
+/// Of its subject.
+func commonName(of certificate: OpaquePointer) -> String? {  // X509
+  var text = [CChar](repeating: 0, count: 128)
+  let length = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, &text, Int32(text.count))
+  return length < 0 ? nil : String(decoding: text.prefix(Int(length)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
 private func base64OfSHA256(_ bytes: UnsafeRawBufferPointer) -> String {
   var digest = [UInt8](repeating: 0, count: 32)
   var text = [UInt8](repeating: 0, count: 45)
