@@ -36,6 +36,13 @@ package enum CredentialKey: String, ConfigurationKey {
   case allowGroups = "allow_groups"
   case allowClients = "allow_clients"
   case suspend
+  case clientCertificate = "client_certificate"
+}
+
+package enum ClientCertificateKey: String, ConfigurationKey {
+  package static let kind = "\"client_certificate\""
+  case certificate
+  case privateKey = "private_key"
 }
 
 package enum SuspendKey: String, ConfigurationKey {
@@ -179,7 +186,7 @@ enum SchemaWords {
     table(CredentialKey.self),
     table(SourceKey.self), table(BasicKey.self), table(HeaderKey.self), table(OAuth2Key.self), table(SuspendKey.self),
     table(ServiceKey.self),
-    table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self),
+    table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self), table(ClientCertificateKey.self),
   ]
 
   private static func table<Key: ConfigurationKey>(_: Key.Type) -> (kind: String, keys: [String]) {

@@ -11,6 +11,7 @@ struct CredentialDraft {
   var clients: [ClientReference] = []
   var scheme: CredentialSettings.Scheme?
   var suspension: Suspension? = Suspension()
+  var certificate: ClientCertificateDraft?
   /// Where an environment variable is the source.
   var environmentPlace: Place?
 
@@ -24,7 +25,10 @@ struct CredentialDraft {
   }
 
   var settings: CredentialSettings? {
-    scheme.map { CredentialSettings(name: name, scheme: $0, suspension: suspension, line: place.line) }
+    scheme.map {
+      CredentialSettings(
+        name: name, scheme: $0, suspension: suspension, line: place.line, certificate: certificate?.settings)
+    }
   }
 
   /// Lower-case.
@@ -57,6 +61,9 @@ extension SettingsReader {
     let clients = fields[.allowClients].map { clientReferences($0) }
     draft.clients = clients ?? []
     draft.callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups], clients: clients)
+    draft.certificate = fields[.clientCertificate].flatMap {
+      clientCertificate($0, at: fields.place(of: .clientCertificate))
+    }
     draft.scheme = scheme(fields, of: draft)
     if let node = fields[.suspend] { draft.suspension = suspension(node, at: fields.place(of: .suspend)) }
     draft.environmentPlace = draft.scheme?.usesEnvironment == true ? place(of: fields) : nil
@@ -104,6 +111,8 @@ extension SettingsReader {
     let origins = draft.origins
     let keys = Self.schemes.filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
+      // What TLS shows may be all of it.
+      if fields.has(.clientCertificate) { return .headers([]) }
       missing(
         .bearer, .basic, .headers, .oauth2, in: fields, "the credential has no secret",
         help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …")
@@ -120,8 +129,8 @@ extension SettingsReader {
     case .bearer: return source(node, at: place, for: SecretUse(role: .token, origins: origins)).map { .bearer($0) }
     case .basic: return basic(node, at: place, for: origins)
     case .headers: return headers(node, for: origins)
-    case .oauth2: return oauth2(node, at: place, of: draft.name)
-    case .origins, .allowUsers, .allowGroups, .allowClients, .suspend: return nil
+    case .oauth2: return oauth2(node, at: place, of: draft)
+    case .origins, .allowUsers, .allowGroups, .allowClients, .suspend, .clientCertificate: return nil
     }
   }
 

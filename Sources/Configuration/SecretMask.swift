@@ -87,6 +87,9 @@ struct SecretMask {
     case ListenerKey.clients.rawValue: TokenDigest(parsing: text) == nil
     // A token where a client's name was wanted.
     case CredentialKey.allowClients.rawValue: text.utf8.count > 32 || text.hasPrefix(ClientToken.prefix)
+    case CredentialKey.clientCertificate.rawValue: true
+    // The text of one, and perhaps of its key, instead of a path.
+    case ClientCertificateKey.certificate.rawValue: text.contains("-----")
     // A token where its name was wanted.
     case ServiceKey.credential.rawValue: Suggestion.nearest(to: text, in: credentialNames) == nil
     case HeaderKey.prefix.rawValue: true

@@ -86,12 +86,17 @@ package struct CredentialSettings: Sendable, Equatable {
   /// nil: it is never held back.
   package let suspension: Suspension?
   package let line: Int
+  /// What TLS shows beside that, to upstreams that ask.
+  package let certificate: ClientCertificate?
 
-  package init(name: String, scheme: Scheme, suspension: Suspension?, line: Int) {
+  package init(
+    name: String, scheme: Scheme, suspension: Suspension?, line: Int, certificate: ClientCertificate? = nil
+  ) {
     self.name = name
     self.scheme = scheme
     self.suspension = suspension
     self.line = line
+    self.certificate = certificate
   }
 }
 

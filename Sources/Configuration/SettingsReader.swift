@@ -28,6 +28,8 @@ struct SettingsReader {
     check(services, listeners: allListeners, credentials: credentials)
     checkNamedFiles()
     guard report.errorCount == 0 else { return nil }
+    checkClientCertificates(credentials)
+    guard report.errorCount == 0 else { return nil }
 
     let rules = RuleSet(services: services.map(\.service), grants: credentials.map(\.grant))
     check(rules, of: services)

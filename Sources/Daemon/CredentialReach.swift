@@ -46,7 +46,8 @@ struct CredentialReach {
   }
 
   private static func secrets(of index: Int, in settings: Settings) -> Set<SecretSource> {
-    Set(settings.credentials[index].sources.map { SecretSource($0).timeless })
+    let credential = settings.credentials[index]
+    return Set((credential.sources + (credential.certificate.map { [$0.key] } ?? [])).map { SecretSource($0).timeless })
   }
 
   private init(of grant: Int, in settings: Settings) {

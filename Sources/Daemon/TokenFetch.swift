@@ -128,12 +128,14 @@ extension Generation {
   /// For one request to a token endpoint: a pool, a TLS context and an identity that no service has, whatever its origin is.
   func destination(of source: TokenSource) throws(TLSError) -> Destination {
     let store = try trust.store(for: source.trust)
+    let certificate = try certificate(for: source)
     let identity = SessionIdentity(
       origin: source.endpoint.origin, trust: source.trust, trustFingerprint: store.fingerprint, grant: nil,
-      generation: snapshot.generation | Self.ofTokens)
+      generation: snapshot.generation | Self.ofTokens, certificate: certificate?.fingerprint)
     return Destination(
       upstream: Upstream(source.endpoint.origin, allowedAddresses: source.allowedAddresses),
-      context: try ClientContext(identity: identity, store: store, cleanses: true), generation: identity.generation,
+      context: try ClientContext(identity: identity, store: store, certificate: certificate, cleanses: true),
+      generation: identity.generation,
       answersSecrets: true)
   }
 

@@ -135,6 +135,7 @@ struct ExplainReport {
     let sources = credential.sources.map(\.short)
     return ["\(credential.name)" + (sources.first.map { ", from \($0)" } ?? "")]
       + sources.dropFirst().map { "and \($0)" }
+      + (credential.certificate.map { ["with certificate \($0.file), if TLS asks for one"] } ?? [])
       + (credential.suspension.map { [text($0)] } ?? [])
       + (heldBack.map { [terminal.bad($0.row)] } ?? [])
   }

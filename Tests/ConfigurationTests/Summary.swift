@@ -20,7 +20,7 @@ struct Summary: CustomStringConvertible {
       let origins = grant.origins.map(\.description).joined(separator: " ")
       let callers = grant.callers.map { " callers \(Self.uids($0))" } ?? ""
       lines.append(
-        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme)) to \(origins) sets \(grant.fieldNames)\(callers)\(Self.suspension(credential))"
+        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme))\(credential.certificate.map { " with \($0.file) and \(Self.text($0.key))" } ?? "") to \(origins) sets \(grant.fieldNames)\(callers)\(Self.suspension(credential))"
       )
     }
     for service in settings.rules.services { lines += Self.service(service, settings) }

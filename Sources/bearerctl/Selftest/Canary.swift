@@ -21,7 +21,7 @@ struct Canary {
         switch credential.scheme {
         case .bearer: 1
         case .basic: 2
-        case .headers(let headers): headers.count
+        case .headers(let headers): max(1, headers.count)
         }
       for index in 0..<count { secrets[StandIn.secretFile(credential.name, index)] = random() }
     }

@@ -101,6 +101,14 @@ struct StandIn {
       if basic["user"] == nil { derived["user"] = .text("somebody") }
       return derived
     }
+    // No upstream of ours asks for one. Where it is all that there is, a field stands in for it.
+    derived["client_certificate"] = nil
+    if credential["client_certificate"] != nil,
+      !["bearer", "oauth2", "basic", "headers"].contains(where: { credential[$0] != nil })
+    {
+      derived["headers"] = .sequence([StandIn.placed("X-Stand-In-Certificate", secretFile: StandIn.secretFile(name, 0))]
+      )
+    }
     if case .sequence(let headers) = credential["headers"] {
       derived["headers"] = .sequence(
         headers.enumerated().map { index, header in
@@ -110,6 +118,13 @@ struct StandIn {
         })
     }
     return derived
+  }
+
+  /// A field in place of what goes out in another way.
+  private static func placed(_ field: String, secretFile: String) -> ConfigurationTree {
+    .mapping([
+      .init("name", .text(field)), .init("value", .mapping([.init("file", .text(secretFile))])),
+    ])
   }
 
   private func origins(_ list: ConfigurationTree) -> ConfigurationTree {

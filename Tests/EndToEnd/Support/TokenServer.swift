@@ -19,8 +19,8 @@ final class TokenServer: @unchecked Sendable {
   /// Called on the server's thread once a request is there, before it is answered.
   let onRequest = Guarded<(@Sendable (UpstreamRequest) -> Void)?>(nil)
 
-  init(_ certificate: Certificate) throws {
-    server = try UpstreamServer(chain: [certificate]) { [weak self] connection in
+  init(_ certificate: Certificate, options: UpstreamServer.Options = .init()) throws {
+    server = try UpstreamServer(chain: [certificate], options: options) { [weak self] connection in
       while let request = try? connection.readRequest() {
         guard let answer = self?.take(request) else { return }
         switch answer {
