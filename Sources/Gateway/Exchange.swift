@@ -37,6 +37,7 @@ package struct Exchange: ~Copyable, Sendable {
   var limits: HeadLimits
   var responseBody = BodyReader(.none)
   var secondTry = SecondTry()
+  var form = FormGathering()
   /// How the body goes on to this client.
   var responseFraming = BodyLength.none
   var informational = 0
@@ -86,7 +87,7 @@ package struct Exchange: ~Copyable, Sendable {
   var mayRetry: Bool { mayRetryUnsent && !hasResponseBytes && head.method.isIdempotent }
 
   /// The same when the head never left: then it may be any method.
-  var mayRetryUnsent: Bool { isReused && !record.isRetried && record.bytesUp == 0 }
+  var mayRetryUnsent: Bool { isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
 
   /// The session ended exactly where its answer did, and both sides may go on (T17, T26). Where it was asked to switch,
   /// not everybody behind the upstream need agree that it did not.
@@ -139,6 +140,7 @@ package struct Exchange: ~Copyable, Sendable {
     if case .some = admitted { admitted = nil }
     refusedPage = nil
     secondTry.reset()
+    form.reset()
     responsePhase = .head
     informational = 0
     isReused = false

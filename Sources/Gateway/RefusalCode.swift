@@ -40,6 +40,7 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
   case denied
   case noService
   case rateLimited
+  case formTooLarge
 
   // the keyring
   case credentialUnavailable
@@ -103,7 +104,7 @@ extension RefusalCode {
       .siteUnknown, .methodNotSupported, .hostNotAllowed, .authorityMismatch, .tooManyConnections, .tooManyRequests:
       .admission
     case .badPath, .badEscape, .dotSegment, .forbiddenCharacter, .fragment, .ambiguousPath, .clientCredentialField,
-      .badDestination, .destinationDenied, .noRule, .denied, .noService, .rateLimited:
+      .badDestination, .destinationDenied, .noRule, .denied, .noService, .rateLimited, .formTooLarge:
       .rules
     case .credentialUnavailable, .tokenUnavailable, .loginRequired, .credentialSuspended, .grantDenied: .keyring
     case .nameNotFound, .nameLookupFailed, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed,

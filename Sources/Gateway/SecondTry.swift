@@ -71,8 +71,10 @@ extension Exchange {
     hasSurplus = false
   }
 
-  mutating func sendKeptBody(output: inout Output) {
-    let body = secondTry.body
+  mutating func sendKeptBody(output: inout Output) { send(whole: secondTry.body, output: &output) }
+
+  /// All of the request's body, in one piece.
+  mutating func send(whole body: [UInt8], output: inout Output) {
     guard !body.isEmpty || head.hasChunkedBody else { return }
     isRequestChunked = false
     output.actions.insert(.sendBody)
