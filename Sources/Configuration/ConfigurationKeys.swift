@@ -37,6 +37,21 @@ package enum CredentialKey: String, ConfigurationKey {
   case allowClients = "allow_clients"
   case suspend
   case clientCertificate = "client_certificate"
+  case query, oauth1
+}
+
+package enum QueryKey: String, ConfigurationKey {
+  package static let kind = "\"query\""
+  case name, value
+}
+
+package enum OAuth1Key: String, ConfigurationKey {
+  package static let kind = "\"oauth1\""
+  case consumerKey = "consumer_key"
+  case consumerSecret = "consumer_secret"
+  case token
+  case tokenSecret = "token_secret"
+  case signature, realm
 }
 
 package enum ClientCertificateKey: String, ConfigurationKey {
@@ -187,6 +202,7 @@ enum SchemaWords {
     table(SourceKey.self), table(BasicKey.self), table(HeaderKey.self), table(OAuth2Key.self), table(SuspendKey.self),
     table(ServiceKey.self),
     table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self), table(ClientCertificateKey.self),
+    table(QueryKey.self), table(OAuth1Key.self),
   ]
 
   private static func table<Key: ConfigurationKey>(_: Key.Type) -> (kind: String, keys: [String]) {

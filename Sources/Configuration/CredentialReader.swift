@@ -12,16 +12,20 @@ struct CredentialDraft {
   var scheme: CredentialSettings.Scheme?
   var suspension: Suspension? = Suspension()
   var certificate: ClientCertificateDraft?
+  /// Of credentials that go out together, their indices and their grants.
+  var parts: [Int] = []
+  var partGrants: [Grant] = []
   /// Where an environment variable is the source.
   var environmentPlace: Place?
 
   var grant: Grant {
-    Grant(name: name, origins: origins, callers: callers, fieldNames: fieldNames, replayBuffer: replayBuffer)
+    Grant(
+      name: name, origins: origins, callers: callers, fieldNames: fieldNames, replayBuffer: replayBuffer,
+      parts: partGrants, signsForms: scheme?.signsForms ?? false)
   }
 
   private var replayBuffer: Int? {
-    guard case .bearer(.token(let token)) = scheme else { return nil }
-    return token.replayBuffer
+    scheme?.token?.replayBuffer
   }
 
   var settings: CredentialSettings? {
@@ -33,11 +37,7 @@ struct CredentialDraft {
 
   /// Lower-case.
   var fieldNames: [String] {
-    switch scheme {
-    case .bearer, .basic: ["authorization"]
-    case .headers(let headers): headers.map { ASCII.lowercased($0.name) }
-    case nil: []
-    }
+    scheme?.fieldNames ?? []
   }
 }
 
@@ -104,7 +104,7 @@ extension SettingsReader {
     return nil
   }
 
-  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2]
+  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2, .query, .oauth1]
 
   /// Exactly one of them.
   private func scheme(_ fields: Fields<CredentialKey>, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
@@ -114,14 +114,15 @@ extension SettingsReader {
       // What TLS shows may be all of it.
       if fields.has(.clientCertificate) { return .headers([]) }
       missing(
-        .bearer, .basic, .headers, .oauth2, in: fields, "the credential has no secret",
-        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …")
+        .bearer, .basic, .headers, .oauth2, .query, .oauth1, in: fields, "the credential has no secret",
+        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, query: …, oauth1: …")
       return nil
     }
     guard keys.count == 1 else {
       report.error(
         fields.place(of: keys[1]),
-        "a credential is one of bearer, basic, headers and oauth2; \"\(key.rawValue)\" stands here already")
+        "a credential is one of bearer, basic, headers, oauth2, query and oauth1; \"\(key.rawValue)\" stands here already"
+      )
       return nil
     }
     let place = fields.place(of: key)
@@ -130,6 +131,8 @@ extension SettingsReader {
     case .basic: return basic(node, at: place, for: origins)
     case .headers: return headers(node, for: origins)
     case .oauth2: return oauth2(node, at: place, of: draft)
+    case .query: return query(node, at: place, for: origins)
+    case .oauth1: return oauth1(node, at: place, for: origins)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend, .clientCertificate: return nil
     }
   }
@@ -146,6 +149,9 @@ extension CredentialSettings.Scheme {
     case .bearer(let source): source.isEnvironment
     case .basic(let user, let password): user.isEnvironment || password.isEnvironment
     case .headers(let headers): headers.contains { $0.value.isEnvironment }
+    case .query(_, let value): value.isEnvironment
+    case .oauth1(let client): client.secrets.contains(where: \.isEnvironment)
+    case .all(let schemes): schemes.contains(where: \.usesEnvironment)
     }
   }
 }

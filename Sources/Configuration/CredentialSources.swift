@@ -2,13 +2,29 @@ internal import Policy
 
 extension CredentialSettings {
   /// Where its secrets come from, in the order of its fields; behind a token those that its endpoint is shown.
-  package var sources: [Source] {
-    switch scheme {
+  package var sources: [Source] { scheme.sources }
+}
+
+extension CredentialSettings.Scheme {
+  fileprivate var sources: [CredentialSettings.Source] {
+    switch self {
     case .bearer(.token(let token)): [.token(token)] + token.secrets
     case .bearer(let source): [source]
     case .basic(.secret(.userOfCommand(let user)), .command(let command)) where user == command: [.command(command)]
     case .basic(let user, let password): user.sources + [password]
     case .headers(let headers): headers.flatMap(\.value.sources)
+    case .query(_, let value): [value]
+    case .oauth1(let client): client.secrets
+    case .all(let schemes): schemes.flatMap(\.sources)
+    }
+  }
+
+  /// nil: its value comes from elsewhere.
+  var token: CredentialSettings.OAuth2? {
+    switch self {
+    case .bearer(.token(let token)): token
+    case .bearer, .basic, .headers, .query, .oauth1: nil
+    case .all(let schemes): schemes.lazy.compactMap(\.token).first
     }
   }
 }

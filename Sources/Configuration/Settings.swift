@@ -80,6 +80,11 @@ package struct CredentialSettings: Sendable, Equatable {
     case bearer(Source)
     case basic(user: Value, password: Source)
     case headers([Header])
+    /// A parameter of the query.
+    case query(name: String, value: Source)
+    case oauth1(OAuth1)
+    /// Of several credentials that go out together.
+    case all([Scheme])
   }
   package let name: String
   package let scheme: Scheme

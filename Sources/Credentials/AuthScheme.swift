@@ -59,6 +59,12 @@ package enum AuthScheme: Sendable, Equatable {
   case bearer(SecretSource)
   case basic(user: FieldValue, password: SecretSource)
   case headers([HeaderTemplate])
+  /// A parameter of the query.
+  case query(name: String, value: SecretSource)
+  /// RFC 5849.
+  case oauth1(OAuth1Client)
+  /// Several that go out together, or not at all.
+  case all([AuthScheme])
 
   /// Every source that it reads, and what may come from it.
   var sources: [(source: SecretSource, form: SecretForm)] {
@@ -73,6 +79,9 @@ package enum AuthScheme: Sendable, Equatable {
         case .secret(let source): (source, .fieldValue)
         }
       }
+    case .query(_, let value): [(value, .text)]
+    case .oauth1(let client): client.sources.map { ($0, .text) }
+    case .all(let schemes): schemes.flatMap(\.sources)
     }
   }
 
@@ -84,7 +93,8 @@ package enum AuthScheme: Sendable, Equatable {
   var token: TokenSource? {
     switch self {
     case .bearer(.token(let token)): token
-    case .bearer, .basic, .headers: nil
+    case .bearer, .basic, .headers, .query, .oauth1: nil
+    case .all(let schemes): schemes.lazy.compactMap(\.token).first
     }
   }
 }

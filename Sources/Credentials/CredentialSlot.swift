@@ -9,6 +9,9 @@ final class CredentialSlot {
   private(set) var lines: Secret?
   /// Asked for each request: to look at what may be changed costs a check.
   private(set) var hasLines = false
+  /// Of the same lines; and whether they are written as they are.
+  private(set) var layout = LineLayout()
+  private(set) var isPlain = true
   /// Of the same value; nil with it.
   private(set) var patterns: SecretPatterns?
   private(set) var generation: UInt64 = 0
@@ -41,6 +44,8 @@ final class CredentialSlot {
         ?? entry.scheme.token.flatMap { reader.tokens.failure(of: $0) } ?? delay(reader)
       if isCurrent(fresh.lines) { return false }
       patterns = fresh.patterns
+      layout = fresh.layout
+      isPlain = layout.isPlain
       lines = .some((consume fresh).lines)
       hasLines = true
       generation &+= 1
@@ -89,6 +94,7 @@ final class CredentialSlot {
       self.lines = .some(copy)
       hasLines = true
       (patterns, generation, changedAt) = (earlier.patterns, earlier.generation, earlier.changedAt)
+      (layout, isPlain) = (earlier.layout, earlier.isPlain)
     case .none: break
     }
   }

@@ -28,7 +28,11 @@ extension Keyring {
       throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
       do throws(TLSError) {
-        try write(head, lines, body, to: &session)
+        if slot.isPlain {
+          try write(head, lines, body, to: &session)
+        } else {
+          try place(head, slot, lines, body, now: now, to: &session)
+        }
       } catch {
         throw Denied(reason: .sessionFailed(error), detail: error.description)
       }
@@ -48,6 +52,14 @@ extension Keyring {
       let who = caller.uid.map { "uid \($0)" } ?? "the network"
       let client = caller.client.map { ", client \($0)" } ?? ""
       throw Denied(reason: .callerNotGranted, detail: "credential \(grant.name) is not for \(who)\(client)")
+    }
+    for part in grant.parts {
+      guard part.names(origin) else {
+        throw Denied(reason: .originNotGranted, detail: "credential \(part.name) may not go to \(origin)")
+      }
+      guard part.callers?.admits(caller) ?? true else {
+        throw Denied(reason: .callerNotGranted, detail: "credential \(part.name) is not for this caller")
+      }
     }
     guard satisfies(proof.pins, proof.identity.trust.pinning) else {
       throw Denied(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")
@@ -86,7 +98,7 @@ extension Keyring {
 }
 
 /// Gathers pieces into records.
-private struct Stage {
+struct Stage {
   let memory: UnsafeMutableRawBufferPointer
   private var used = 0
   private var most = 0

@@ -8,6 +8,22 @@ extension AuthScheme {
     case .basic(let user, let password): self = .basic(user: FieldValue(user), password: SecretSource(password))
     case .headers(let headers):
       self = .headers(headers.map { HeaderTemplate(name: $0.name, prefix: $0.prefix, value: FieldValue($0.value)) })
+    case .query(let name, let value): self = .query(name: name, value: SecretSource(value))
+    case .oauth1(let client): self = .oauth1(OAuth1Client(client))
+    case .all(let schemes): self = .all(schemes.map { AuthScheme($0) })
+    }
+  }
+}
+
+extension OAuth1Client {
+  fileprivate init(_ client: CredentialSettings.OAuth1) {
+    self.init(consumerKey: FieldValue(client.consumerKey), consumerSecret: SecretSource(client.consumerSecret))
+    token = client.token.map { SecretSource($0) }
+    tokenSecret = client.tokenSecret.map { SecretSource($0) }
+    realm = client.realm
+    switch client.signature {
+    case .hmacSHA1: method = .hmacSHA1
+    case .plaintext: method = .plaintext
     }
   }
 }

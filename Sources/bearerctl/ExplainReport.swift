@@ -79,7 +79,9 @@ struct ExplainReport {
   private func outgoing(_ route: Route, _ explanation: Explanation, _ live: Live) -> [Row] {
     let service = settings.rules.services[route.service]
     let line = text(explanation.upstreamHead.prefix { $0 != 13 }).split(separator: " ")
-    let target = line.count > 1 ? String(line[1]) : ""
+    var target = line.count > 1 ? String(line[1]) : ""
+    let parameters = settings.credentials.first { $0.name == explanation.grant?.name }?.maskedParameters ?? ""
+    if !parameters.isEmpty { target += (target.contains("?") ? "&" : "?") + parameters }
     let credential: [String]
     switch route.credential {
     case .inject(let index) where explanation.grant != nil:
@@ -88,12 +90,12 @@ struct ExplainReport {
     case .none: credential = ["none; what the program sends is removed"]
     case .pass: credential = ["the program's own passes"]
     }
-    let parameters = explanation.notes.removedParameters.map { "\($0.harmless) (of the query)" }
+    let removed = explanation.notes.removedParameters.map { "\($0.harmless) (of the query)" }
     let upgrade = explanation.upgrade.map { [Row("upgrade", ["to \($0.text), if the upstream agrees"])] } ?? []
     return [Row("upstream", [wire(line.first, service, target)])] + upgrade + [
       Row("pins", pins(of: service))
     ] + rate(of: route, live.rateLeft) + (live.unrecorded.map { [Row("audit", [terminal.bad($0.row)])] } ?? []) + [
-      Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + parameters),
+      Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + removed),
       Row("added", added(explanation)),
     ] + (explanation.grant == nil ? [] : [Row("redact", [redaction(of: service)])])
   }
@@ -215,12 +217,30 @@ struct ExplainReport {
 
 extension CredentialSettings {
   /// The fields that the keyring would write.
+  fileprivate var maskedFields: [(name: String, value: String)] { scheme.maskedFields }
+
+  /// The parameters that it would write into the query; empty: none.
+  fileprivate var maskedParameters: String { scheme.maskedParameters.joined(separator: "&") }
+}
+
+extension CredentialSettings.Scheme {
+  fileprivate var maskedParameters: [String] {
+    switch self {
+    case .bearer, .basic, .headers, .oauth1: []
+    case .query(let name, _): ["\(name)=••••"]
+    case .all(let schemes): schemes.flatMap(\.maskedParameters)
+    }
+  }
+
   fileprivate var maskedFields: [(name: String, value: String)] {
     let mask = "••••"
-    switch scheme {
+    switch self {
     case .bearer: return [("Authorization", "Bearer \(mask)")]
     case .basic: return [("Authorization", "Basic \(mask)")]
     case .headers(let headers): return headers.map { ($0.name, $0.prefix + mask) }
+    case .query: return []
+    case .oauth1: return [("Authorization", "OAuth \(mask)")]
+    case .all(let schemes): return schemes.flatMap(\.maskedFields)
     }
   }
 }

@@ -38,7 +38,8 @@ import Testing
       "source": "The source of a secret", "basic": "Basic", "oauth2": "Tokens of an authorization server",
       "header": "A header of a credential", "service": "A service", "rule": "A rule", "limits": "Limits",
       "timeouts": "Timeouts", "suspend": "When a credential is held back", "audit": "The audit file",
-      "clientCertificate": "A client certificate",
+      "clientCertificate": "A client certificate", "query": "A parameter of the query",
+      "oauth1": "Signed requests",
     ]
     let data = try Data(contentsOf: URL(fileURLWithPath: "\(Self.root)/config/bearerd.schema.json"))
     let schema = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])

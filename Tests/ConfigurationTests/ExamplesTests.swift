@@ -19,7 +19,8 @@ import Testing
 
   @Test func thereAreExamples() {
     let names = [
-      "client-certificate", "couchdb", "git-helper", "github", "gitlab", "oauth2", "package-index", "public-subpaths",
+      "client-certificate", "couchdb", "git-helper", "github", "gitlab", "key-in-query", "oauth2", "package-index",
+      "public-subpaths",
       "two-accounts",
       "two-headers", "unix-socket", "web-page",
     ]

@@ -39,6 +39,8 @@ import Testing
     try Self.check(OAuth2Key.self, kinds["oauth2"], "oauth2")
     try Self.check(SuspendKey.self, kinds["suspend"], "suspend")
     try Self.check(ClientCertificateKey.self, kinds["clientCertificate"], "clientCertificate")
+    try Self.check(QueryKey.self, kinds["query"], "query")
+    try Self.check(OAuth1Key.self, kinds["oauth1"], "oauth1")
     try Self.check(ServiceKey.self, kinds["service"], "service")
     try Self.check(RuleKey.self, kinds["rule"], "rule")
     try Self.check(TimeoutKey.self, kinds["timeouts"], "timeouts")

@@ -120,6 +120,10 @@ struct Summary: CustomStringConvertible {
     case .basic(let user, let password): "basic \(value(user)) \(text(password))"
     case .headers(let headers):
       "headers " + headers.map { "\($0.name)=\($0.prefix)\(value($0.value))" }.joined(separator: "; ")
+    case .query(let name, let value): "query \(name)=\(text(value))"
+    case .oauth1(let client):
+      "oauth1 \(client.signature.rawValue) \(value(client.consumerKey)) \(client.secrets.map(text)) realm \(client.realm ?? "none")"
+    case .all(let schemes): schemes.map { Self.scheme($0) }.joined(separator: " and ")
     }
   }
 

@@ -103,8 +103,13 @@ struct StandIn {
     }
     // No upstream of ours asks for one. Where it is all that there is, a field stands in for it.
     derived["client_certificate"] = nil
+    for (kind, field) in [("query", "X-Stand-In-Parameter"), ("oauth1", "Authorization")] where credential[kind] != nil
+    {
+      derived[kind] = nil
+      derived["headers"] = .sequence([StandIn.placed(field, secretFile: StandIn.secretFile(name, 0))])
+    }
     if credential["client_certificate"] != nil,
-      !["bearer", "oauth2", "basic", "headers"].contains(where: { credential[$0] != nil })
+      !["bearer", "oauth2", "basic", "headers", "query", "oauth1"].contains(where: { credential[$0] != nil })
     {
       derived["headers"] = .sequence([StandIn.placed("X-Stand-In-Certificate", secretFile: StandIn.secretFile(name, 0))]
       )
