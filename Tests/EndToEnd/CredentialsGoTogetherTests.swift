@@ -76,4 +76,46 @@ import Testing
     #expect(try stage.get("/alone/x").status == 200)
     stage.assertCanary(times: 6)
   }
+
+  @Test func `T41: of a key and a token the token is renewed, and the request goes out once more with both`() throws {
+    let next = "NEXT-" + UUID().uuidString
+    let stage = try TokenStage { connection in
+      while let request = try? connection.readRequest() {
+        let isGood =
+          request.text.contains("Bearer \(next)\r\n") && request.text.contains("X-Api-Key: SECOND-secret\r\n")
+        connection.answer(
+          "x", status: isGood ? "200 OK" : "401 Unauthorized",
+          fields: isGood ? "" : "WWW-Authenticate: Bearer error=\"invalid_token\"\r\n")
+      }
+    }
+    stage.tokens.answers([.token(stage.stage.canary, expiresIn: 3600), .token(next, expiresIn: 3600)])
+    try stage.stage.scratch.write("key.token", "SECOND-secret\n")
+    let key =
+      "  key:\n    origins: [\"\(stage.stage.origin)\"]\n"
+      + "    headers: [{ name: X-Api-Key, value: { file: key.token } }]\nservices:\n"
+    let text = stage.configuration().replacing("\nservices:\n", with: "\n" + key)
+      .replacing("credential: canary", with: "credential: [canary, key]")
+    try stage.stage.start(text)
+    for _ in 0..<3 { #expect(try stage.stage.get().status == 200) }
+    #expect(stage.tokens.requests.count == 2)
+    stage.assertSecrets(times: 1)
+    stage.stage.assertCanary(times: 3, as: "Authorization: Bearer \(next)\r\n", secret: next)
+    stage.stage.assertCanary(times: 4, as: "X-Api-Key: SECOND-secret\r\n", secret: "SECOND-secret")
+  }
+
+  @Test func `T25: a certificate and a token are one identity, and the token alone is another`() throws {
+    let mutual = try CertificateStage(requires: false)
+    let stage = mutual.stage
+    let robot = "  robot:\n    origins: [\"\(stage.origin)\"]\n    \(CertificateStage.line("robot"))\nservices:\n"
+    let alone = "  alone:\n    upstream: \(stage.origin)/\n    ca_file: ca.pem\n    credential: canary\n"
+    let text = stage.configuration().replacing("credential: canary", with: "credential: [robot, canary]")
+      .replacing("\nservices:\n", with: "\n" + robot + alone)
+    try stage.start(text)
+    for _ in 0..<2 {
+      #expect(try stage.get().status == 200)
+      #expect(try stage.get("/alone/x").status == 200)
+    }
+    #expect(mutual.names == ["robot", nil])
+    stage.assertCanary(times: 4)
+  }
 }
