@@ -5,7 +5,7 @@ internal import COpenSSL
 /// Unchecked: it holds OpenSSL's pointers, does not change after `init`, and OpenSSL counts references atomically.
 package final class Certificate: @unchecked Sendable {
   package enum Key: Sendable {
-    case ec256
+    case ec256, ec384
     case rsa2048
     case ed25519
     /// Too weak for security level 2: for refusals.

@@ -34,7 +34,7 @@ package final class ClientCertificate: @unchecked Sendable {
 
   /// - Parameters:
   ///   - pem: the certificate, then those that lead from it to an authority.
-  ///   - key: RSA, or EC on P-256; PKCS #8, PKCS #1 or SEC 1, not encrypted. Borrowed for the call.
+  ///   - key: RSA, or EC on P-256 or P-384; PKCS #8, PKCS #1 or SEC 1, not encrypted. Borrowed for the call.
   package init(
     pem: [UInt8], name: String, key pemOfKey: UnsafeRawBufferPointer, keyName: String
   ) throws(Problem) {
@@ -85,7 +85,8 @@ package final class ClientCertificate: @unchecked Sendable {
   ) throws(Problem) -> OpaquePointer {
     let numbers: PrivateKeyNumbers
     do throws(SigningKey.Problem) { numbers = try PrivateKeyNumbers(pem: pem) } catch {
-      throw Problem(.key, "\(name) \(error.words)")
+      let words = error == .otherKind ? "is neither an RSA key nor an EC key on P-256 or P-384" : error.words
+      throw Problem(.key, "\(name) \(words)")
     }
     // Its other half is in the certificate, if it is the right one.
     let point = leaf.point

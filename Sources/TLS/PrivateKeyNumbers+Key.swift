@@ -12,18 +12,18 @@ extension PrivateKeyNumbers {
         switch kind {
         case .rsa:
           ("RSA", ["n", "e", "d", "rsa-factor1", "rsa-factor2", "rsa-exponent1", "rsa-exponent2", "rsa-coefficient1"])
-        case .p256: ("EC", ["priv"])
+        case .p256, .p384: ("EC", ["priv"])
         }
       guard let context = EVP_PKEY_CTX_new_from_name(library, name, nil) else { return nil }
       defer { EVP_PKEY_CTX_free(context) }
-      let texts = (fields + ["group", "prime256v1", "pub"]).map { strdup($0) }
+      let texts = (fields + ["group", kind == .p384 ? "secp384r1" : "prime256v1", "pub"]).map { strdup($0) }
       defer { for text in texts { free(text) } }
       var parameters = zip(texts, numbers).map { text, number in
         OSSL_PARAM_construct_BN(text, number.baseAddress?.assumingMemoryBound(to: UInt8.self), number.count)
       }
       var point = point
       return point.withUnsafeMutableBytes { point in
-        if kind == .p256 {
+        if kind != .rsa {
           parameters.append(OSSL_PARAM_construct_utf8_string(texts[1], texts[2], 0))
           if !point.isEmpty {
             parameters.append(OSSL_PARAM_construct_octet_string(texts[3], point.baseAddress, point.count))

@@ -39,6 +39,9 @@ package struct SigningKey: ~Copyable {
     }
     switch numbers.kind {
     case .p256: return (.es256, key)
+    case .p384:
+      EVP_PKEY_free(key)
+      throw .otherKind
     case .rsa:
       let bits = Int(EVP_PKEY_get_bits(key))
       if sizes.contains(bits) { return (.rs256, key) }
