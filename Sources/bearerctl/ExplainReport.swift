@@ -182,7 +182,7 @@ struct ExplainReport {
       return terminal.bad("It would be refused now: \(row.status) \(row.code).") + "\n"
     }
     let credential = settings.credentials.first { $0.name == explanation.grant?.name }
-    let missing = credential?.sources.filter { SourceStatus($0, silent: silent).isMissing } ?? []
+    let missing = credential?.allSources.filter { SourceStatus($0, silent: silent).isMissing } ?? []
     guard let source = missing.first else { return terminal.good("It would go out.") + "\n" }
     return terminal.warning("It would go out, but only with its secret:") + "\n"
       + wrapped("\(SourceStatus(source, silent: silent)). As long as the daemon finds none, it answers 503.") + "\n"

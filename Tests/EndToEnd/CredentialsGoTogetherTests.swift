@@ -118,4 +118,17 @@ import Testing
     #expect(mutual.names == ["robot", nil])
     stage.assertCanary(times: 4)
   }
+
+  @Test func `T51: a reload that lets one of two go out where less is proved is told of each`() throws {
+    let stage = try Stage()
+    try stage.scratch.write("key.token", "SECOND-secret\n")
+    let text = configuration(stage)
+    try stage.start(text)
+    let loose = "  loose:\n    upstream: \(stage.origin)/\n    ca_file: ca.pem\n    credential: [key, canary]\n"
+    try stage.reload(text.replacing("\nservices:\n", with: "\nservices:\n\(loose)"))
+    for name in ["canary", "key"] {
+      #expect(stage.daemon!.waitForLog("event=credential-rebound credential=\(name) added="))
+    }
+    #expect(!stage.daemon!.logText.contains("credential=canary+key added="))
+  }
 }
