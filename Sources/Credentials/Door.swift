@@ -23,6 +23,10 @@ extension Keyring {
       let detail = "the staged head does not end before its closing CRLF"
       throw Denied(reason: .sessionFailed(TLSError(kind: .internalError, detail: detail)), detail: detail)
     }
+    guard slot.isPlain || head.withUnsafeBytes({ StagedTarget($0) }) != nil else {
+      let detail = "credential \(slot.entry.grant.name) writes into a request's target, and this one has no path"
+      throw Denied(reason: .unavailable, detail: detail)
+    }
     switch slot.lines {
     case .none:
       throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
