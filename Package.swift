@@ -85,7 +85,7 @@ let package = Package(
     tests("EventLoopTests", ["EventLoop"]),
     tests("SystemTests", ["System", "CLinux", "TestSupport"]),
     tests("TLSTests", ["TLS", "Policy", "DemoUpstream", "TestSupport"]),
-    tests("CredentialsTests", ["Credentials", "TLS", "Policy", "DemoUpstream", "System", "TestSupport"]),
+    tests("CredentialsTests", ["Credentials", "TLS", "Policy", "HTTP1", "DemoUpstream", "System", "TestSupport"]),
     tests("OAuthTests", ["OAuth", "Credentials", "TLS", "Policy", "DemoUpstream", "TestSupport", "COpenSSL"]),
     tests("AuditTests", ["Audit", "TestSupport"]),
     tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
@@ -93,7 +93,9 @@ let package = Package(
     tests(
       "Differential", ["Policy", "HTTP1", "TestSupport"],
       exclude: ["run", "heads.py", "paths.py", "paths.go", "paths.mjs", "paths_nginx.py"]),
-    tests("EndToEnd", ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "TestSupport", "bearerd", "bearerctl"]),
+    tests(
+      "EndToEnd",
+      ["DemoUpstream", "Daemon", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport", "bearerd", "bearerctl"]),
   ]
 )
 

@@ -53,11 +53,18 @@ extension SettingsReader {
 
   /// A token endpoint sees more than any upstream: what makes tokens.
   private func adviseOnEndpoint(_ credential: CredentialDraft) {
-    guard case .bearer(.token(let token)) = credential.scheme, token.trust.pinning.pins.isEmpty else { return }
+    let (key, origin, trust): (String, Origin, TrustPolicy)
+    switch credential.scheme {
+    case .bearer(.token(let token)): (key, origin, trust) = ("oauth2", token.endpoint.origin, token.trust)
+    case .registry(let registry) where registry.password != nil:
+      (key, origin, trust) = ("registry", registry.realm.origin, registry.trust)
+    case .bearer, .basic, .headers, .digest, .registry, .query, .oauth1, .all, nil: return
+    }
+    guard trust.pinning.pins.isEmpty else { return }
     report.advice(
       credential.place,
-      "credential \"\(credential.name)\" shows its secrets to any key that \(authority(token.trust)) vouches for",
-      help: "under oauth2: " + pinning(token.endpoint.origin, token.trust))
+      "credential \"\(credential.name)\" shows its secrets to any key that \(authority(trust)) vouches for",
+      help: "under \(key): " + pinning(origin, trust))
   }
 
   private func authority(_ trust: TrustPolicy) -> String {

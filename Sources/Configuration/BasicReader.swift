@@ -50,7 +50,7 @@ extension SettingsReader {
 }
 
 extension CredentialSettings.Value {
-  fileprivate var plainText: String? {
+  var plainText: String? {
     switch self {
     case .plain(let text): text
     case .secret: nil

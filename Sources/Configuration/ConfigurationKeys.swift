@@ -36,28 +36,9 @@ package enum CredentialKey: String, ConfigurationKey {
   case allowGroups = "allow_groups"
   case allowClients = "allow_clients"
   case suspend
+  case digest, registry
   case clientCertificate = "client_certificate"
   case query, oauth1
-}
-
-package enum QueryKey: String, ConfigurationKey {
-  package static let kind = "\"query\""
-  case name, value
-}
-
-package enum OAuth1Key: String, ConfigurationKey {
-  package static let kind = "\"oauth1\""
-  case consumerKey = "consumer_key"
-  case consumerSecret = "consumer_secret"
-  case token
-  case tokenSecret = "token_secret"
-  case signature, realm
-}
-
-package enum ClientCertificateKey: String, ConfigurationKey {
-  package static let kind = "\"client_certificate\""
-  case certificate
-  case privateKey = "private_key"
 }
 
 package enum SuspendKey: String, ConfigurationKey {
@@ -78,6 +59,23 @@ package enum SourceKey: String, ConfigurationKey {
 package enum BasicKey: String, ConfigurationKey {
   package static let kind = "\"basic\""
   case user, password
+}
+
+package enum DigestKey: String, ConfigurationKey {
+  package static let kind = "\"digest\""
+  case user, password, algorithms
+  case replayBuffer = "replay_buffer"
+}
+
+package enum RegistryKey: String, ConfigurationKey {
+  package static let kind = "\"registry\""
+  case realm, user, password, timeout, pins
+  case backupPin = "backup_pin"
+  case pinMode = "pin_mode"
+  case pinsExpire = "pins_expire"
+  case caFile = "ca_file"
+  case allowAddresses = "allow_addresses"
+  case replayBuffer = "replay_buffer"
 }
 
 package enum HeaderKey: String, ConfigurationKey {
@@ -112,6 +110,11 @@ package enum OAuth2Key: String, ConfigurationKey {
   case renewAhead = "renew_ahead"
   case skew, timeout
   case replayBuffer = "replay_buffer"
+  // Of a login.
+  case deviceAuthorizationURL = "device_authorization_url"
+  case authorizationURL = "authorization_url"
+  case redirectURI = "redirect_uri"
+  case loginTimeout = "login_timeout"
 }
 
 package enum ServiceKey: String, ConfigurationKey {
@@ -134,6 +137,7 @@ package enum ServiceKey: String, ConfigurationKey {
   case onRejected = "on_rejected"
   case redact, rate
   case upgrades, timeouts
+  case dedicatedConnections = "dedicated_connections"
 }
 
 package enum RuleKey: String, ConfigurationKey {
@@ -180,6 +184,8 @@ enum SchemaWords {
     "cors": ["browsers"], "path": ["file", "match", "at"], "ratelimit": ["rate"], "ratelimits": ["rate"],
     "ratelimiting": ["rate"], "throttle": ["rate"], "oauth": ["oauth2"], "tokenendpoint": ["token_url"],
     "scopes": ["scope"], "granttype": ["grant"],
+    "deviceauthorizationendpoint": ["device_authorization_url"], "authorizationendpoint": ["authorization_url"],
+    "authurl": ["authorization_url"], "authorizeurl": ["authorization_url"], "redirecturl": ["redirect_uri"],
   ]
 
   /// The words of the schema that somebody may mean by another program's.
@@ -200,6 +206,7 @@ enum SchemaWords {
     table(TopKey.self), table(AuditKey.self), table(ListenerKey.self), table(BrowsersKey.self),
     table(CredentialKey.self),
     table(SourceKey.self), table(BasicKey.self), table(HeaderKey.self), table(OAuth2Key.self), table(SuspendKey.self),
+    table(DigestKey.self), table(RegistryKey.self),
     table(ServiceKey.self),
     table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self), table(ClientCertificateKey.self),
     table(QueryKey.self), table(OAuth1Key.self),

@@ -46,6 +46,10 @@ extension SettingsReader {
       switch choice(node, among: credentials) {
       case .inject(let index) where parts.contains(index):
         report.error(node.place, "\"\(credentials[index].name)\" stands in this list already")
+      case .inject(let index) where credentials[index].scheme?.answersChallenges == true:
+        report.error(
+          node.place, "credential \"\(credentials[index].name)\" answers what the upstream asks, and goes out alone",
+          help: "write it without brackets, or use one of another kind")
       case .inject(let index):
         let overlaps = parts.contains { checkOverlap(credentials[$0], credentials[index], at: node.place) }
         if !overlaps { parts.append(index) }

@@ -21,11 +21,23 @@ struct CredentialDraft {
   var grant: Grant {
     Grant(
       name: name, origins: origins, callers: callers, fieldNames: fieldNames, replayBuffer: replayBuffer,
-      parts: partGrants, signsForms: scheme?.signsForms ?? false)
+      parts: partGrants, signsForms: scheme?.signsForms ?? false, secondTry: secondTry)
   }
 
   private var replayBuffer: Int? {
-    scheme?.token?.replayBuffer
+    switch scheme {
+    case .digest(let digest): digest.replayBuffer
+    case .registry(let registry): registry.replayBuffer
+    case .bearer, .basic, .headers, .query, .oauth1, .all, nil: scheme?.token?.replayBuffer
+    }
+  }
+
+  private var secondTry: SecondTryReason {
+    switch scheme {
+    case .digest(let digest): .digest(digest.hashes)
+    case .registry(let registry): .registry(registry.realm)
+    case .bearer, .basic, .headers, .query, .oauth1, .all, nil: .expiredToken
+    }
   }
 
   var settings: CredentialSettings? {
@@ -104,7 +116,7 @@ extension SettingsReader {
     return nil
   }
 
-  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2, .query, .oauth1]
+  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2, .digest, .registry, .query, .oauth1]
 
   /// Exactly one of them.
   private func scheme(_ fields: Fields<CredentialKey>, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
@@ -114,14 +126,17 @@ extension SettingsReader {
       // What TLS shows may be all of it.
       if fields.has(.clientCertificate) { return .headers([]) }
       missing(
-        .bearer, .basic, .headers, .oauth2, .query, .oauth1, in: fields, "the credential has no secret",
-        help: "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, query: …, oauth1: …")
+        .bearer, .basic, .headers, .oauth2, .digest, .registry, .query, .oauth1, in: fields,
+        "the credential has no secret",
+        help:
+          "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, digest: …, registry: …, query: …, oauth1: …"
+      )
       return nil
     }
     guard keys.count == 1 else {
       report.error(
         fields.place(of: keys[1]),
-        "a credential is one of bearer, basic, headers, oauth2, query and oauth1; \"\(key.rawValue)\" stands here already"
+        "a credential is one of bearer, basic, headers, oauth2, digest, registry, query and oauth1; \"\(key.rawValue)\" stands here already"
       )
       return nil
     }
@@ -131,6 +146,8 @@ extension SettingsReader {
     case .basic: return basic(node, at: place, for: origins)
     case .headers: return headers(node, for: origins)
     case .oauth2: return oauth2(node, at: place, of: draft)
+    case .digest: return digest(node, at: place, for: origins)
+    case .registry: return registry(node, at: place, of: draft.name)
     case .query: return query(node, at: place, for: origins)
     case .oauth1: return oauth1(node, at: place, for: origins)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend, .clientCertificate: return nil
@@ -149,6 +166,8 @@ extension CredentialSettings.Scheme {
     case .bearer(let source): source.isEnvironment
     case .basic(let user, let password): user.isEnvironment || password.isEnvironment
     case .headers(let headers): headers.contains { $0.value.isEnvironment }
+    case .digest(let digest): digest.user.isEnvironment || digest.password.isEnvironment
+    case .registry(let registry): registry.user?.isEnvironment == true || registry.password?.isEnvironment == true
     case .query(_, let value): value.isEnvironment
     case .oauth1(let client): client.secrets.contains(where: \.isEnvironment)
     case .all(let schemes): schemes.contains(where: \.usesEnvironment)

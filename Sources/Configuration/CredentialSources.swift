@@ -19,6 +19,8 @@ extension CredentialSettings.Scheme {
     case .basic(.secret(.userOfCommand(let user)), .command(let command)) where user == command: [.command(command)]
     case .basic(let user, let password): user.sources + [password]
     case .headers(let headers): headers.flatMap(\.value.sources)
+    case .digest(let digest): digest.user.sources + [digest.password]
+    case .registry(let registry): (registry.user?.sources ?? []) + [registry.password].compactMap(\.self)
     case .query(_, let value): [value]
     case .oauth1(let client): client.secrets
     case .all(let schemes): schemes.flatMap(\.sources)
@@ -29,7 +31,7 @@ extension CredentialSettings.Scheme {
   var token: CredentialSettings.OAuth2? {
     switch self {
     case .bearer(.token(let token)): token
-    case .bearer, .basic, .headers, .query, .oauth1: nil
+    case .bearer, .basic, .headers, .query, .oauth1, .digest, .registry: nil
     case .all(let schemes): schemes.lazy.compactMap(\.token).first
     }
   }

@@ -24,7 +24,8 @@ extension SettingsReader {
     readParameters(fields, into: &token)
     readGrant(fields, into: &token)
     readTimes(fields, into: &token)
-    if grant == .refreshToken { token.store = store(fields, of: name) }
+    readLogin(fields, into: &token)
+    if grant.keys.contains(.store) { token.store = store(fields, of: name) }
     return report.errorCount == errors ? .bearer(.token(token)) : nil
   }
 
@@ -35,8 +36,11 @@ extension SettingsReader {
         help: "add to it: token_url: https://HOST/oauth2/token")
       return nil
     }
-    guard let text = text(node, "a URL like https://login.example.com/oauth2/token"), checkURL(text, at: node.place)
-    else { return nil }
+    return endpoint(node, like: "https://login.example.com/oauth2/token")
+  }
+
+  func endpoint(_ node: YAMLNode, like example: String) -> Endpoint? {
+    guard let text = text(node, "a URL like \(example)"), checkURL(text, at: node.place) else { return nil }
     do throws(OriginError) {
       return try Endpoint(parsing: text)
     } catch {
@@ -55,7 +59,7 @@ extension SettingsReader {
     if node.text == "implicit" {
       report.error(
         node.place, "the implicit grant hands tokens out in URLs, where they are seen: RFC 9700 ends it",
-        help: "write grant: client_credentials; or refresh_token, with a first refresh token from the server")
+        help: "write grant: authorization_code, a login by a browser that hands out no token; or client_credentials")
       return nil
     }
     return choice(node, CredentialSettings.OAuth2.Grant.allCases.map { ($0.rawValue, $0) })
@@ -67,16 +71,17 @@ extension SettingsReader {
 
   /// What only other grants have, and what this one cannot do without.
   private func checkKeys(_ fields: Fields<OAuth2Key>, of grant: CredentialSettings.OAuth2.Grant) {
+    var told: Set<OAuth2Key> = []
     for other in CredentialSettings.OAuth2.Grant.allCases where other != grant {
       let foreign = other.keys.first { fields.has($0) && !grant.keys.contains($0) }
-      if let key = foreign {
+      if let key = foreign, told.insert(key).inserted {
         report.error(
           fields.place(of: key), "\"\(key.rawValue)\" is for grant \(other.rawValue), and this is \(grant.rawValue)",
           help: "delete it, or write grant: \(other.rawValue)")
       }
     }
     for key in grant.needed where !fields.has(key) && !fields.isMisspelt(key) {
-      let example = key.isSecret ? "{ file: NAME }" : "NAME"
+      let example = key.isSecret ? "{ file: NAME }" : key.isURL ? "https://HOST/PATH" : "NAME"
       report.error(
         fields.place, "grant \(grant.rawValue) needs \"\(key.rawValue)\"",
         help: "add to it: \(key.rawValue): \(example)")
@@ -146,6 +151,8 @@ extension CredentialSettings.OAuth2.Grant {
     case .refreshToken: [.refreshToken, .store]
     case .jwtBearer: [.issuer, .subject, .claims]
     case .tokenExchange: [.subjectToken, .subjectTokenType, .requestedTokenType, .actorToken, .actorTokenType]
+    case .deviceCode: [.deviceAuthorizationURL, .store]
+    case .authorizationCode: [.authorizationURL, .redirectURI, .loginTimeout, .issuer, .store]
     case .password: [.user, .password]
     }
   }
@@ -156,6 +163,8 @@ extension CredentialSettings.OAuth2.Grant {
     case .refreshToken: [.clientID, .refreshToken]
     case .jwtBearer: [.issuer, .privateKey]
     case .tokenExchange: [.subjectToken, .subjectTokenType]
+    case .deviceCode: [.clientID, .deviceAuthorizationURL]
+    case .authorizationCode: [.clientID, .authorizationURL]
     case .password: [.clientID, .user, .password]
     }
   }
@@ -168,4 +177,6 @@ extension OAuth2Key {
     default: false
     }
   }
+
+  fileprivate var isURL: Bool { self == .deviceAuthorizationURL || self == .authorizationURL }
 }

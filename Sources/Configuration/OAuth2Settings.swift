@@ -8,6 +8,8 @@ extension CredentialSettings {
       case refreshToken = "refresh_token"
       case jwtBearer = "jwt_bearer"
       case tokenExchange = "token_exchange"
+      case deviceCode = "device_code"
+      case authorizationCode = "authorization_code"
       case password
     }
 
@@ -42,7 +44,8 @@ extension CredentialSettings {
     package var certificate: ClientCertificate?
     /// `kid` of what is signed with it (RFC 7515 section 4.1.4).
     package var keyID: String?
-    /// `iss` and `sub` of a JWT that is a grant (RFC 7523 section 3).
+    /// `iss` and `sub` of a JWT that is a grant (RFC 7523 section 3); of a browser's login, what the server calls itself (RFC
+    /// 9207).
     package var issuer: String?
     package var subject: String?
     /// Further claims of it, each a text.
@@ -65,7 +68,13 @@ extension CredentialSettings {
     package var actorTokenType: String?
     package var user: Value?
     package var password: Source?
-    /// Absolute: where a refresh token is kept that has taken the place of the first one; nil: none is ever granted.
+    /// Where a login from another device begins (RFC 8628 section 3.1), or one by a browser (RFC 6749 section 3.1).
+    package var deviceAuthorization: Endpoint?
+    package var authorization: Endpoint?
+    package var redirect = LoopbackRedirect.standard
+    /// Milliseconds for which a browser is waited for.
+    package var loginTimeout: UInt64 = 300_000
+    /// Absolute: where a login is kept, or a refresh token that has taken the place of the first one; nil: none is ever granted.
     package var store: String?
     /// Milliseconds, as are those below: ahead of the end of use.
     package var renewAhead: UInt64 = 60_000

@@ -1,5 +1,19 @@
 internal import Policy
 
+package enum QueryKey: String, ConfigurationKey {
+  package static let kind = "\"query\""
+  case name, value
+}
+
+package enum OAuth1Key: String, ConfigurationKey {
+  package static let kind = "\"oauth1\""
+  case consumerKey = "consumer_key"
+  case consumerSecret = "consumer_secret"
+  case token
+  case tokenSecret = "token_secret"
+  case signature, realm
+}
+
 extension CredentialSettings {
   /// Who signs requests (RFC 5849): names and paths, no secret.
   package struct OAuth1: Sendable, Equatable {
@@ -98,7 +112,7 @@ extension CredentialSettings.Scheme {
   /// Of the query, and set by it: the app's own never go on beside them.
   var parameterNames: [String] {
     switch self {
-    case .bearer, .basic, .headers: []
+    case .bearer, .basic, .headers, .digest, .registry: []
     case .query(let name, _): [name]
     case .oauth1: CredentialSettings.OAuth1.parameterNames
     case .all(let schemes): schemes.flatMap(\.parameterNames)
@@ -108,16 +122,25 @@ extension CredentialSettings.Scheme {
   /// Lower-case.
   var fieldNames: [String] {
     switch self {
-    case .bearer, .basic, .oauth1: ["authorization"]
+    case .bearer, .basic, .oauth1, .digest, .registry: ["authorization"]
     case .headers(let headers): headers.map { ASCII.lowercased($0.name) }
     case .query: []
     case .all(let schemes): schemes.flatMap(\.fieldNames)
     }
   }
 
+  /// What it writes depends on what the upstream has asked for.
+  var answersChallenges: Bool {
+    switch self {
+    case .bearer, .basic, .headers, .query, .oauth1: false
+    case .digest, .registry: true
+    case .all(let schemes): schemes.contains(where: \.answersChallenges)
+    }
+  }
+
   var signsForms: Bool {
     switch self {
-    case .bearer, .basic, .headers, .query: false
+    case .bearer, .basic, .headers, .query, .digest, .registry: false
     case .oauth1(let client): client.signature == .hmacSHA1
     case .all(let schemes): schemes.contains(where: \.signsForms)
     }

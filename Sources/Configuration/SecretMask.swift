@@ -105,8 +105,11 @@ struct SecretMask {
     case SourceKey.env.rawValue: !SourceName.isVariable(text)
     // `https://user:password@host/?api_key=…`
     case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue, SourceKey.url.rawValue,
-      OAuth2Key.tokenURL.rawValue:
+      OAuth2Key.tokenURL.rawValue, RegistryKey.realm.rawValue:
       Self.hasPrivatePart(text)
+    // Near to `Authorization`, behind which nearly anything stands.
+    case OAuth2Key.authorizationURL.rawValue, OAuth2Key.deviceAuthorizationURL.rawValue:
+      !text.contains("://") || Self.hasPrivatePart(text)
     default: text.contains("://") && Self.hasPrivatePart(text)
     }
   }
@@ -127,6 +130,7 @@ struct SecretMask {
   private static func takesSource(_ key: String?) -> Bool {
     switch key {
     case CredentialKey.bearer.rawValue, CredentialKey.basic.rawValue, CredentialKey.headers.rawValue,
+      CredentialKey.digest.rawValue, CredentialKey.registry.rawValue,
       BasicKey.password.rawValue, HeaderKey.value.rawValue, SourceKey.command.rawValue,
       OAuth2Key.clientSecret.rawValue, OAuth2Key.privateKey.rawValue, OAuth2Key.refreshToken.rawValue,
       OAuth2Key.subjectToken.rawValue, OAuth2Key.actorToken.rawValue, OAuth1Key.consumerSecret.rawValue,

@@ -57,6 +57,7 @@ extension SettingsReader {
     }
     let rate = fields[.rate].flatMap { self.rate($0) }
     let upgrades = fields[.upgrades].map { self.upgrades($0) }
+    let dedicates = fields[.dedicatedConnections].flatMap { boolean($0) }
     guard let upstream = upstream(fields), let at, let listener else { return nil }
 
     var service = Service(
@@ -70,6 +71,7 @@ extension SettingsReader {
     service.redact = redact ?? service.redact
     if case .own(let rate) = rate { service.rate = rate }
     service.upgrades = upgrades ?? service.upgrades
+    service.dedicatesConnections = dedicates ?? false
     let headersKey: ServiceKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
     return ServiceDraft(
       service: service, place: named.place, upstreamPlace: fields[.upstream]?.place ?? named.place,

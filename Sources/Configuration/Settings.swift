@@ -80,6 +80,8 @@ package struct CredentialSettings: Sendable, Equatable {
     case bearer(Source)
     case basic(user: Value, password: Source)
     case headers([Header])
+    case digest(Digest)
+    case registry(Registry)
     /// A parameter of the query.
     case query(name: String, value: Source)
     case oauth1(OAuth1)

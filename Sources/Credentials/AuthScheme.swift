@@ -59,6 +59,10 @@ package enum AuthScheme: Sendable, Equatable {
   case bearer(SecretSource)
   case basic(user: FieldValue, password: SecretSource)
   case headers([HeaderTemplate])
+  /// RFC 7616: what is written depends on what the upstream has asked for.
+  case digest(user: FieldValue, password: SecretSource, hashes: Set<DigestHash>)
+  /// Tokens that a registry's token server grants for what the registry asks for. `login`: nil: for nobody in particular.
+  case registry(login: RegistryLogin?, TokenSource)
   /// A parameter of the query.
   case query(name: String, value: SecretSource)
   /// RFC 5849.
@@ -70,8 +74,15 @@ package enum AuthScheme: Sendable, Equatable {
   var sources: [(source: SecretSource, form: SecretForm)] {
     switch self {
     case .bearer(let source): [(source, .token)]
-    case .basic(.plain, let password): [(password, .text)]
-    case .basic(.secret(let user), let password): [(user, .userName), (password, .text)]
+    case .basic(.plain, let password), .digest(.plain, let password, _): [(password, .text)]
+    case .basic(.secret(let user), let password), .digest(.secret(let user), let password, _):
+      [(user, .userName), (password, .text)]
+    case .registry(nil, _): []
+    case .registry(let login?, _):
+      switch login.user {
+      case .plain: [(login.password, .text)]
+      case .secret(let user): [(user, .userName), (login.password, .text)]
+      }
     case .headers(let templates):
       templates.compactMap { template in
         switch template.value {
@@ -93,9 +104,33 @@ package enum AuthScheme: Sendable, Equatable {
   var token: TokenSource? {
     switch self {
     case .bearer(.token(let token)): token
-    case .bearer, .basic, .headers, .query, .oauth1: nil
+    case .bearer, .basic, .headers, .query, .oauth1, .digest, .registry: nil
     case .all(let schemes): schemes.lazy.compactMap(\.token).first
     }
+  }
+
+  /// What it may be asked to compute; nil: it does not depend on what an upstream asks for.
+  var hashes: Set<DigestHash>? {
+    switch self {
+    case .digest(_, _, let hashes): hashes
+    case .bearer, .basic, .headers, .registry, .query, .oauth1, .all: nil
+    }
+  }
+
+  /// Where its tokens come from, one for each thing that is asked for; nil: it has no such tokens.
+  var registry: TokenSource? {
+    if case .registry(_, let source) = self { source } else { nil }
+  }
+}
+
+/// What a registry's token server is shown.
+package struct RegistryLogin: Sendable, Equatable {
+  package let user: FieldValue
+  package let password: SecretSource
+
+  package init(user: FieldValue, password: SecretSource) {
+    self.user = user
+    self.password = password
   }
 }
 

@@ -1,3 +1,4 @@
+internal import Policy
 internal import System
 
 /// One credential of the keyring: its lines, ready to be written, and how fresh they are.
@@ -5,6 +6,10 @@ final class CredentialSlot {
   let entry: Keyring.Entry
   let hasFiles: Bool
   let hasListeners: Bool
+  /// Both nil: its lines are the same for every request. Of Digest they are user, colon and password; of a registry the same in
+  /// base64, or nothing.
+  let digest: (spaces: DigestSpaces, hashes: Set<DigestHash>)?
+  let registry: (tokens: RegistryTokens, source: TokenSource)?
   /// nil: not available.
   private(set) var lines: Secret?
   /// Asked for each request: to look at what may be changed costs a check.
@@ -23,6 +28,8 @@ final class CredentialSlot {
     self.entry = entry
     hasFiles = !entry.scheme.files.isEmpty
     hasListeners = entry.scheme.commands.contains(where: \.isListener)
+    digest = entry.scheme.hashes.map { (DigestSpaces(), $0) }
+    registry = entry.scheme.registry.map { (RegistryTokens(), $0) }
   }
 
   /// Renders anew what its sources hold. True when what would be written has changed.
@@ -43,6 +50,7 @@ final class CredentialSlot {
         entry.scheme.commands.lazy.compactMap { reader.commands.failure(of: $0) }.first
         ?? entry.scheme.token.flatMap { reader.tokens.failure(of: $0) } ?? delay(reader)
       if isCurrent(fresh.lines) { return false }
+      forgetChallenges()
       patterns = fresh.patterns
       layout = fresh.layout
       isPlain = layout.isPlain
@@ -55,6 +63,7 @@ final class CredentialSlot {
       guard hasLines, !error.isMissing, isLasting else {
         problem = error.sentence
         let hadLines = hasLines
+        forgetChallenges()
         lines = nil
         hasLines = false
         patterns = nil
@@ -63,6 +72,11 @@ final class CredentialSlot {
       problem = error.sentence + SecretProblem.stillInUse
       return false
     }
+  }
+
+  private func forgetChallenges() {
+    digest?.spaces.forget()
+    registry?.tokens.forget()
   }
 
   /// Its value has no end of its own.

@@ -10,10 +10,12 @@ extension Keyring {
   /// Nothing is sent unless everything holds. `sessionFailed`: the connection is of no use any more.
   ///
   /// - Parameter now: seconds since 1970.
+  /// - Returns: whom to tell of the answer; nil: what went out does not depend on answers.
+  @discardableResult
   package func authorize(
     grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64,
     over session: inout VerifiedSession
-  ) throws(Denied) {
+  ) throws(Denied) -> ChallengeAttempt? {
     guard index >= 0, index < slots.count else {
       throw Denied(reason: .unknownGrant, detail: "there is no such credential")
     }
@@ -31,15 +33,38 @@ extension Keyring {
     case .none:
       throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
-      do throws(TLSError) {
+      guard slot.digest != nil || slot.registry != nil else {
         if slot.isPlain {
-          try write(head, lines, body, to: &session)
+          try send(head, lines, body, to: &session)
         } else {
-          try place(head, slot, lines, body, now: now, to: &session)
+          try sendPlaced(head, slot, lines, body, now: now, to: &session)
         }
-      } catch {
-        throw Denied(reason: .sessionFailed(error), detail: error.description)
+        return nil
       }
+      let answer = try slot.answer(to: head, of: session.proof.identity.origin, lines, in: reader.arena)
+      try send(head, answer.line, body, to: &session)
+      return answer.attempt
+    }
+  }
+
+  private func sendPlaced(
+    _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ body: Span<UInt8>, now: Int64,
+    to session: inout VerifiedSession
+  ) throws(Denied) {
+    do throws(TLSError) {
+      try place(head, slot, lines, body, now: now, to: &session)
+    } catch {
+      throw Denied(reason: .sessionFailed(error), detail: error.description)
+    }
+  }
+
+  private func send(
+    _ head: Span<UInt8>, _ lines: borrowing Secret, _ body: Span<UInt8>, to session: inout VerifiedSession
+  ) throws(Denied) {
+    do throws(TLSError) {
+      try write(head, lines, body, to: &session)
+    } catch {
+      throw Denied(reason: .sessionFailed(error), detail: error.description)
     }
   }
 

@@ -56,7 +56,7 @@ struct FieldLines {
 
   private func add(_ scheme: AuthScheme, to parts: inout Parts, values: inout SecretList) throws {
     switch scheme {
-    case .bearer, .basic, .headers: try addLines(scheme, to: &parts.lines, values: &values)
+    case .bearer, .basic, .headers, .digest, .registry: try addLines(scheme, to: &parts.lines, values: &values)
     case .query(let name, let source):
       let value = try reader.read(source)
       try value.withBytes { try checkText($0, name: source.name) }
@@ -114,6 +114,16 @@ struct FieldLines {
       try encoded.withBytes { try lines.append($0) }
       try values.add(encoded)
       try lines.append("\r\n")
+    case .digest(let user, let password, _):
+      // No line yet: what one is made of.
+      let pair = try pair(user: user, password: password, values: &values)
+      try pair.withBytes { try lines.append($0) }
+    case .registry(let login, _):
+      // The same: what the token server is shown, if anything.
+      guard let login else { break }
+      let pair = try pair(user: login.user, password: login.password, values: &values)
+      try pair.withBytes { try appendBase64($0, to: &lines) }
+      try values.add(lines)
     case .headers(let templates):
       for template in templates {
         try checkFieldName(template.name)

@@ -31,6 +31,9 @@ package struct TokenSource: Sendable, Hashable {
   /// What the server calls itself (RFC 9207): `iss` of a login's answer has to be this. nil: it sends none.
   package var issuer: String?
 
+  /// A person has to log in, here, before there is a token.
+  package var isByLogin: Bool { deviceAuthorization != nil || authorization != nil }
+
   /// Absolute path of the file that keeps a refresh token; nil: nothing is kept.
   package var store: String?
   /// `RenewalSettings.lead`, milliseconds.

@@ -8,6 +8,16 @@ extension AuthScheme {
     case .basic(let user, let password): self = .basic(user: FieldValue(user), password: SecretSource(password))
     case .headers(let headers):
       self = .headers(headers.map { HeaderTemplate(name: $0.name, prefix: $0.prefix, value: FieldValue($0.value)) })
+    case .digest(let digest):
+      self = .digest(user: FieldValue(digest.user), password: SecretSource(digest.password), hashes: digest.hashes)
+    case .registry(let registry):
+      let login: RegistryLogin? =
+        if let user = registry.user, let password = registry.password {
+          RegistryLogin(user: FieldValue(user), password: SecretSource(password))
+        } else {
+          nil
+        }
+      self = .registry(login: login, TokenSource(registry))
     case .query(let name, let value): self = .query(name: name, value: SecretSource(value))
     case .oauth1(let client): self = .oauth1(OAuth1Client(client))
     case .all(let schemes): self = .all(schemes.map { AuthScheme($0) })

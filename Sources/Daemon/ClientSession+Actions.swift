@@ -27,6 +27,7 @@ extension ClientSession {
       sendToClient(input, output)
     }
     if actions.contains(.shutdownUpstream) { upstream?.shutdown() }
+    if actions.contains(.dedicateUpstream) { upstream?.isDedicated = true }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
     if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
     if actions.contains(.resetUpstream) { endUpstream(reuse: false, isCut: true) }
@@ -70,12 +71,13 @@ extension ClientSession {
       beginRedaction()
       let body = output.upstreamBody
       let head = output.upstreamHead.storage.span.extracting(first: output.upstreamHead.count)
+      let attempt: ChallengeAttempt?
       if output.toUpstream.isEmpty {
-        try upstream.send(
+        attempt = try upstream.send(
           head: head, grant: output.grant, caller: output.caller, body: input.extracting(body),
           keyring: worker.generation.keyring)
       } else {
-        try upstream.send(
+        attempt = try upstream.send(
           head: head, grant: output.grant, caller: output.caller,
           body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count),
           keyring: worker.generation.keyring)
@@ -86,6 +88,7 @@ extension ClientSession {
       }
       spendRate()
       if let grant = output.grant { noteToken(grant) }
+      note(attempt)
       headSentAt = Clock.monotonicMicroseconds
       return true
     } catch {

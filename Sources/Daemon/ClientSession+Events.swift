@@ -127,6 +127,7 @@ extension ClientSession {
     failureDetail = nil
     responseHeadTook = nil
     if !heardValues.isEmpty { heardValues = [] }
+    if attempt != nil { attempt = nil }
     findWay()
     totalBy = if let total = way?.timeouts.total { startedAt + total } else { .max }
   }

@@ -131,6 +131,7 @@ extension ClientSession {
   func finishClosing(reset: Bool = false) {
     guard !isClosed else { return }
     isClosed = true
+    endDedicated()
     pass = nil
     returnRate()
     worker.deadlines.cancel(self)

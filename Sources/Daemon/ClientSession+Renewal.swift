@@ -20,6 +20,7 @@ extension ClientSession {
 
   func renewCredential() {
     heldEnd = nil
+    if attempt != nil { return meetChallenge() }
     guard generation === worker.generation, let grant = standing.grant, let tokens = worker.tokens,
       let wait = tokens.replace(tokenGeneration, ofGrant: grant, onEnd: { [unowned self] in renewed($0) })
     else {
@@ -36,13 +37,21 @@ extension ClientSession {
     if hasAnother, let grant = standing.grant, generation === worker.generation,
       generation.keyring.generation(ofGrant: grant) != valueGeneration
     {
-      upstreamPending = nil
-      heldEnd = nil
-      // The value was good once: that it has expired does not count against it.
-      returnPass()
-      step { machine, output in machine.credentialRenewed(output: &output) }
-      return settle()
+      return tryOnceMore()
     }
+    giveUpSecondTry()
+  }
+
+  func tryOnceMore() {
+    upstreamPending = nil
+    heldEnd = nil
+    // The value was good once: that it has expired does not count against it.
+    returnPass()
+    step { machine, output in machine.credentialRenewed(output: &output) }
+    settle()
+  }
+
+  func giveUpSecondTry() {
     step { machine, _ in machine.renewalRefused() }
     offerHeldAnswer()
   }

@@ -29,6 +29,7 @@ extension ClientSession: UpstreamSessionOwner {
     tell(&output) { [redactor = desk?.redactor] machine, output in
       machine.receivedFromUpstream(input, position: &position, redaction: redactor, output: &output)
     }
+    if attempt != nil { noteChallenge() }
     if pass != nil { noteVerdict() }
     if !heardValues.isEmpty { tellPrograms() }
     if headSentAt != 0, standing.hasResponseHead {
@@ -117,7 +118,8 @@ extension ClientSession: UpstreamSessionOwner {
     }
     do throws(TLSError) {
       let destination = try generation.destination(of: way)
-      if !fresh, let idle = destination.takeIdle(at: worker.lookAtClocks().calendar) {
+      let now = worker.lookAtClocks().calendar
+      if !fresh, let idle = takeDedicated(for: destination, at: now) ?? destination.takeIdle(at: now) {
         idle.taken(by: self)
         openResult = .session(idle, isReused: true)
       } else {
@@ -219,6 +221,7 @@ extension ClientSession: UpstreamSessionOwner {
     guard let upstream else { return }
     self.upstream = nil
     upstreamPending = nil
+    if reuse, upstream.isDedicated { return keepDedicated(upstream) }
     if reuse { upstream.release() } else if isCut { upstream.reset() } else { upstream.close() }
   }
 }

@@ -32,6 +32,8 @@ final class ClientSession: Timed, StreamDelegate {
   var pending: HeldBytes?
   var upstreamPending: HeldBytes?
   var upstream: UpstreamSession?
+  /// Logged in on by this client, and between two of its requests.
+  var dedicated: DedicatedUpstream?
   var connector: Connector?
   /// At the end of the turn one is opened, and whether it has to be a fresh one.
   var opensLater = false
@@ -42,6 +44,8 @@ final class ClientSession: Timed, StreamDelegate {
   var tokenGeneration: UInt64 = 0
   /// And of its value, which may stay the same from one token to the next.
   var valueGeneration: UInt64 = 0
+  /// How the request went out, if its credential answers challenges, until that is known.
+  var attempt: ChallengeAttempt?
   /// What the upstream did behind an answer that is held back.
   var heldEnd: HeldEnd?
   /// Of a request that is out with a credential and has no answer yet.
@@ -168,6 +172,7 @@ final class ClientSession: Timed, StreamDelegate {
     guard let desk else {
       // The last one's secrets are not kept for a connection that rests.
       (generation, way) = (worker.generation, nil)
+      endDedicated()
       return true
     }
     desk.machine.listener = index

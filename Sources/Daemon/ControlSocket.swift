@@ -3,24 +3,48 @@ internal import EventLoop
 internal import System
 
 /// Where `bearerctl` asks: a unix socket for root and the daemon's own user. One line in, the answer out, closed (T52).
+///
+/// A line is a command, or the verb of one and the name of a credential. An answer is `ok` or `error` and what there is to
+/// say, on lines of its own; a command about a credential may send lines `progress TEXT` ahead of it.
 final class ControlSocket: ListenerDelegate, StreamDelegate {
   private var listener: Listener?
   /// What each line that one may send does; it calls back once with the answer, perhaps at once.
   private let commands: [String: Command]
-  private var connections: [ObjectIdentifier: (stream: EventLoop.Stream, input: [UInt8], hasAsked: Bool)] = [:]
-  private static let maximumLine = 256
+  /// By verb.
+  private let credentialCommands: [String: CredentialCommand]
+  /// Of the configuration in use.
+  private let credentials: () -> [String]
+  private var connections: [ObjectIdentifier: Connection] = [:]
+  private static let maximumLine = 1_024
+  private static let maximumConnections = 16
+  /// Bytes: whoever does not read gets no more progress.
+  private static let maximumQueue = 65_536
 
   typealias Command = (_ answer: @escaping (Result<[UInt8], StartError>) -> Void) -> Void
+  /// Begins, perhaps ends at once, and else holds on to the exchange.
+  typealias CredentialCommand = (_ name: String, _ exchange: ControlExchange) -> Void
+
+  private struct Connection {
+    let stream: EventLoop.Stream
+    var input: [UInt8] = []
+    var hasAsked = false
+    var exchange: ControlExchange?
+  }
 
   private let loop: Loop
   private let journal: Journal
   private var path: String?
   private var hasFollowed = false
 
-  init(loop: Loop, journal: Journal, commands: [String: Command]) {
+  init(
+    loop: Loop, journal: Journal, commands: [String: Command], credentialCommands: [String: CredentialCommand],
+    credentials: @escaping () -> [String]
+  ) {
     self.loop = loop
     self.journal = journal
     self.commands = commands
+    self.credentialCommands = credentialCommands
+    self.credentials = credentials
   }
 
   /// Stands where these settings say; stays if it does already. Without a place for it, or when it cannot be had, there is
@@ -62,19 +86,24 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
 
   func close() {
     closeListener()
-    for connection in connections.values { connection.stream.close() }
-    connections = [:]
+    closeConnections { _ in true }
+  }
+
+  private func closeConnections(where isMeant: (Connection) -> Bool) {
+    for (key, connection) in connections where isMeant(connection) {
+      connections[key] = nil
+      connection.stream.close()
+      connection.exchange?.cancel()
+    }
   }
 
   func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
     let uid = CallerIdentity.ofPeer(descriptor: stream.descriptor)
     guard uid == 0 || uid == Users.currentUID else { return stream.close() }
-    // Whoever connects and never asks must not keep others from asking.
-    if connections.count >= 16 {
-      for connection in connections.values { connection.stream.close() }
-      connections = [:]
-    }
-    connections[ObjectIdentifier(stream)] = (stream, [], false)
+    // Whoever connects and never asks must not keep others from asking. People who log in take their time.
+    if connections.count >= ControlSocket.maximumConnections { closeConnections { $0.exchange == nil } }
+    guard connections.count < ControlSocket.maximumConnections else { return stream.close() }
+    connections[ObjectIdentifier(stream)] = Connection(stream: stream)
     stream.delegate = self
     stream.startReading()
   }
@@ -101,16 +130,43 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   }
 
   private func answer(_ command: String, on stream: EventLoop.Stream) {
-    guard let carryOut = commands[command] else {
-      return finish(stream, "error\nThis daemon does not know that request.\n")
+    if let carryOut = commands[command] { return carryOut { [unowned self] in finish(stream, $0) } }
+    let words = command.split(separator: " ", maxSplits: 1).map(String.init)
+    guard words.count == 2, let carryOut = credentialCommands[words[0]] else {
+      return finish(stream, .failure(.system("This daemon does not know that request.")))
     }
-    carryOut { [unowned self] result in
-      // It may have gone meanwhile.
-      guard connections[ObjectIdentifier(stream)] != nil else { return }
-      switch result {
-      case .success(let answer): finish(stream, "ok\n", answer)
-      case .failure(let error): finish(stream, "error\n\(error)\n")
+    let names = credentials()
+    guard names.contains(words[1]) else {
+      return finish(stream, .failure(.system(ControlSocket.noCredential(words[1], among: names))))
+    }
+    let exchange = ControlExchange { [unowned self] said in
+      switch said {
+      case .progress(let line): tell(stream, line)
+      case .end(let result): finish(stream, result)
       }
+    }
+    connections[ObjectIdentifier(stream)]?.exchange = exchange
+    carryOut(words[1], exchange)
+  }
+
+  private static func noCredential(_ name: String, among names: [String]) -> String {
+    let guess = Suggestion.nearest(to: name, in: names).map { "did you mean \"\($0)\"?" }
+    let help = guess ?? (names.isEmpty ? "there are none" : "there are \(names.joined(separator: ", "))")
+    return "There is no credential \"\(name)\" in the configuration in use: \(help)"
+  }
+
+  /// It may have gone meanwhile.
+  private func tell(_ stream: EventLoop.Stream, _ line: String) {
+    guard connections[ObjectIdentifier(stream)] != nil, stream.queuedBytes < ControlSocket.maximumQueue else { return }
+    stream.write(Array("progress \(line)\n".utf8).span)
+  }
+
+  /// It may have gone meanwhile.
+  private func finish(_ stream: EventLoop.Stream, _ result: Result<[UInt8], StartError>) {
+    guard connections[ObjectIdentifier(stream)] != nil else { return }
+    switch result {
+    case .success(let answer): finish(stream, "ok\n", answer)
+    case .failure(let error): finish(stream, "error\n\(error)\n")
     }
   }
 
@@ -125,20 +181,8 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   func stream(_ stream: EventLoop.Stream, didFail error: UVError) { drop(stream) }
 
   private func drop(_ stream: EventLoop.Stream) {
-    connections[ObjectIdentifier(stream)] = nil
+    let exchange = connections.removeValue(forKey: ObjectIdentifier(stream))?.exchange
     stream.close()
-  }
-}
-
-/// Where the control socket is when the configuration does not say.
-package enum ControlPath {
-  /// For a system daemon below `$RUNTIME_DIRECTORY` (systemd) or `/run/bearerd`, for a person's `$XDG_RUNTIME_DIR/bearerd-control.sock`; nil:
-  /// nowhere.
-  package static var standard: String? {
-    if Users.currentUID < 1000 {
-      return (ProcessEnvironment.value("RUNTIME_DIRECTORY") ?? "/run/bearerd") + "/control.sock"
-    }
-    // Not $RUNTIME_DIRECTORY, which a shell of the same person does not have.
-    return ProcessEnvironment.value("XDG_RUNTIME_DIR").map { $0 + "/bearerd-control.sock" }
+    exchange?.cancel()
   }
 }

@@ -103,7 +103,14 @@ package final class Server {
         "metrics": { [worker, crew] answer in
           crew.count { answer(.success(MetricsReport.bytes(of: worker, $0))) }
         },
-      ].merging(DebugCommands.of(worker, crew, reloads)) { $1 })
+      ].merging(DebugCommands.of(worker, crew, reloads)) { $1 },
+      credentialCommands: [
+        "login": { [unowned self] name, exchange in
+          if let tokens { return tokens.logIn(name, exchange) }
+          exchange.end(.failure(.system("bearerd is starting")))
+        }
+      ],
+      credentials: { [worker] in worker.generation.settings.credentials.map(\.name) })
     control?.follow(worker.generation.settings)
     lifecycle = try Lifecycle(
       loop: loop, isAlive: { [crew] in crew.hasPulse() }, reload: { reloads.ask { _ in } },

@@ -10,6 +10,10 @@ internal import TLS
 final class TokenAsking {
   enum Outcome: ~Copyable {
     case granted(TokenGrant)
+    /// It was kept: no server has been asked.
+    case stored(TokenGrant)
+    /// A person has to log in first: no server has been asked (RFC 6749 section 1.2 begins with its owner).
+    case nobodyLoggedIn
     case failed(RenewalFailure, String)
   }
 
@@ -19,7 +23,7 @@ final class TokenAsking {
   /// A secret was not there the last time, and perhaps nobody tells when it is.
   private let readsAgain: Bool
   private var onEnd: ((consuming Outcome) -> Void)?
-  private var fetch: TokenFetch?
+  private let question: EndpointQuestion
 
   /// - Parameter onEnd: called once.
   init(
@@ -31,6 +35,7 @@ final class TokenAsking {
     self.worker = worker
     self.readsAgain = readsAgain
     self.onEnd = onEnd
+    question = EndpointQuestion(source, worker: worker)
   }
 
   func start() {
@@ -40,8 +45,7 @@ final class TokenAsking {
 
   func cancel() {
     onEnd = nil
-    fetch?.cancel()
-    fetch = nil
+    question.cancel()
   }
 
   private func readLogin() {
@@ -57,34 +61,21 @@ final class TokenAsking {
 
   private func ask() {
     do throws(SecretProblem) {
-      let moment = TokenRequest.Moment(now: Clock.now.seconds, nonce: TokenLogin.random())
+      switch try login.storedToken(from: worker.generation.keyring) {
+      case .some(let grant): return end(.stored(grant))
+      case .none: break
+      }
       let secrets = try login.secrets(from: worker.generation.keyring)
-      let arena = worker.generation.keyring.tokenValues.arena
-      try send(try TokenRequest.render(source, .token, secrets, at: moment, in: arena))
+      if source.isByLogin, !secrets.has(.refreshToken) { return end(.nobodyLoggedIn) }
+      question.ask(.token, secrets) { [unowned self] result in
+        switch result {
+        case .success(let reader): take(reader)
+        case .failure(let problem): fail(problem.sentence)
+        }
+      }
     } catch {
       fail(error.sentence)
     }
-  }
-
-  private func send(_ request: consuming TokenRequest) throws(SecretProblem) {
-    let destination: Destination
-    let reader: AnswerIntake
-    do {
-      destination = try worker.generation.destination(of: source)
-      reader = try AnswerIntake(mustLock: mustLock)
-    } catch {
-      throw SecretProblem("\(source.endpoint) cannot be asked: \(error)")
-    }
-    let fetch = TokenFetch(consume request, reader: reader, timeout: source.timeout, worker: worker) {
-      [unowned self] outcome in
-      self.fetch = nil
-      switch outcome {
-      case .answered(let reader): take(reader)
-      case .failed(let reason): fail("\(source.endpoint) gave no token: \(reason)")
-      }
-    }
-    self.fetch = fetch
-    fetch.start(at: destination)
   }
 
   private func take(_ reader: AnswerIntake) {

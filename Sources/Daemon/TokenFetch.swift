@@ -125,15 +125,18 @@ final class TokenFetch: Timed, UpstreamSessionOwner {
 }
 
 extension Generation {
-  /// For one request to a token endpoint: a pool, a TLS context and an identity that no service has, whatever its origin is.
-  func destination(of source: TokenSource) throws(TLSError) -> Destination {
+  /// For one request to an endpoint of an authorization server: a pool, a TLS context and an identity that no service has,
+  /// whatever its origin is.
+  /// - Parameter endpoint: nil: the one for tokens.
+  func destination(of source: TokenSource, at endpoint: Endpoint? = nil) throws(TLSError) -> Destination {
+    let origin = (endpoint ?? source.endpoint).origin
     let store = try trust.store(for: source.trust)
     let certificate = try certificate(for: source)
     let identity = SessionIdentity(
-      origin: source.endpoint.origin, trust: source.trust, trustFingerprint: store.fingerprint, grant: nil,
+      origin: origin, trust: source.trust, trustFingerprint: store.fingerprint, grant: nil,
       generation: snapshot.generation | Self.ofTokens, certificate: certificate?.fingerprint)
     return Destination(
-      upstream: Upstream(source.endpoint.origin, allowedAddresses: source.allowedAddresses),
+      upstream: Upstream(origin, allowedAddresses: source.allowedAddresses),
       context: try ClientContext(identity: identity, store: store, certificate: certificate, cleanses: true),
       generation: identity.generation,
       answersSecrets: true)

@@ -12,20 +12,28 @@ final class TokenKeeper {
   typealias Change = (TokenKeeper, _ change: ((TokenValues) -> Void)?) -> Void
 
   let source: TokenSource
-  private unowned let worker: Worker
+  unowned let worker: Worker
   private let beside: BesideLoop
   private let onChange: Change
-  private var renewal: Renewal
+  var renewal: Renewal
   private(set) var standing = TokenStanding()
   /// Some request has gone out with the current token.
   var isUsed = false
   /// What the endpoint was shown last, told without showing it.
   private var shown: String?
-  private var login: TokenLogin
+  private(set) var login: TokenLogin
   private var asking: TokenAsking?
   /// Granted, and not in use yet: what came with it is not on disk.
-  private var access: Secret?
-  private var hasEnded = false
+  var access: Secret?
+  private(set) var hasEnded = false
+  /// It is being written, by a thread that nobody can stop.
+  private(set) var isStoring = false
+  /// Of a person.
+  var attempt: LoginAttempt?
+  /// Granted to one, while something else is being written.
+  var waiting: NewLogin?
+  /// Why a person has to log in.
+  private var whyLogin = ""
   /// What was odd about the last answer.
   private var remarked: String?
 
@@ -61,7 +69,8 @@ final class TokenKeeper {
   /// What the endpoint is shown may be another one now.
   func secretsChanged() {
     guard let shown, shown != fingerprint else { return }
-    renewal.changed(brings: true)
+    // A person's login is not among them.
+    renewal.changed(brings: !source.isByLogin)
     tell()
     want()
   }
@@ -97,22 +106,26 @@ final class TokenKeeper {
   }
 
   /// Nobody wants it any more.
-  func cancel() {
+  func cancel(_ why: String) {
     hasEnded = true
+    stopAsking()
+    attempt?.cancel(why)
+    attempt = nil
+  }
+
+  func stopAsking() {
     asking?.cancel()
     asking = nil
   }
 
   // MARK: what is decided
 
-  private func carryOut(_ actions: Renewal.Actions) {
+  func carryOut(_ actions: Renewal.Actions) {
     if let number = actions.ask { ask(number) }
     if let number = actions.store { store(number) }
     if actions.publish != nil { publish() }
     if actions.tellsLoginRequired {
-      worker.journal.event(
-        .error, "login-required", ("credential", source.credential),
-        ("detail", "\(source.endpoint) takes the refresh token no more: log in anew, and replace it"))
+      worker.journal.event(.error, "login-required", ("credential", source.credential), ("detail", whyLogin))
     }
     if actions != Renewal.Actions() { tell() }
   }
@@ -126,7 +139,7 @@ final class TokenKeeper {
 
   private var fingerprint: String { worker.generation.keyring.fingerprint(ofSecretsFor: source) }
 
-  private var chance: UInt64 { UInt64.random(in: .min ... .max) }
+  var chance: UInt64 { UInt64.random(in: .min ... .max) }
 
   // MARK: asking
 
@@ -161,14 +174,24 @@ final class TokenKeeper {
       carryOut(
         renewal.granted(
           Granted(lifetime: lifetime, hasToBeStored: hasToBeStored), number: number, at: BootTimer.now, chance: chance))
+    case .stored(let grant):
+      standing.asked -= 1
+      let lifetime = grant.lifetime
+      var refresh: Secret?
+      grant.take(access: &access, refresh: &refresh)
+      carryOut(renewal.granted(Granted(lifetime: lifetime), number: number, at: BootTimer.now, chance: chance))
+    case .nobodyLoggedIn:
+      standing.asked -= 1
+      failed(.final, "nobody is logged in: bearerctl login \(source.credential)", number)
     case .failed(let failure, let sentence):
+      standing.failed += 1
+      worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
       failed(failure, sentence, number)
     }
   }
 
   private func failed(_ failure: RenewalFailure, _ sentence: String, _ number: UInt64) {
-    standing.failed += 1
-    worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
+    whyLogin = sentence
     let actions = renewal.failed(failure, number: number, at: BootTimer.now, chance: chance)
     update()
     onChange(self) { [source] in $0.fail(source, sentence) }
@@ -181,8 +204,11 @@ final class TokenKeeper {
 
   /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.
   private func store(_ number: UInt64) {
+    isStoring = true
     login.store(mustLock: worker.generation.settings.requireLockedMemory) { [weak self] problem in
       guard let self, !hasEnded else { return }
+      isStoring = false
+      defer { takeWaiting() }
       guard let problem else {
         return carryOut(renewal.stored(number: number, at: BootTimer.now, chance: chance))
       }
@@ -192,6 +218,7 @@ final class TokenKeeper {
       update()
       onChange(self) { [source] in $0.fail(source, sentence) }
       carryOut(actions)
+      attempt?.wasNotStored(problem)
     }
   }
 
@@ -205,6 +232,7 @@ final class TokenKeeper {
       onChange(self) { [source] values in
         if let token = held.take() { values.take(source, token) }
       }
+      attempt?.isInUse()
     }
   }
 }

@@ -2,8 +2,8 @@ internal import Credentials
 internal import OAuth
 internal import System
 
-/// The refresh token of one credential, where it outlives the process: read once, written each time that the server gives
-/// another one.
+/// The login of one credential, where it outlives the process: read once, written each time that the server gives another
+/// refresh token, or a person logs in.
 final class TokenLogin {
   private let source: TokenSource
   private let beside: BesideLoop
@@ -11,6 +11,9 @@ final class TokenLogin {
   private var isRead: Bool
   /// Granted, and not on disk yet.
   private var granted: Secret?
+  private var grantedKind = StoredLogin.Kind.refreshToken
+  /// A stored access token has been taken: whoever asks again has found that it is worth nothing.
+  private var isSpent = false
   /// With which the server was asked; and the configured ones, which say whose login this is.
   private var asked: TokenSecrets?
   private var configured: TokenSecrets?
@@ -52,10 +55,43 @@ final class TokenLogin {
     }
     let (secrets, configured) = (try keyring.keptTokenSecrets(of: source), try keyring.keptTokenSecrets(of: source))
     (asked, self.configured) = (secrets, configured)
-    if let login = try StoredLogin.decode(content, of: source, configured, in: keyring.tokenValues.arena) {
+    if let login = try StoredLogin.decode(content, of: source, configured, in: keyring.tokenValues.arena),
+      login.kind == .refreshToken
+    {
       login.put(into: secrets)
     }
     return secrets
+  }
+
+  /// The stored login, if it is a token that goes out as it is; once.
+  func storedToken(from keyring: Keyring) throws(SecretProblem) -> TokenGrant? {
+    guard let content, !isSpent else { return nil }
+    isSpent = true
+    let configured = try keyring.keptTokenSecrets(of: source)
+    guard let login = try StoredLogin.decode(content, of: source, configured, in: keyring.tokenValues.arena) else {
+      return nil
+    }
+    return login.grant(now: Clock.now.seconds)
+  }
+
+  /// A person has logged in: what is kept from now on is the refresh token, and without one the token itself.
+  /// - Returns: whether it has to be stored, with `store`.
+  func adopt(_ new: NewLogin, in arena: SecretArena) throws(SecretProblem) -> Bool {
+    guard source.store != nil else { return false }
+    switch new.refresh.take() {
+    case .some(let token):
+      granted = consume token
+      grantedKind = .refreshToken
+    case .none:
+      switch new.access {
+      case .none: return false
+      case .some(let token):
+        granted = try token.copy(in: arena)
+        grantedKind = .accessToken(until: new.expiry)
+      }
+    }
+    (configured, isSpent) = (new.secrets, true)
+    return true
   }
 
   /// What the server has granted beside a token.
@@ -65,6 +101,7 @@ final class TokenLogin {
     guard source.store != nil, let refreshToken else { return false }
     if asked?.isAskedWith(refreshToken) == true { return false }
     granted = consume refreshToken
+    grantedKind = .refreshToken
     return true
   }
 
@@ -77,7 +114,8 @@ final class TokenLogin {
       switch granted {
       case .none: return onEnd("there is nothing to be written")
       case .some(let token):
-        content = try StoredLogin.encode(token, of: source, configured, salt: Self.random(), mustLock: mustLock)
+        content = try StoredLogin.encode(
+          token, grantedKind, of: source, configured, salt: Self.random(), mustLock: mustLock)
       }
     } catch {
       return onEnd(error.sentence)

@@ -1,3 +1,4 @@
+internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import System
@@ -35,7 +36,7 @@ final class TokenRenewals {
   func follow(_ generation: Generation) {
     let wanted = generation.keyring.tokens
     for (source, keeper) in keepers where !wanted.contains(source) {
-      keeper.cancel()
+      keeper.cancel("its configuration has changed meanwhile")
       keepers[source] = nil
       publish(source, TokenStanding(), hasNewValue: true) { $0.forget(source) }
     }
@@ -55,6 +56,22 @@ final class TokenRenewals {
     settle()
   }
 
+  /// A person wants to log in.
+  func logIn(_ name: String, _ exchange: ControlExchange) {
+    let token = worker.generation.settings.credentials.first { $0.name == name }?.token
+    guard let token, let keeper = keepers.values.first(where: { $0.source.credential == name }) else {
+      return exchange.end(
+        .failure(.system("nobody can log in to \(name): its secret comes from elsewhere, and not by oauth2")))
+    }
+    guard keeper.source.isByLogin else {
+      let grant = "grant \(token.grant.rawValue)"
+      return exchange.end(
+        .failure(.system("nobody has to log in to \(name): by \(grant), bearerd gets its tokens alone")))
+    }
+    keeper.logIn(token, exchange)
+    settle()
+  }
+
   /// What it prints is known now.
   func changed(_ command: SecretCommand) {
     for keeper in keepers.values where keeper.source.uses(command) { keeper.secretsChanged() }
@@ -63,7 +80,7 @@ final class TokenRenewals {
 
   /// Nothing is asked any more.
   func stop() {
-    for keeper in keepers.values { keeper.cancel() }
+    for keeper in keepers.values { keeper.cancel("bearerd is stopping") }
     keepers = [:]
     worker.onSecretRead = nil
     alarm?.close()

@@ -14,10 +14,25 @@ extension TokenSource {
     parameters = token.parameters.map { TokenParameter($0.name, $0.value) }
     trust = token.trust
     allowedAddresses = token.allowedAddresses
+    deviceAuthorization = token.deviceAuthorization
+    authorization = token.authorization
+    issuer = token.grant == .authorizationCode ? token.issuer : nil
     store = token.store
     lead = token.renewAhead
     skew = token.skew
     timeout = token.timeout
+  }
+}
+
+extension TokenSource {
+  /// Where a registry's tokens are granted, and what TLS has to prove there. It has no grant and no client of RFC 6749.
+  init(_ registry: CredentialSettings.Registry) {
+    self.init(
+      credential: registry.name, endpoint: registry.realm, grant: .clientCredentials,
+      client: TokenClient(id: "", authentication: .none))
+    trust = registry.trust
+    allowedAddresses = registry.allowedAddresses
+    timeout = registry.timeout
   }
 }
 
@@ -40,6 +55,7 @@ extension TokenGrantKind {
       exchange.actorType = token.actorTokenType
       exchange.requestedType = token.requestedTokenType
       self = .tokenExchange(exchange)
+    case .deviceCode, .authorizationCode: self = .refreshToken(first: nil)
     case .password:
       self = .password(
         user: token.user.map { FieldValue($0) } ?? .plain(""), password: SecretSource(needed: token.password))
@@ -76,7 +92,11 @@ extension Settings {
     let services = rules.services.map { ("services.\($0.name)", $0.trust) }
     return services
       + credentials.compactMap { credential in
-        credential.token.map { ("credentials.\(credential.name).oauth2", $0.trust) }
+        if case .registry(let registry) = credential.scheme {
+          ("credentials.\(credential.name).registry", registry.trust)
+        } else {
+          credential.token.map { ("credentials.\(credential.name).oauth2", $0.trust) }
+        }
       }
   }
 }

@@ -7,4 +7,13 @@ extension UpstreamSession {
   func isProved(at now: Int64) -> Bool { proof?.validity.contains(now) ?? true }
 
   var queuedBytes: Int { stream.queuedBytes }
+
+  /// Between requests, but not among the idle ones. False: it is of no further use.
+  func rest(with owner: any UpstreamSessionOwner) -> Bool {
+    guard isOfUse, !destination.isRetired else { return false }
+    self.owner = owner
+    setReading(true)
+    worker.deadlines.schedule(self, at: worker.loop.now + worker.upstreamIdleTime)
+    return true
+  }
 }

@@ -12,7 +12,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   let stream: EventLoop.Stream
   /// Let go when the session is, and when its exchange ends.
   var owner: (any UpstreamSessionOwner)?
-  private let worker: Worker
+  let worker: Worker
   private var handshake: Handshake?
   private var isShakingHands = false
   private var verified: VerifiedSession?
@@ -23,6 +23,8 @@ final class UpstreamSession: Timed, StreamDelegate {
   private var isReading = false
   /// The upstream has said that it is done.
   var isEnding = false
+  /// Somebody has logged in on it, who alone may go on with it.
+  var isDedicated = false
   private var writeFailed = false
   /// Its buffers go and come by themselves, or are kept.
   private var hasRested = false
@@ -102,10 +104,12 @@ final class UpstreamSession: Timed, StreamDelegate {
   }
 
   /// The head with the credential of `grant`, or with none; then what of the body fits in the same record.
-  func send(head: Span<UInt8>, grant: Int?, caller: Caller?, body: Span<UInt8>, keyring: Keyring) throws(Denied) {
+  func send(
+    head: Span<UInt8>, grant: Int?, caller: Caller?, body: Span<UInt8>, keyring: Keyring
+  ) throws(Denied) -> ChallengeAttempt? {
     if let grant {
       guard isVerified, let caller else { throw Denied.noProof }
-      try keyring.authorize(
+      return try keyring.authorize(
         grant: grant, head: head, body: body, caller: caller, now: Clock.now.seconds, over: &verified!)
     } else {
       var bytes = ByteBuffer()
@@ -115,6 +119,7 @@ final class UpstreamSession: Timed, StreamDelegate {
       bytes.append(body)
       let contents = bytes.contents
       send(contents.span)
+      return nil
     }
   }
 
@@ -139,10 +144,12 @@ final class UpstreamSession: Timed, StreamDelegate {
     if wanted { stream.startReading() } else { stream.stopReading() }
   }
 
+  var isOfUse: Bool { !isEnding && !isClosed && !writeFailed && stream.isWritable && stream.queuedBytes == 0 }
+
   /// Back to the others of its identity, or closed if it is of no further use.
   func release() {
     owner = nil
-    guard !isEnding, !isClosed, !writeFailed, stream.isWritable, stream.queuedBytes == 0 else { return close() }
+    guard isOfUse else { return close() }
     let time = destination.keep(self, limit: worker.idleLimit, time: worker.upstreamIdleTime)
     guard let time else { return close() }
     // Whatever comes with a handshake has come by now.

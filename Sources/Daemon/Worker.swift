@@ -31,6 +31,7 @@ final class Worker {
   private(set) var commands: CommandWaits?
   /// Where a token is waited for that an endpoint has yet to grant.
   private(set) var tokens: TokenWaits?
+  private(set) lazy var registries = RegistryAsking(worker: self)
   /// Told of each file of a secret that has been read.
   var onSecretRead: ((SecretSource) -> Void)?
   /// The credentials of a configuration that is to come.
@@ -239,6 +240,7 @@ final class Worker {
     secrets?.close()
     commands?.close()
     tokens?.close()
+    registries.close()
     tellWhatHadNoLine()
     journal.flush()
   }

@@ -52,6 +52,8 @@ public struct Actions: OptionSet, Sendable {
   /// The upstream calls the credential expired, and its answer is held back: have a new value fetched, and answer with
   /// `credentialRenewed` or `renewalRefused`. Until then nothing of the upstream is read.
   @inlinable public static var renewCredential: Actions { Actions(rawValue: 1 << 13) }
+  /// With `releaseUpstream`: the session may serve this caller on this connection, as long as that lasts, and nobody else.
+  @inlinable public static var dedicateUpstream: Actions { Actions(rawValue: 1 << 14) }
 }
 
 /// What an event brought forth. One per worker, reused: nothing here is allocated per event once it is warm.

@@ -49,6 +49,8 @@ package struct Exchange: ~Copyable, Sendable {
   var isEarly = false
   /// The upstream sent more than the answer.
   var hasSurplus = false
+  /// One side of it logs in on the connection, or wants to.
+  var hasConnectionLogin = false
   /// A head has gone, or is going, to the client.
   var hasAnswered = false
   package internal(set) var answerClosesClient = false
@@ -81,13 +83,6 @@ package struct Exchange: ~Copyable, Sendable {
     case .body, .upgraded, .done: .silence
     }
   }
-
-  /// Nothing of an answer came on a session that had been idle, sending again changes nothing (RFC 9110 §9.2.2), and all
-  /// of the request is still to be had.
-  var mayRetry: Bool { mayRetryUnsent && !hasResponseBytes && head.method.isIdempotent }
-
-  /// The same when the head never left: then it may be any method.
-  var mayRetryUnsent: Bool { isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
 
   /// The session ended exactly where its answer did, and both sides may go on (T17, T26). Where it was asked to switch,
   /// not everybody behind the upstream need agree that it did not.
@@ -148,6 +143,7 @@ package struct Exchange: ~Copyable, Sendable {
     closesClient = false
     isEarly = false
     hasSurplus = false
+    hasConnectionLogin = false
     hasAnswered = false
     answerClosesClient = false
     isScrape = false

@@ -4,8 +4,7 @@ internal import Policy
 // How an exchange ends, and whether its connection goes on.
 extension ClientConnection {
   mutating func finish(output: inout Output) {
-    let keepsUpstream = exchange.leavesUpstreamReusable
-    output.actions.insert(keepsUpstream ? .releaseUpstream : .dropUpstream)
+    output.actions.formUnion(exchange.leavesUpstreamReusable ? exchange.leavingActions : .dropUpstream)
     output.actions.insert(.record)
     // The client may have ended, or draining begun, when the head had already gone out without saying so.
     if exchange.answerClosesClient || clientHasEnded || isDraining {

@@ -16,6 +16,7 @@ extension Exchange {
     var notes: ForwardingNotes?
     forwarding.write(
       head, target: target, options: options, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
+    if ConnectionLogin.isTried(by: head) { hasConnectionLogin = true }
     output.grant = grant
     output.caller = caller
     output.actions.insert(.sendHead)

@@ -56,6 +56,7 @@ extension Exchange {
   private mutating func takeHead(output: inout Output) -> Refusal? {
     if response.status == 101 { return takeSwitch(output: &output) }
     if response.status < 200 { return takeInterim(output: &output) }
+    if ConnectionLogin.isWanted(by: response) { hasConnectionLogin = true }
     if isWorthSecondTry {
       responsePhase = .held
       output.actions.insert(.renewCredential)

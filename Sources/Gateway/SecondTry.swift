@@ -43,6 +43,13 @@ struct SecondTry: Sendable {
 }
 
 extension Exchange {
+  /// Nothing of an answer came on a session that had been idle, sending again changes nothing (RFC 9110 §9.2.2), and all
+  /// of the request is still to be had.
+  var mayRetry: Bool { mayRetryUnsent && !hasResponseBytes && head.method.isIdempotent }
+
+  /// The same when the head never left: then it may be any method.
+  var mayRetryUnsent: Bool { isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
+
   /// The head of an answer waits for what comes of the credential's renewal.
   var isHeld: Bool { responsePhase == .held }
 
@@ -51,7 +58,18 @@ extension Exchange {
   var isWorthSecondTry: Bool {
     mutating get {
       response.status == 401 && secondTry.isPossible && grant != nil && isRequestComplete
-        && requestBody.trailers.isEmpty && CredentialExpiry.isMeant(by: response)
+        && requestBody.trailers.isEmpty && isReasonForSecondTry
+    }
+  }
+
+  private var isReasonForSecondTry: Bool {
+    mutating get {
+      guard let grant, let snapshot, snapshot.rules.grants.indices.contains(grant) else { return false }
+      switch snapshot.rules.grants[grant].secondTry {
+      case .expiredToken: return CredentialExpiry.isMeant(by: response)
+      case .digest(let hashes): return DigestChallenge.strongest(in: response, of: hashes) != nil
+      case .registry(let realm): return RegistryChallenge.find(in: response, realm: realm) != nil
+      }
     }
   }
 

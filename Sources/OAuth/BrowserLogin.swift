@@ -107,13 +107,7 @@ package struct BrowserLogin: ~Copyable {
 
   /// A copy, for `TokenSecrets.Role.codeVerifier`.
   package borrowing func codeVerifier(in arena: SecretArena) throws(SecretProblem) -> Secret {
-    do throws(SystemError) {
-      var copy = try Secret(capacity: verifier.count, in: arena)
-      try verifier.withBytes { (bytes) throws(SystemError) in try copy.append(bytes) }
-      return copy
-    } catch {
-      throw .noMemory
-    }
+    try verifier.copy(in: arena)
   }
 
   private static func text(_ random: Span<UInt8>, in arena: SecretArena) throws(SystemError) -> Secret {

@@ -41,7 +41,7 @@ extension AnswerReader {
 
   /// Servers send numbers, and numbers as texts. What makes no sense leaves the token in use until it is rejected: the refresh
   /// token that came with it may be the only one that is good.
-  private func lifetime(_ document: borrowing JSONDocument, _ remarks: inout [String]) -> UInt64? {
+  func lifetime(_ document: borrowing JSONDocument, _ remarks: inout [String]) -> UInt64? {
     let seconds: Double? =
       switch document.kind("expires_in") {
       case .absent, .null: nil
@@ -93,7 +93,7 @@ extension AnswerReader {
   }
 
   /// nil: it is empty, too long, or not made of such bytes.
-  private func token(
+  func token(
     _ name: StaticString, _ document: borrowing JSONDocument, in arena: SecretArena, allows: (UInt8) -> Bool
   ) throws(TokenRefusal) -> Secret? {
     do throws(SystemError) {

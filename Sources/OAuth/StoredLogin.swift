@@ -6,17 +6,24 @@ internal import TLS
 
 /// A refresh token that is kept in a file, for the source that it was granted to and no other: whoever changes the token
 /// endpoint, the client's id or the configured first token makes what is stored worthless, and begins anew with what is
-/// configured.
+/// configured. Where a server gives a person's login no refresh token, it is the access token itself.
 ///
 /// The file has four lines, and nothing else:
 /// ```
 /// bearerd login 1
 /// for SALT:DIGEST
 /// first DIGEST, or -
-/// refresh_token TOKEN
+/// refresh_token TOKEN, or access_token UNTIL TOKEN
 /// ```
 package struct StoredLogin: ~Copyable {
-  package var refreshToken: Secret
+  package enum Kind: Sendable, Equatable {
+    case refreshToken
+    /// Seconds since 1970; nil: nobody knows an end.
+    case accessToken(until: Int64?)
+  }
+
+  package var token: Secret
+  package let kind: Kind
 
   /// What a file holds, or would: in locked pages of its own, on its way to or from another thread.
   ///
@@ -53,22 +60,23 @@ package struct StoredLogin: ~Copyable {
   ///   - secrets: its `.refreshToken`, if there is one, is the configured first one.
   ///   - salt: 16 random bytes.
   package static func encode(
-    _ refreshToken: borrowing Secret, of source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], mustLock: Bool
+    _ token: borrowing Secret, _ kind: Kind = .refreshToken, of source: TokenSource, _ secrets: TokenSecrets,
+    salt: [UInt8], mustLock: Bool
   ) throws(SecretProblem) -> Content {
     guard salt.count == 16 else { throw SecretProblem("there are no random bytes for a login") }
-    guard refreshToken.withBytes({ isToken($0) }) else {
+    guard token.withBytes({ isToken($0) }) else {
       throw SecretProblem(
-        "the refresh token of \(source.credential) is empty, too long, or has a control character in it")
+        "the token of \(source.credential) is empty, too long, or has a control character in it")
     }
     do throws(SystemError) {
       let arena = SecretArena()
       arena.mustLock = mustLock
       let marks = try Marks(source, secrets, salt: salt, in: arena)
       let memory = try LockedMemory(byteCount: longest, mustLock: mustLock)
-      var text = try Secret(capacity: refreshToken.count + 256, in: arena)
+      var text = try Secret(capacity: token.count + 256, in: arena)
       try text.append(version)
-      try text.append("\(hexadecimal(salt)):\(marks.place)\nfirst \(marks.first ?? "-")\nrefresh_token ")
-      try refreshToken.withBytes { (bytes) throws(SystemError) in try text.append(bytes) }
+      try text.append("\(hexadecimal(salt)):\(marks.place)\nfirst \(marks.first ?? "-")\n\(kind.words) ")
+      try token.withBytes { (bytes) throws(SystemError) in try text.append(bytes) }
       try text.append("\n")
       text.withBytes { memory.bytes.copyMemory(from: $0) }
       return Content(memory, count: text.count)
@@ -86,7 +94,7 @@ package struct StoredLogin: ~Copyable {
     var rest = content.bytes[...]
     guard take(version, from: &rest), let salt = take(until: ":", 32, from: &rest).flatMap(octets), salt.count == 16,
       let place = take(until: "\n", 64, from: &rest), take("first ", from: &rest),
-      let first = take(until: "\n", 64, from: &rest), take("refresh_token ", from: &rest), rest.last == 0x0A
+      let first = take(until: "\n", 64, from: &rest), let kind = takeKind(from: &rest), rest.last == 0x0A
     else {
       throw SecretProblem("\(source.store ?? "the stored login") is no login that this version has written: remove it")
     }
@@ -100,7 +108,7 @@ package struct StoredLogin: ~Copyable {
       guard place == marks.place, marks.first == nil || marks.first == first else { return nil }
       var secret = try Secret(capacity: token.count, in: arena)
       try secret.append(UnsafeRawBufferPointer(rebasing: token))
-      return StoredLogin(refreshToken: secret)
+      return StoredLogin(token: secret, kind: kind)
     } catch {
       throw SecretProblem(error, storing: source)
     }
@@ -111,6 +119,14 @@ package struct StoredLogin: ~Copyable {
   /// RFC 6749 appendix A.17.
   private static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
     !bytes.isEmpty && bytes.count <= TokenGrant.longestToken && bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+  }
+
+  private static func takeKind(from rest: inout Slice<UnsafeRawBufferPointer>) -> Kind? {
+    if take("refresh_token ", from: &rest) { return .refreshToken }
+    guard take("access_token ", from: &rest), let end = take(until: " ", 19, from: &rest) else { return nil }
+    if end == "-" { return .accessToken(until: nil) }
+    guard let seconds = Int64(end), seconds > 0, String(seconds) == end else { return nil }
+    return .accessToken(until: seconds)
   }
 
   private static func take(_ text: String, from rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {
@@ -140,6 +156,15 @@ package struct StoredLogin: ~Copyable {
       rest = rest.dropFirst(2)
     }
     return hexadecimal(bytes) == text ? bytes : nil
+  }
+}
+
+extension StoredLogin.Kind {
+  fileprivate var words: String {
+    switch self {
+    case .refreshToken: "refresh_token"
+    case .accessToken(let end): "access_token \(end.map { String($0) } ?? "-")"
+    }
   }
 }
 

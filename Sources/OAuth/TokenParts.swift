@@ -1,4 +1,5 @@
 @_spi(SecretBytes) package import Credentials
+internal import System
 
 // What is granted or stored, taken apart by whoever holds it: no other module can.
 
@@ -12,7 +13,51 @@ extension TokenGrant {
 
 extension StoredLogin {
   /// The request is to be made with this refresh token, whatever the configured first one is.
-  package consuming func put(into secrets: TokenSecrets) { secrets.put(.refreshToken, refreshToken) }
+  package consuming func put(into secrets: TokenSecrets) { secrets.put(.refreshToken, token) }
+
+  /// Of an access token: what is left of it, as if it had been granted now. nil: its time is over, or it is none.
+  /// - Parameter now: seconds since 1970.
+  package consuming func grant(now: Int64) -> TokenGrant? {
+    switch kind {
+    case .refreshToken: return nil
+    case .accessToken(nil):
+      return TokenGrant(accessToken: token, refreshToken: nil, lifetime: nil, remark: nil)
+    case .accessToken(let end?):
+      let (left, isTooMuch) = end.subtractingReportingOverflow(now)
+      guard !isTooMuch, left > 0, left < Int64.max / 1000 else { return nil }
+      return TokenGrant(accessToken: token, refreshToken: nil, lifetime: UInt64(left) * 1000, remark: nil)
+    }
+  }
+}
+
+extension DeviceAuthorization {
+  /// The request asks with a copy of it.
+  package borrowing func put(into secrets: TokenSecrets, in arena: SecretArena) throws(SecretProblem) {
+    secrets.put(.deviceCode, try deviceCode.copy(in: arena))
+  }
+}
+
+extension BrowserLogin {
+  /// The same for a code that came back, and what proves that it is ours.
+  package borrowing func put(
+    _ code: consuming Secret, into secrets: TokenSecrets, in arena: SecretArena
+  ) throws(SecretProblem) {
+    secrets.put(.codeVerifier, try codeVerifier(in: arena))
+    secrets.put(.code, code)
+  }
+}
+
+extension Secret {
+  /// Another one with the same bytes, for the writing down of what is in use already.
+  package borrowing func copy(in arena: SecretArena) throws(SecretProblem) -> Secret {
+    do throws(SystemError) {
+      var copy = try Secret(capacity: count, in: arena)
+      try withBytes { (bytes) throws(SystemError) in try copy.append(bytes) }
+      return copy
+    } catch {
+      throw .noMemory
+    }
+  }
 }
 
 extension TokenSecrets {

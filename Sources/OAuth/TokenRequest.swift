@@ -41,8 +41,8 @@ package struct TokenRequest: ~Copyable {
 
   /// Where it may go.
   package let endpoint: Endpoint
-  private let trust: TrustPolicy
-  private let bytes: Secret
+  let trust: TrustPolicy
+  let bytes: Secret
 
   /// Fails in one sentence with what to do: a secret or endpoint that is missing, a key that cannot sign, no memory.
   package static func render(

@@ -11,6 +11,8 @@ package final class Grant: Sendable, Equatable {
   /// Where a new value can be had when an upstream calls this one expired: bytes of a request's body that are kept, so that
   /// the request can be sent once more; 0: only requests without one are. nil: there is no new value to be had.
   package let replayBuffer: Int?
+  /// Which 401 is worth a second try.
+  package let secondTry: SecondTryReason
   /// Of credentials that go out together: each is judged by itself. Empty: it is one.
   package let parts: [Grant]
   /// What it writes depends on the parameters in a form, so that a request with one waits until all of it is there.
@@ -18,7 +20,7 @@ package final class Grant: Sendable, Equatable {
 
   package init(
     name: String, origins: [Origin], callers: Callers?, fieldNames: [String], replayBuffer: Int? = nil,
-    parts: [Grant] = [], signsForms: Bool = false
+    parts: [Grant] = [], signsForms: Bool = false, secondTry: SecondTryReason = .expiredToken
   ) {
     self.name = name
     self.origins = origins
@@ -27,6 +29,7 @@ package final class Grant: Sendable, Equatable {
     self.replayBuffer = replayBuffer
     self.parts = parts
     self.signsForms = signsForms
+    self.secondTry = secondTry
   }
 
   package func names(_ origin: Origin) -> Bool { origins.contains(origin) }
@@ -37,4 +40,14 @@ package final class Grant: Sendable, Equatable {
       || one.name == other.name && one.origins == other.origins && one.callers == other.callers
         && one.fieldNames == other.fieldNames && one.parts == other.parts
   }
+}
+
+/// What a 401 has to say, so that the same request may be answered otherwise.
+package enum SecondTryReason: Sendable, Equatable {
+  /// That the token has expired (RFC 6750 section 3.1).
+  case expiredToken
+  /// With which nonce a password is to be shown (RFC 7616), to be computed by one of these.
+  case digest(Set<DigestHash>)
+  /// For what a token is wanted that this place grants.
+  case registry(Endpoint)
 }

@@ -29,6 +29,8 @@ package struct Service: Sendable, Equatable {
   package var rate: Rate?
   /// To which protocols its connections may switch.
   package var upgrades = [UpgradeProtocol.websocket]
+  /// A program that logs in on its connection (NTLM, Negotiate) has the upstream's to itself; else no such login lasts.
+  package var dedicatesConnections = false
 
   /// What the app gets when the upstream rejects our credential.
   package enum OnRejected: String, Sendable { case pass, badGateway = "502" }

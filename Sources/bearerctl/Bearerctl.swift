@@ -23,6 +23,7 @@ struct Bearerctl: ParsableCommand {
         bearerctl token ci                   let a container in
         bearerctl reload                     use the changed configuration now
         bearerctl status --watch             what is it doing right now?
+        bearerctl login mail                 log in to an account
         bearerctl audit verify               was the record of requests changed?
         bearerctl errors pin-mismatch        what does this error mean?
 
@@ -32,7 +33,7 @@ struct Bearerctl: ParsableCommand {
     version: "bearerctl \(Version.text)",
     subcommands: [
       Check.self, Explain.self, Selftest.self, PinCommand.self, Token.self, Status.self, Errors.self, Reload.self,
-      Metrics.self, AuditCommand.self,
+      Metrics.self, AuditCommand.self, Login.self,
       Demo.self,
     ])
 

@@ -5,7 +5,7 @@ internal import System
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "See it work: a TLS upstream, the real bearerd in front of it, and requests.",
-    usage: "bearerctl demo [--once] [--port NUMBER]",
+    usage: "bearerctl demo [--oauth] [--once] [--port NUMBER]",
     discussion: """
       Makes a certificate authority, an upstream with its keys, and a token, all of them new and thrown away at the \
       end; starts bearerd with a configuration that it prints; and shows what a program sends, what the upstream \
@@ -13,6 +13,7 @@ struct Demo: ParsableCommand {
 
         bearerctl demo             shows, then serves for your own curl until Ctrl-C
         bearerctl demo --once      shows, and ends
+        bearerctl demo --oauth     shows a login, and how the tokens that it brings are renewed
 
       Exits with 1 if anything was not as promised: if a key that is not pinned received a single byte, say.
       """)
@@ -23,24 +24,14 @@ struct Demo: ParsableCommand {
   @Option(help: ArgumentHelp("The port of bearerd on localhost; 0: a free one.", valueName: "number"))
   var port: UInt16 = 0
 
+  @Flag(name: .customLong("oauth"), help: "Show a login, and how its tokens are renewed, instead.")
+  var showsLogin = false
+
   func run() throws {
     var isServing = false
     do {
       let signals = try SignalDescriptor(Interruption.signals)
-      let stage = try DemoStage(port: port)
-      defer { stage.end() }
-      let report = DemoReport(stage, terminal: .output)
-      report.showConfiguration()
-      let daemon = try DemoDaemon(configuration: stage.configurationFile, signals: signals)
-      report.showStart(port: daemon.port)
-      let show = DemoShow(stage: stage, port: daemon.port, report: report)
-      let failures = try show.run(between: { try daemon.checkInterruption() })
-      report.conclude(failures, port: daemon.port, goesOn: !once)
-      if !once {
-        isServing = true
-        stage.announcesRequests = true
-        try daemon.serve { report.refused($0) }
-      }
+      let failures = try showsLogin ? showLogin(signals, &isServing) : showInjection(signals, &isServing)
       if !failures.isEmpty { throw Failure(Failure.no) }
     } catch let interruption as Interruption {
       if !isServing { throw Failure(128 + interruption.signal) }
@@ -48,5 +39,39 @@ struct Demo: ParsableCommand {
     } catch let error as SystemError {
       throw Failure(Failure.system, error.description)
     }
+  }
+
+  private func showInjection(_ signals: consuming SignalDescriptor, _ isServing: inout Bool) throws -> [String] {
+    let stage = try DemoStage(port: port)
+    defer { stage.end() }
+    let report = DemoReport(stage, terminal: .output)
+    report.showConfiguration()
+    let daemon = try DemoDaemon(configuration: stage.configurationFile, signals: signals)
+    report.showStart(port: daemon.port)
+    let show = DemoShow(stage: stage, port: daemon.port, report: report)
+    let failures = try show.run(between: { try daemon.checkInterruption() })
+    report.conclude(failures, port: daemon.port, goesOn: !once)
+    if !once {
+      isServing = true
+      stage.announcesRequests = true
+      try daemon.serve { report.refused($0) }
+    }
+    return failures
+  }
+
+  private func showLogin(_ signals: consuming SignalDescriptor, _ isServing: inout Bool) throws -> [String] {
+    let stage = try OAuthDemoStage(port: port)
+    defer { stage.end() }
+    let report = OAuthDemoReport(stage: stage, terminal: .output)
+    report.showConfiguration()
+    let daemon = try DemoDaemon(configuration: stage.configurationFile, signals: signals)
+    let show = OAuthDemoShow(stage: stage, port: daemon.port, report: report)
+    let failures = try show.run(between: { try daemon.checkInterruption() })
+    report.conclude(failures, port: daemon.port, goesOn: !once)
+    if !once {
+      isServing = true
+      try daemon.serve { _ in }
+    }
+    return failures
   }
 }

@@ -53,7 +53,7 @@ final class DemoStage {
     directory.remove()
   }
 
-  private static func leaf(issuer: Certificate) throws -> Certificate {
+  static func leaf(issuer: Certificate) throws -> Certificate {
     var options = Certificate.Options()
     options.commonName = "localhost"
     options.dnsNames = ["localhost"]

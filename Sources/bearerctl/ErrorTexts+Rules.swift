@@ -118,12 +118,14 @@ extension ErrorText {
 
   static let loginRequired = ErrorText(
     """
-    The credential's token endpoint has said that the refresh token is worth nothing any more (`invalid_grant`): it was revoked, has \
-    expired, or was used elsewhere. It is not asked again with the same one. Nothing was sent without a token.
+    A person has to log in: nobody has yet, or the credential's token endpoint has said that the refresh token is worth nothing any \
+    more (`invalid_grant`), because it was revoked, has expired, or was used elsewhere. It is not asked again with the same one. Nothing \
+    was sent without a token.
     """,
     todo: """
-      Get a new refresh token from the server, and write it into the file that `refresh_token` of the credential's `oauth2` names: the \
-      next request uses it, without a reload. If this happens often, see whether something else uses the same login.
+      `bearerctl login CREDENTIAL`, if its grant is `device_code` or `authorization_code`. With `refresh_token`, get a new one from the \
+      server, and write it into the file that `refresh_token` of the credential's `oauth2` names. The next request uses it, without a \
+      reload. If this happens often, see whether something else uses the same login.
       """)
 
   static let credentialSuspended = ErrorText(

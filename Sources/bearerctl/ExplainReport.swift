@@ -226,7 +226,7 @@ extension CredentialSettings {
 extension CredentialSettings.Scheme {
   fileprivate var maskedParameters: [String] {
     switch self {
-    case .bearer, .basic, .headers, .oauth1: []
+    case .bearer, .basic, .headers, .oauth1, .digest, .registry: []
     case .query(let name, _): ["\(name)=••••"]
     case .all(let schemes): schemes.flatMap(\.maskedParameters)
     }
@@ -237,6 +237,8 @@ extension CredentialSettings.Scheme {
     switch self {
     case .bearer: return [("Authorization", "Bearer \(mask)")]
     case .basic: return [("Authorization", "Basic \(mask)")]
+    case .registry: return [("Authorization", "Bearer \(mask)")]
+    case .digest: return [("Authorization", "Digest \(mask)")]
     case .headers(let headers): return headers.map { ($0.name, $0.prefix + mask) }
     case .query: return []
     case .oauth1: return [("Authorization", "OAuth \(mask)")]

@@ -14,7 +14,8 @@ struct SourceStatus: CustomStringConvertible {
       switch source {
       case .file(let path): silent.contains(path)
       case .command(let command), .userOfCommand(let command): silent.contains(command.path)
-      case .systemd, .env, .token: false
+      case .token(let token): token.store.map(silent.contains) ?? false
+      case .systemd, .env: false
       }
     self = isSilent ? SourceStatus(unanswered: source) : SourceStatus(asking: source)
   }
@@ -47,10 +48,22 @@ struct SourceStatus: CustomStringConvertible {
       isMissing = false
       description =
         "token endpoint \(token.endpoint), by \(token.grant.rawValue); the daemon asks it, and this does not"
+        + SourceStatus.ofLogin(token)
     case .command(let command), .userOfCommand(let command):
       let problem = ProgramFile.problem(of: command.path)
       isMissing = problem != nil
       description = "\(command.short): \(problem ?? "there; the daemon runs it, and this does not")"
+    }
+  }
+
+  /// Of a credential that a person has to log in to.
+  private static func ofLogin(_ token: CredentialSettings.OAuth2) -> String {
+    switch token.grant {
+    case .deviceCode, .authorizationCode:
+      let isThere = token.store.map { FileStatus(path: $0) != nil } ?? false
+      return isThere
+        ? "; somebody is logged in" : "; nobody is logged in that can be seen from here: bearerctl login \(token.name)"
+    case .clientCredentials, .refreshToken, .jwtBearer, .tokenExchange, .password: return ""
     }
   }
 

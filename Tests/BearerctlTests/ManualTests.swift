@@ -36,7 +36,9 @@ import Testing
     let titles = [
       "listener": "A listener", "browsers": "Web pages", "credential": "A credential",
       "source": "The source of a secret", "basic": "Basic", "oauth2": "Tokens of an authorization server",
-      "header": "A header of a credential", "service": "A service", "rule": "A rule", "limits": "Limits",
+      "digest": "Digest", "registry": "Container registries", "header": "A header of a credential",
+      "service": "A service", "rule": "A rule",
+      "limits": "Limits",
       "timeouts": "Timeouts", "suspend": "When a credential is held back", "audit": "The audit file",
       "clientCertificate": "A client certificate", "query": "A parameter of the query",
       "oauth1": "Signed requests",

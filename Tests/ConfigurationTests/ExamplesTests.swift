@@ -19,10 +19,8 @@ import Testing
 
   @Test func thereAreExamples() {
     let names = [
-      "client-certificate", "couchdb", "git-helper", "github", "gitlab", "key-in-query", "oauth2", "package-index",
-      "public-subpaths",
-      "two-accounts",
-      "two-headers", "unix-socket", "web-page",
+      "client-certificate", "couchdb", "digest", "git-helper", "github", "gitlab", "key-in-query", "login", "oauth2",
+      "package-index", "public-subpaths", "registry", "two-accounts", "two-headers", "unix-socket", "web-page",
     ]
     #expect(Self.examples == names.map { $0 + ".yaml" })
   }
@@ -66,7 +64,8 @@ import Testing
     machine.files["/usr/bin/git"] = (0, 0o755, true)
     machine.contents["/etc/bearerd/company-ca.pem"] = Array("-----BEGIN CERTIFICATE-----\n".utf8)
     let (settings, _) = try machine.read(text).get()
-    #expect(settings.credentials.map(\.name) == ["github", "registry", "search", "vault", "git", "mail"])
+    #expect(
+      settings.credentials.map(\.name) == ["github", "registry", "search", "vault", "git", "mail", "camera", "images"])
     #expect(settings.rules.services.first?.rules?.count == 4)
     #expect(settings.controlSocket == "/run/bearerd/control.sock")
     #expect(settings.limits == Limits())

@@ -37,6 +37,8 @@ import Testing
     try Self.check(BasicKey.self, kinds["basic"], "basic")
     try Self.check(HeaderKey.self, kinds["header"], "header")
     try Self.check(OAuth2Key.self, kinds["oauth2"], "oauth2")
+    try Self.check(DigestKey.self, kinds["digest"], "digest")
+    try Self.check(RegistryKey.self, kinds["registry"], "registry")
     try Self.check(SuspendKey.self, kinds["suspend"], "suspend")
     try Self.check(ClientCertificateKey.self, kinds["clientCertificate"], "clientCertificate")
     try Self.check(QueryKey.self, kinds["query"], "query")

@@ -58,6 +58,7 @@ struct Summary: CustomStringConvertible {
     if service.rejected != .pass { add("rejected \(service.rejected.rawValue)") }
     if let rate = service.rate { add("rate \(rate)") }
     if service.upgrades != [.websocket] { add("upgrades \(service.upgrades.map(\.text))") }
+    if service.dedicatesConnections { add("dedicated connections") }
     for rule in service.rules ?? [] {
       let methods = rule.methods.names.isEmpty ? "*" : rule.methods.names.joined(separator: ",")
       let action: String =
@@ -118,6 +119,10 @@ struct Summary: CustomStringConvertible {
     switch scheme {
     case .bearer(let source): "bearer \(text(source))"
     case .basic(let user, let password): "basic \(value(user)) \(text(password))"
+    case .registry(let registry):
+      "registry \(registry.realm) \(registry.user.map(value) ?? "nobody") \(registry.password.map(text) ?? "-") within \(registry.timeout) keeps \(registry.replayBuffer)"
+    case .digest(let digest):
+      "digest \(value(digest.user)) \(text(digest.password)) by \(digest.hashes.sorted().map(\.rawValue)) keeps \(digest.replayBuffer)"
     case .headers(let headers):
       "headers " + headers.map { "\($0.name)=\($0.prefix)\(value($0.value))" }.joined(separator: "; ")
     case .query(let name, let value): "query \(name)=\(text(value))"

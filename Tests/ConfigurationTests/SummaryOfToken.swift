@@ -18,6 +18,9 @@ enum SummaryOfToken {
       ("ahead", token.renewAhead == 60_000 ? nil : "\(token.renewAhead)"),
       ("skew", token.skew == 10_000 ? nil : "\(token.skew)"),
       ("timeout", token.timeout == 10_000 ? nil : "\(token.timeout)"),
+      ("device", token.deviceAuthorization?.description), ("browser", token.authorization?.description),
+      ("redirect", token.authorization.map { _ in token.redirect.uri(port: token.redirect.port) }),
+      ("login", token.loginTimeout == 300_000 ? nil : "\(token.loginTimeout)"),
     ]
     let secrets: [(String, CredentialSettings.Source?)] = [
       ("secret", token.clientSecret), ("private", token.privateKey), ("refresh", token.refreshToken),

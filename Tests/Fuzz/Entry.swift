@@ -12,6 +12,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "redaction": fuzzRedaction,
   "log": fuzzLog,
   "token": fuzzToken,
+  "challenge": fuzzChallenge,
 ]
 
 /// Written once, before the fuzzer's first input; there is one thread.

@@ -49,6 +49,21 @@ import Testing
     #expect(status(conversation.answer) == "200")
   }
 
+  @Test("A challenge for Digest is worth a second try where the credential can meet it, and there alone")
+  func digest() throws {
+    func log(_ challenge: String, _ reason: SecondTryReason, status: String = "401 Unauthorized") throws -> [String] {
+      let answer = ok("WWW-Authenticate: \(challenge)", status: status, body: "no")
+      return exchange(get(), answer, try snapshot(replayBuffer: 16, secondTry: reason)).log
+    }
+    let digest = #"Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256"#
+    #expect(try log(digest, .digest([.sha256])) == ["open", "renew"])
+    #expect(try !log(digest, .digest([.md5])).contains("renew"))
+    #expect(try !log(digest, .expiredToken).contains("renew"))
+    #expect(try !log("Bearer error=invalid_token", .digest([.sha256])).contains("renew"))
+    #expect(try !log(#"Basic realm="x"#, .digest([.sha256])).contains("renew"))
+    #expect(try !log(digest, .digest([.sha256]), status: "403 Forbidden").contains("renew"))
+  }
+
   @Test("A body that is larger than the buffer is not kept, and its 401 goes on")
   func tooLarge() throws {
     for (count, isKept) in [(16, true), (17, false)] {

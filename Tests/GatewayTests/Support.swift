@@ -10,6 +10,7 @@ func snapshot(
   at mount: Mount = .path(Array("/api/".utf8)), upstream: String = "https://up.test/base/",
   credential: CredentialChoice = .inject(0), fields: [String] = ["authorization"], generation: UInt64 = 1,
   more: [Service] = [], limits: HeadLimits = HeadLimits(), pages: [String] = [], replayBuffer: Int? = nil,
+  secondTry: SecondTryReason = .expiredToken,
   edit: (inout Service) -> Void = { _ in }
 ) throws -> Snapshot {
   var service = Service(
@@ -17,7 +18,7 @@ func snapshot(
   edit(&service)
   let grant = Grant(
     name: "token", origins: [service.upstream.origin], callers: nil, fieldNames: fields,
-    replayBuffer: replayBuffer)
+    replayBuffer: replayBuffer, secondTry: secondTry)
   let names = ["localhost:7070", "127.0.0.1:7070", "[::1]:7070", "api.localhost:7070"]
   return Snapshot(
     generation: generation, rules: RuleSet(services: [service] + more, grants: [grant]),
@@ -184,6 +185,7 @@ struct Conversation {
       let credential = box.machine.exchange.grant == nil ? "" : "<credential>\r\n"
       send(output.upstreamHead.contents + Array(credential.utf8) + Array("\r\n".utf8))
     }
+    if actions.contains(.dedicateUpstream) { log.append("dedicate") }
     if actions.contains(.sendBody) { send(Array(output.toUpstream.contents) + input[output.upstreamBody]) }
     if actions.contains(.sendToClient) {
       #expect(phase != .closed || actions.contains(.close) || actions.contains(.reset))

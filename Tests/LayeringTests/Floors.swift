@@ -44,7 +44,7 @@ let testFloors: [String: Set<String>] = [
   "EventLoopTests": ["EventLoop"],
   "SystemTests": ["System", "CLinux", "TestSupport"],
   "TLSTests": ["TLS", "Policy", "DemoUpstream", "TestSupport"],
-  "CredentialsTests": ["Credentials", "TLS", "Policy", "DemoUpstream", "System", "TestSupport"],
+  "CredentialsTests": ["Credentials", "TLS", "Policy", "HTTP1", "DemoUpstream", "System", "TestSupport"],
   "OAuthTests": ["OAuth", "Credentials", "TLS", "Policy", "DemoUpstream", "TestSupport", "COpenSSL"],
   "AuditTests": ["Audit", "TestSupport"],
   "TestSupport": [],
@@ -52,7 +52,7 @@ let testFloors: [String: Set<String>] = [
   "BearerctlTests": ["DemoUpstream", "TestSupport"],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
   "Fuzz": ["Daemon", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
-  "EndToEnd": ["DemoUpstream", "Daemon", "Gateway", "Policy", "HTTP1", "TestSupport"],
+  "EndToEnd": ["DemoUpstream", "Daemon", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport"],
 ]
 
 /// What a module below `Sources` may import.

@@ -23,7 +23,7 @@ import Testing
     let source = try source ?? OAuthTests.source(.refreshToken(first: somewhere))
     let secrets = try secrets(first.map { [.refreshToken: $0] } ?? [:])
     switch try StoredLogin.decode(content, of: source, secrets, in: arena) {
-    case .some(let login): return text(login.refreshToken)
+    case .some(let login): return text(login.token)
     case .none: return nil
     }
   }

@@ -19,10 +19,10 @@ struct Canary {
     for credential in settings.credentials {
       let count =
         switch credential.scheme {
-        case .bearer, .query, .oauth1: 1
+        case .bearer, .query, .oauth1, .registry: 1
         // Its parts have them.
         case .all: 0
-        case .basic: 2
+        case .basic, .digest: 2
         case .headers(let headers): max(1, headers.count)
         }
       for index in 0..<count { secrets[StandIn.secretFile(credential.name, index)] = random() }
@@ -53,6 +53,8 @@ struct Canary {
           }
         let pair = Data("\(name):\(password.secret)".utf8).base64EncodedString()
         return [Canary(index, password, "Authorization", "Basic \(pair)")]
+      // The stand-in plays them by others: what they show to their upstream is another thing each time.
+      case .digest, .registry: return []
       case .headers(let headers):
         return headers.compactMap { header in
           guard case .secret(let source) = header.value, let secret = secret(source) else { return nil }

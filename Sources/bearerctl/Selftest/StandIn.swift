@@ -93,14 +93,19 @@ struct StandIn {
     // Attacks let the upstream reject it; the later ones would not get past that.
     derived["suspend"] = .text("off")
     // What a token endpoint grants is played by a file: nobody is asked for tokens here.
-    derived["bearer"] = (credential["bearer"] ?? credential["oauth2"]).map { secret($0, name, 0) }
-    derived["oauth2"] = nil
-    derived["basic"] = credential["basic"].map { basic in
+    derived["bearer"] = (credential["bearer"] ?? credential["oauth2"] ?? credential["registry"]).map {
+      secret($0, name, 0)
+    }
+    (derived["oauth2"], derived["registry"]) = (nil, nil)
+    derived["basic"] = (credential["basic"] ?? credential["digest"]).map { basic in
       var derived = basic.mapValues { key, value in secret(value, name, key == "user" ? 1 : 0) }
       // A helper program would have said who it is.
       if basic["user"] == nil { derived["user"] = .text("somebody") }
+      derived["algorithms"] = nil
+      derived["replay_buffer"] = nil
       return derived
     }
+    derived["digest"] = nil
     // No upstream of ours asks for one. Where it is all that there is, a field stands in for it.
     derived["client_certificate"] = nil
     for (kind, field) in [("query", "X-Stand-In-Parameter"), ("oauth1", "Authorization")] where credential[kind] != nil
@@ -109,7 +114,9 @@ struct StandIn {
       derived["headers"] = .sequence([StandIn.placed(field, secretFile: StandIn.secretFile(name, 0))])
     }
     if credential["client_certificate"] != nil,
-      !["bearer", "oauth2", "basic", "headers", "query", "oauth1"].contains(where: { credential[$0] != nil })
+      !["bearer", "oauth2", "basic", "headers", "query", "oauth1", "digest", "registry"].contains(where: {
+        credential[$0] != nil
+      })
     {
       derived["headers"] = .sequence([StandIn.placed("X-Stand-In-Certificate", secretFile: StandIn.secretFile(name, 0))]
       )

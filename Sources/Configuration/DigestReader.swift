@@ -1,0 +1,58 @@
+internal import Policy
+
+/// `digest` of a credential: a user and a password, of which an upstream is shown what it can check and nobody can use again
+/// (RFC 7616).
+extension SettingsReader {
+  private static let largestReplayBuffer = 1 << 20
+
+  func digest(_ node: YAMLNode, at place: Place, for origins: [Origin]) -> CredentialSettings.Scheme? {
+    guard case .mapping = node.content else {
+      report.error(
+        node.place, "\"digest\" is a user and the source of a password",
+        help: "write digest: { user: NAME, password: { file: NAME } }")
+      return nil
+    }
+    guard let fields = fields(node, at: place, of: DigestKey.self) else { return nil }
+    let errors = report.errorCount
+    let user = digestUser(fields, origins)
+    let hashes = fields[.algorithms].flatMap { digestHashes($0) }
+    let buffer = fields[.replayBuffer].flatMap { size($0, in: 0...Self.largestReplayBuffer) }
+    guard let node = fields[.password] else {
+      missing(.password, in: fields, "\"digest\" has no password", help: "add to it: password: { file: NAME }")
+      return nil
+    }
+    let use = SecretUse(role: .password(of: user?.plainText), origins: origins)
+    guard let password = source(node, at: fields.place(of: .password), for: use), let user,
+      report.errorCount == errors
+    else { return nil }
+    var digest = CredentialSettings.Digest(user: user, password: password)
+    if let hashes { digest.hashes = hashes }
+    if let buffer { digest.replayBuffer = buffer }
+    return .digest(digest)
+  }
+
+  /// RFC 7616 section 3.4.2: a colon ends the user's name.
+  private func digestUser(_ fields: Fields<DigestKey>, _ origins: [Origin]) -> CredentialSettings.Value? {
+    guard let node = fields[.user] else {
+      missing(.user, in: fields, "\"digest\" has no user", help: "add to it: user: NAME")
+      return nil
+    }
+    let use = SecretUse(role: .user, origins: origins)
+    let user = value(node, at: fields.place(of: .user), "a user's name, or { file: NAME }", for: use)
+    if case .plain(let text) = user, text.contains(":") {
+      report.error(node.place, "a colon in the user's name: Digest would end the name there")
+    }
+    return user
+  }
+
+  private func digestHashes(_ node: YAMLNode) -> Set<DigestHash>? {
+    let words = DigestHash.allCases.map { ($0.rawValue, $0) }
+    guard let nodes = filledList(node, of: "algorithms: MD5, SHA-256, SHA-512-256") else { return nil }
+    var hashes: Set<DigestHash> = []
+    for node in nodes {
+      guard let hash = choice(node, words) else { continue }
+      if !hashes.insert(hash).inserted { report.error(node.place, "\(hash.rawValue) stands in this list already") }
+    }
+    return hashes
+  }
+}

@@ -1,0 +1,48 @@
+internal import Policy
+
+/// What a person's login needs: from another device (RFC 8628), or by a browser (RFC 6749 section 4.1, RFC 8252).
+extension SettingsReader {
+  private static let longestLogin: UInt64 = 3_600_000
+
+  func readLogin(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
+    token.deviceAuthorization = fields[.deviceAuthorizationURL].flatMap {
+      endpoint($0, like: "https://login.example.com/oauth2/device")
+    }
+    token.authorization = fields[.authorizationURL].flatMap {
+      endpoint($0, like: "https://login.example.com/oauth2/authorize")
+    }
+    if let redirect = fields[.redirectURI].flatMap({ redirect($0) }) { token.redirect = redirect }
+    if let node = fields[.loginTimeout], let time = duration(node) {
+      if time > Self.longestLogin { report.error(node.place, "longer than 1h: whoever comes back then begins anew") }
+      token.loginTimeout = time
+    }
+    guard token.grant == .authorizationCode, let node = fields[.issuer], let issuer = token.issuer else { return }
+    // RFC 9207 section 2
+    let isPlain = issuer.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 && $0 != 0x3F }
+    if !issuer.hasPrefix("https://") || !isPlain {
+      report.error(
+        node.place, "what a server calls itself is an https URL without query and fragment, not \(quoted(issuer))",
+        help: "copy \"issuer\" from the server's metadata; without it the answer's \"iss\" is not looked at")
+    }
+  }
+
+  private func redirect(_ node: YAMLNode) -> LoopbackRedirect? {
+    guard let text = text(node, "a URL like http://127.0.0.1/callback") else { return nil }
+    do throws(LoopbackRedirect.Problem) {
+      return try LoopbackRedirect(parsing: text)
+    } catch {
+      switch error {
+      case .name:
+        report.error(
+          node.place, "a name may be made to lead elsewhere (RFC 8252 section 8.3), got \(quoted(text))",
+          help: "write \(text.replacing("localhost", with: "127.0.0.1")), and register that at the server")
+      case .other:
+        report.error(
+          node.place,
+          "a browser comes back to this machine: http://127.0.0.1 or http://[::1], perhaps a port, and a plain path; not \(quoted(text))",
+          help: "without a port any free one is taken, which servers have to allow (RFC 8252 section 7.3)")
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,51 @@
+internal import Policy
+internal import System
+
+/// What goes out of a credential that answers challenges.
+struct ChallengeAnswer: ~Copyable {
+  /// Empty: nothing.
+  var line: Secret
+  var attempt: ChallengeAttempt?
+}
+
+extension CredentialSlot {
+  /// For what this head asks for, by the bytes that really go out.
+  func answer(
+    to head: Span<UInt8>, of origin: Origin, _ lines: borrowing Secret, in arena: SecretArena
+  ) throws(Denied) -> ChallengeAnswer {
+    do throws(SystemError) {
+      var answer = ChallengeAnswer(line: try Secret(capacity: 1_024, in: arena))
+      if let digest {
+        let serial = try digest.spaces.append(to: &answer.line, head: head, origin: origin, pair: lines, in: arena)
+        answer.attempt = ChallengeAttempt(
+          kind: .digest(digest.spaces, digest.hashes), origin: origin, serial: serial)
+      } else if let registry, let place = RegistryPlace(head) {
+        let serial = try registry.tokens.append(to: &answer.line, for: place, of: origin, at: BootTimer.now)
+        answer.attempt = ChallengeAttempt(
+          kind: .registry(registry.tokens, place, registry.source), origin: origin, serial: serial)
+      }
+      return answer
+    } catch {
+      throw Denied(reason: .unavailable, detail: "the answer to the upstream's challenge cannot be made: \(error)")
+    }
+  }
+}
+
+extension Keyring {
+  /// What the token server of a registry's credential is shown, as Basic has it; empty: nothing.
+  package func registryLogin(ofGrant index: Int) throws(SecretProblem) -> Secret {
+    do throws(SystemError) {
+      var copy = try Secret(capacity: 256, in: reader.arena)
+      guard slots.indices.contains(index), slots[index].registry != nil else {
+        throw SystemError(operation: "a login", errno: 0)
+      }
+      switch slots[index].lines {
+      case .none: throw SystemError(operation: "a login", errno: 0)
+      case .some(let lines): try lines.withBytes { (bytes) throws(SystemError) in try copy.append(bytes) }
+      }
+      return copy
+    } catch {
+      throw SecretProblem("the credential is not available: \(error)")
+    }
+  }
+}

@@ -1,0 +1,70 @@
+package import Policy
+package import System
+
+/// How a request went out of a credential that answers challenges: to be told what became of it.
+package struct ChallengeAttempt {
+  enum Kind {
+    case digest(DigestSpaces, Set<DigestHash>)
+    case registry(RegistryTokens, RegistryPlace, TokenSource)
+  }
+
+  let kind: Kind
+  package let origin: Origin
+  /// Of what was shown; nil: the request went out bare, since nothing was known of what the upstream wants.
+  let serial: UInt64?
+
+  /// Nothing of the credential has gone out.
+  package var isBare: Bool { serial == nil }
+}
+
+/// Of Digest.
+extension ChallengeAttempt {
+  /// What may be computed; nil: it is of another kind.
+  package var hashes: Set<DigestHash>? {
+    if case .digest(_, let hashes) = kind { hashes } else { nil }
+  }
+
+  /// The upstream has answered 401.
+  /// - Parameter challenge: the best that it makes; nil: none that can be met.
+  /// - Returns: whether the request may be answered otherwise if it goes out once more.
+  package func rejected(with challenge: DigestChallenge?) -> Bool {
+    guard case .digest(let spaces, _) = kind, let challenge else { return false }
+    return spaces.learn(challenge, of: origin, after: serial)
+  }
+
+  /// It has answered otherwise, and took what was shown.
+  /// - Parameter nonce: to be used from now on; nil: as before.
+  package func accepted(next nonce: [UInt8]?) {
+    if case .digest(let spaces, _) = kind, let serial { spaces.accepted(serial, next: nonce) }
+  }
+}
+
+/// Of a registry's token.
+extension ChallengeAttempt {
+  /// Who grants the tokens; nil: it is of another kind.
+  package var tokenServer: TokenSource? {
+    if case .registry(_, _, let source) = kind { source } else { nil }
+  }
+
+  /// The upstream has answered 401, and wants a token for this. Whether there is one, other than that which was shown.
+  package func rejected(with challenge: RegistryChallenge) -> Bool {
+    guard case .registry(let tokens, let place, _) = kind else { return false }
+    tokens.learn(challenge, for: place, of: origin)
+    return tokens.has(challenge, of: origin, otherThan: serial, at: BootTimer.now)
+  }
+
+  /// One was granted.
+  /// - Parameter lifetime: milliseconds.
+  package func put(
+    _ token: borrowing Secret, for challenge: RegistryChallenge, lifetime: UInt64, in arena: SecretArena
+  ) throws(SystemError) {
+    guard case .registry(let tokens, _, _) = kind else { return }
+    try tokens.put(token, for: challenge, of: origin, lifetime: lifetime, at: BootTimer.now, in: arena)
+  }
+
+  /// The same credential, and the same value of it.
+  package func isOfSame(as other: ChallengeAttempt) -> Bool {
+    guard case .registry(let mine, _, _) = kind, case .registry(let theirs, _, _) = other.kind else { return false }
+    return mine === theirs && origin == other.origin
+  }
+}

@@ -1,0 +1,48 @@
+/// What a browser shows that has come back from a login. Nothing is loaded, nothing is kept, and what is behind a link does
+/// not hear of the code in the address.
+struct CallbackPage {
+  let status: Int
+  let title: String
+  let text: String
+
+  init(status: Int, _ title: String, _ text: String) {
+    (self.status, self.title, self.text) = (status, title, text)
+  }
+
+  static func loggedIn(_ credential: String) -> CallbackPage {
+    CallbackPage(status: 200, "Logged in", "bearerd has what it needs for \(credential). You can close this page.")
+  }
+  static let nothingHere = CallbackPage(status: 404, "Nothing here", "no login waits here")
+
+  var bytes: [UInt8] {
+    let body = """
+      <!doctype html><meta charset="utf-8"><title>bearerd</title><h1>\(Self.escaped(title))</h1><p>\(Self.escaped(text))</p>
+
+      """
+    let reason = [200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found"][status] ?? "Bad Gateway"
+    return Array(
+      """
+      HTTP/1.1 \(status) \(reason)\r
+      Content-Type: text/html; charset=utf-8\r
+      Content-Length: \(body.utf8.count)\r
+      Cache-Control: no-store\r
+      Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r
+      Referrer-Policy: no-referrer\r
+      X-Content-Type-Options: nosniff\r
+      Connection: close\r
+      \r
+      \(body)
+      """.utf8)
+  }
+
+  private static func escaped(_ text: String) -> String {
+    text.reduce(into: "") { text, character in
+      switch character {
+      case "&": text += "&amp;"
+      case "<": text += "&lt;"
+      case ">": text += "&gt;"
+      default: text.append(character)
+      }
+    }
+  }
+}

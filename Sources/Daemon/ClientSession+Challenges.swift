@@ -1,0 +1,70 @@
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import HTTP1
+internal import Policy
+
+/// A credential that answers challenges: what went out is remembered until the answer says what came of it.
+extension ClientSession {
+  func note(_ attempt: ChallengeAttempt?) {
+    self.attempt = attempt
+    // Whatever the upstream answers, it has not judged what it was not shown.
+    if attempt?.isBare == true { returnPass() }
+  }
+
+  /// The head of the answer goes on, if there is one yet.
+  func noteChallenge() {
+    guard let attempt, standing.upstreamStatus != 0 else { return }
+    self.attempt = nil
+    guard let head = desk?.machine.exchange.response else { return }
+    switch CredentialVerdict(status: standing.upstreamStatus) {
+    // A request that cannot go out once more still helps the next one.
+    case .rejected where standing.upstreamStatus == 401: learn(from: head, attempt)
+    case .accepted: attempt.accepted(next: DigestChallenge.nextNonce(in: head))
+    case .rejected, .forbidden, nil: break
+    }
+  }
+
+  private func learn(from head: ResponseHead, _ attempt: ChallengeAttempt) {
+    if let hashes = attempt.hashes {
+      let challenge = DigestChallenge.strongest(in: head, of: hashes)
+      _ = attempt.rejected(with: challenge)
+      // Somebody else has used the nonce up meanwhile: it says that the password was right.
+      if challenge?.isStale == true { returnPass() }
+    } else if let challenge = registryChallenge(in: head, attempt), !attempt.rejected(with: challenge),
+      attempt.isBare, generation === worker.generation, let grant = standing.grant
+    {
+      _ = worker.registries.ask(challenge, for: attempt, grant: grant) { _ in }
+    }
+  }
+
+  private func registryChallenge(in head: ResponseHead, _ attempt: ChallengeAttempt) -> RegistryChallenge? {
+    attempt.tokenServer.flatMap { RegistryChallenge.find(in: head, realm: $0.endpoint) }
+  }
+
+  /// The head of the answer is held back, and asks for something that the credential can give.
+  func meetChallenge() {
+    guard let attempt else { return }
+    self.attempt = nil
+    guard let head = desk?.machine.exchange.response else { return }
+    var isWorthIt = false
+    if let hashes = attempt.hashes {
+      isWorthIt = attempt.rejected(with: DigestChallenge.strongest(in: head, of: hashes))
+    } else if let challenge = registryChallenge(in: head, attempt) {
+      isWorthIt = attempt.rejected(with: challenge)
+      if !isWorthIt, generation === worker.generation, let grant = standing.grant {
+        secretWait = worker.registries.ask(challenge, for: attempt, grant: grant) { [unowned self] in challengeMet($0) }
+        return
+      }
+    }
+    let wait = SecretWait { [unowned self] in challengeMet(isWorthIt) }
+    secretWait = wait
+    worker.loop.onNextTurn { wait.end() }
+  }
+
+  private func challengeMet(_ isWorthIt: Bool) {
+    secretWait = nil
+    guard isWorthIt, generation === worker.generation else { return giveUpSecondTry() }
+    tryOnceMore()
+  }
+}

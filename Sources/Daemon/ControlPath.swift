@@ -1,0 +1,14 @@
+internal import System
+
+/// Where the control socket is when the configuration does not say.
+package enum ControlPath {
+  /// For a system daemon below `$RUNTIME_DIRECTORY` (systemd) or `/run/bearerd`, for a person's `$XDG_RUNTIME_DIR/bearerd-control.sock`; nil:
+  /// nowhere.
+  package static var standard: String? {
+    if Users.currentUID < 1000 {
+      return (ProcessEnvironment.value("RUNTIME_DIRECTORY") ?? "/run/bearerd") + "/control.sock"
+    }
+    // Not $RUNTIME_DIRECTORY, which a shell of the same person does not have.
+    return ProcessEnvironment.value("XDG_RUNTIME_DIR").map { $0 + "/bearerd-control.sock" }
+  }
+}

@@ -1,0 +1,57 @@
+internal import Gateway
+internal import Policy
+
+/// A session on which somebody has logged in, between the requests of that one: a client connection has it, and with that it
+/// ends. In no pool (T25).
+final class DedicatedUpstream: UpstreamSessionOwner {
+  private let session: UpstreamSession
+  private let caller: Caller?
+
+  /// nil: it is of no further use, and closed.
+  init?(_ session: UpstreamSession, of caller: Caller?) {
+    self.session = session
+    self.caller = caller
+    guard session.rest(with: self) else {
+      session.close()
+      return nil
+    }
+  }
+
+  /// For a request to the same place by the same caller, which may come with a client token of another one's; else it is closed.
+  func take(for destination: Destination, _ caller: Caller?, at now: Int64) -> UpstreamSession? {
+    guard !session.isClosed, session.destination === destination, self.caller == caller, session.isProved(at: now)
+    else {
+      close()
+      return nil
+    }
+    return session
+  }
+
+  func close() { session.close() }
+
+  // MARK: what the session says, which nobody has asked
+
+  func sessionIsReady(_ session: UpstreamSession) {}
+  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) { close() }
+  func sessionEnded(_ session: UpstreamSession, isClean: Bool) { close() }
+  func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) { close() }
+  func sessionDidDrain(_ session: UpstreamSession) {}
+}
+
+extension ClientSession {
+  /// Only where the program's own login may go out. A session that somebody logged in on is no place for a request that is to
+  /// go without.
+  func takeDedicated(for destination: Destination, at now: Int64) -> UpstreamSession? {
+    guard dedicated != nil, let way, way.route.credential == .pass else { return nil }
+    return dedicated.take()?.take(for: destination, desk?.machine.exchange.caller, at: now)
+  }
+
+  func keepDedicated(_ session: UpstreamSession) {
+    dedicated?.close()
+    dedicated = DedicatedUpstream(session, of: desk?.machine.exchange.caller)
+  }
+
+  func endDedicated() {
+    dedicated.take()?.close()
+  }
+}

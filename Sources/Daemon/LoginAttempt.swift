@@ -1,0 +1,145 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+internal import OAuth
+internal import System
+
+/// One person's login of one credential, and all who watch it; it ends when nobody does any more.
+///
+/// What is told: `open URL` (and `complete URL`, which has the code in it) is what a browser shall open, `code TEXT` what a
+/// person enters there, `left SECONDS` how long there is time for it, `note TEXT` anything else.
+final class LoginAttempt: Timed {
+  enum Outcome {
+    /// To be stored and put into use, which is to be said here.
+    case granted(NewLogin)
+    /// There is nothing more to come.
+    case ended
+  }
+
+  let source: TokenSource
+  let settings: CredentialSettings.OAuth2
+  unowned let worker: Worker
+  let question: EndpointQuestion
+  private var way: (any LoginWay)?
+  private var onOutcome: ((Outcome) -> Void)?
+  private var watchers: [ControlExchange] = []
+  /// What whoever comes later has to see, too.
+  private var lines: [String] = []
+  /// Of the loop's clock; nil: it is not known yet, or does not matter any more.
+  private var deadline: UInt64?
+  private var granted: NewLogin?
+  private var isRenewable = false
+
+  /// - Parameter onOutcome: `granted` at most once, then `ended` once.
+  init(
+    _ source: TokenSource, _ settings: CredentialSettings.OAuth2, worker: Worker,
+    onOutcome: @escaping (Outcome) -> Void
+  ) {
+    (self.source, self.settings, self.worker, self.onOutcome) = (source, settings, worker, onOutcome)
+    question = EndpointQuestion(source, worker: worker)
+  }
+
+  func start() {
+    worker.journal.event(.notice, "login-begun", ("credential", source.credential))
+    let way: any LoginWay =
+      source.deviceAuthorization != nil ? DeviceLogin(self) : BrowserWait(self, settings.redirect)
+    self.way = way
+    way.start()
+  }
+
+  func join(_ exchange: ControlExchange) {
+    if !watchers.isEmpty { exchange.tell("note somebody is logging in already: this joins them") }
+    watchers.append(exchange)
+    for line in lines { exchange.tell(line) }
+    exchange.onCancel = { [unowned self, unowned exchange] in
+      watchers.removeAll { $0 === exchange }
+      // What has been granted is not thrown away.
+      if watchers.isEmpty, granted == nil {
+        end(.failure(.system("nobody waits for it any more")), as: "login-cancelled")
+      }
+    }
+  }
+
+  /// From outside.
+  func cancel(_ why: String) { fail(why) }
+
+  override func deadlinePassed() {
+    guard let deadline else { return }
+    let left = deadline > worker.loop.now ? (deadline &- worker.loop.now) / 1000 : 0
+    for watcher in watchers { watcher.tell("left \(left)") }
+    worker.deadlines.schedule(self, at: worker.loop.now &+ 1000)
+  }
+
+  // MARK: the way
+
+  /// For everybody who watches, now or later.
+  func show(_ line: String) {
+    lines.append(line)
+    note(line)
+  }
+
+  func note(_ line: String) {
+    for watcher in watchers { watcher.tell(line) }
+  }
+
+  /// Of the loop's clock; nil: a person has done what there was to do.
+  func expect(until deadline: UInt64?) {
+    self.deadline = deadline
+    worker.deadlines.cancel(self)
+    deadlinePassed()
+  }
+
+  var arena: SecretArena { worker.generation.keyring.tokenValues.arena }
+
+  /// Those that the configuration names.
+  func secrets() throws(SecretProblem) -> TokenSecrets { try worker.generation.keyring.keptTokenSecrets(of: source) }
+
+  func granted(_ grant: consuming TokenGrant, since: UInt64, with secrets: TokenSecrets) {
+    let new = NewLogin(grant, since: since, secrets: secrets)
+    granted = new
+    isRenewable = new.isRenewable
+    expect(until: nil)
+    note("note the server has granted a token: it is being written down")
+    onOutcome?(.granted(new))
+  }
+
+  /// Without a token.
+  func fail(_ sentence: String) { end(.failure(.system(sentence)), as: "login-failed", sentence) }
+
+  // MARK: what was granted
+
+  /// The token that this login brought is stored, and goes out from now on.
+  func isInUse() {
+    guard let granted else { return }
+    let text = LoginText(granted, isRenewable: isRenewable, of: source)
+    end(.success(Array(text.description.utf8)), as: "logged-in", text.firstLine)
+  }
+
+  func wasNotStored(_ problem: String) {
+    guard granted != nil else { return }
+    fail("the login could not be written down, and is not used before it can be (bearerd tries again): \(problem)")
+  }
+
+  private func end(_ result: Result<[UInt8], StartError>, as event: String, _ detail: String? = nil) {
+    guard let onOutcome else { return }
+    self.onOutcome = nil
+    worker.journal.event(.notice, event, ("credential", source.credential), ("detail", detail))
+    worker.deadlines.cancel(self)
+    question.cancel()
+    switch result {
+    case .success: way?.end(nil)
+    case .failure(let error): way?.end("\(error)")
+    }
+    way = nil
+    for watcher in watchers { watcher.end(result) }
+    watchers = []
+    onOutcome(.ended)
+  }
+}
+
+/// How a person comes to a login: it tells its attempt what comes of it.
+protocol LoginWay: AnyObject {
+  func start()
+  /// It is over, with a reason if it failed. Called once; nothing is told any more.
+  func end(_ problem: String?)
+}

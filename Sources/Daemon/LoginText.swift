@@ -1,0 +1,27 @@
+internal import Credentials
+internal import Configuration
+
+/// What a person reads at the end of a login.
+struct LoginText: CustomStringConvertible {
+  let firstLine: String
+  private let store: String?
+
+  init(_ new: NewLogin, isRenewable: Bool, of source: TokenSource) {
+    let time = new.lifetime.map { "is good for \(Self.duration($0 / 1000))" } ?? "is used until the API rejects it"
+    let renewal = isRenewable ? "and is renewed by itself" : "and cannot be renewed: then somebody has to log in again"
+    firstLine = "\(source.credential) is logged in: its token \(time), \(renewal)"
+    store = source.store
+  }
+
+  var description: String {
+    "\(firstLine)\n" + (store.map { "The login is kept in \($0), for bearerd alone.\n" } ?? "")
+  }
+
+  /// `59 min`, `3 h 20 min`, `45 s`
+  private static func duration(_ seconds: UInt64) -> String {
+    if seconds < 120 { return "\(seconds) s" }
+    if seconds < 7200 { return "\(seconds / 60) min" }
+    if seconds < 172_800 { return "\(seconds / 3600) h" + (seconds % 3600 >= 60 ? " \(seconds % 3600 / 60) min" : "") }
+    return "\(seconds / 86_400) days"
+  }
+}

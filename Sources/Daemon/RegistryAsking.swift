@@ -1,0 +1,135 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+internal import OAuth
+internal import Policy
+internal import System
+internal import TLS
+
+/// Asks the token servers of registries for one worker: once for all requests that need the same, on a connection of its own, at
+/// the one place that the configuration names.
+final class RegistryAsking {
+  private unowned let worker: Worker
+  private var runs: [Run] = []
+  /// By credential: the server has refused, and is left alone for a while (T41).
+  private var pauses: [String: Pause] = [:]
+
+  private struct Pause {
+    let length: UInt64
+    /// `BootTimer`'s milliseconds.
+    let end: UInt64
+    /// Of the credential's value.
+    let generation: UInt64
+  }
+
+  private final class Wait: SecretWait {
+    var isThere = false
+  }
+
+  private final class Run {
+    let attempt: ChallengeAttempt
+    let challenge: RegistryChallenge
+    var fetch: TokenFetch?
+    var waits: [Wait] = []
+
+    init(_ attempt: ChallengeAttempt, _ challenge: RegistryChallenge) {
+      (self.attempt, self.challenge) = (attempt, challenge)
+    }
+  }
+
+  /// Milliseconds, doubled each time.
+  private static let shortestPause: UInt64 = 1_000
+  private static let longestPause: UInt64 = 300_000
+  /// The end of a token is the server's: it is not used up to that.
+  private static let skew: UInt64 = 5_000
+  /// An upstream could have us ask for ever new things.
+  private static let mostRuns = 64
+
+  init(worker: Worker) { self.worker = worker }
+
+  /// Calls `onEnd` once, on a later turn: whether there is a token.
+  func ask(
+    _ challenge: RegistryChallenge, for attempt: ChallengeAttempt, grant: Int, onEnd: @escaping (Bool) -> Void
+  ) -> SecretWait {
+    let wait = Wait(onEnd: {})
+    wait.onEnd = { [unowned wait] in onEnd(wait.isThere) }
+    if let run = runs.first(where: { $0.challenge == challenge && $0.attempt.isOfSame(as: attempt) }) {
+      run.waits.append(wait)
+      return wait
+    }
+    let run = Run(attempt, challenge)
+    run.waits = [wait]
+    runs.append(run)
+    worker.loop.onNextTurn { [weak self] in self?.start(run, grant) }
+    return wait
+  }
+
+  func close() {
+    for run in runs { run.fetch?.cancel() }
+    runs = []
+  }
+
+  private func start(_ run: Run, _ grant: Int) {
+    let keyring = worker.generation.keyring
+    guard let source = run.attempt.tokenServer else { return end(run, false) }
+    let generation = keyring.generation(ofGrant: grant)
+    if let pause = pauses[source.credential] {
+      if pause.generation == generation, BootTimer.now < pause.end { return end(run, false) }
+      if pause.generation != generation { pauses[source.credential] = nil }
+    }
+    guard runs.count <= Self.mostRuns else { return end(run, false) }
+    do {
+      let login = try keyring.registryLogin(ofGrant: grant)
+      let request = try TokenRequest.registry(source, run.challenge, login: login, in: keyring.tokenValues.arena)
+      let reader = try AnswerIntake(mustLock: worker.generation.settings.requireLockedMemory)
+      let destination = try worker.generation.destination(of: source)
+      let fetch = TokenFetch(request, reader: reader, timeout: source.timeout, worker: worker) {
+        [unowned self] outcome in
+        run.fetch = nil
+        switch outcome {
+        case .answered(let reader): take(reader, run, source, generation)
+        case .failed(let reason): failed("\(source.endpoint) gave no token: \(reason)", run, source, generation)
+        }
+      }
+      run.fetch = fetch
+      fetch.start(at: destination)
+    } catch {
+      failed("\(source.endpoint) cannot be asked: \(error)", run, source, generation)
+    }
+  }
+
+  private func take(_ reader: AnswerIntake, _ run: Run, _ source: TokenSource, _ generation: UInt64) {
+    let arena = worker.generation.keyring.tokenValues.arena
+    let answer = reader.withAnswer { head, body in
+      TokenAnswer.read(ofRegistry: head, body, of: source, now: Clock.now.seconds, in: arena)
+    }
+    switch consume answer {
+    case .granted(let grant):
+      let lifetime = grant.lifetime ?? 0
+      let used = lifetime > 4 * Self.skew ? lifetime - Self.skew : lifetime / 4 * 3
+      do throws(SystemError) {
+        try run.attempt.put(grant.accessToken, for: run.challenge, lifetime: used, in: arena)
+        pauses[source.credential] = nil
+        end(run, true)
+      } catch {
+        failed("there is no memory for the token: \(error)", run, source, generation)
+      }
+    case .refused(let refusal): failed(refusal.sentence, run, source, generation)
+    }
+  }
+
+  private func failed(_ sentence: String, _ run: Run, _ source: TokenSource, _ generation: UInt64) {
+    worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
+    let length = pauses[source.credential].map { min($0.length * 2, Self.longestPause) } ?? Self.shortestPause
+    pauses[source.credential] = Pause(length: length, end: BootTimer.now &+ length, generation: generation)
+    end(run, false)
+  }
+
+  private func end(_ run: Run, _ isThere: Bool) {
+    runs.removeAll { $0 === run }
+    for wait in run.waits {
+      wait.isThere = isThere
+      wait.end()
+    }
+  }
+}

@@ -1,0 +1,113 @@
+internal import Glibc
+
+/// An authorization server with one account, for the demo: a login from another device (RFC 8628) whose person agrees at the
+/// second question, access tokens that soon expire, and refresh tokens of which each counts once (RFC 6749 section 6).
+package final class AuthorizationServer: Sendable {
+  package struct Grant: Sendable {
+    /// `device_code`, `refresh_token`
+    package let kind: String
+    package let token: String
+  }
+
+  /// What is shown to the person.
+  package let userCode: String
+  private let lifetime: Int
+  private let state = Monitor(State())
+
+  private struct State {
+    var polls = 0
+    var deviceCode = ""
+    var refreshToken = ""
+    var grants: [Grant] = []
+    /// Of the last one, in milliseconds of the clock that only goes forward.
+    var end = 0
+  }
+
+  /// - Parameter lifetime: of an access token, in seconds.
+  package init(lifetime: Int) {
+    self.lifetime = lifetime
+    userCode = "\(Self.random(4, of: "BCDFGHJKLMNPQRSTVWXZ"))-\(Self.random(4, of: "BCDFGHJKLMNPQRSTVWXZ"))"
+  }
+
+  /// In their order.
+  package var grants: [Grant] { state.withLock(\.grants) }
+
+  /// Whether an API should take it now.
+  package func isGood(_ token: String) -> Bool {
+    state.withLock { $0.grants.last?.token == token && Self.now < $0.end }
+  }
+
+  /// Of `POST /device` and `POST /token`.
+  package func answer(to request: UpstreamRequest, origin: String) -> [UInt8] {
+    let line = String(decoding: request.head, as: UTF8.self).prefix { $0 != "\r\n" }
+    let form = Self.form(request.body)
+    return state.withLock { state in
+      if line.hasPrefix("POST /device ") {
+        (state.polls, state.deviceCode) = (0, Self.random(32))
+        return Self.json(
+          200,
+          """
+          {"device_code":"\(state.deviceCode)","user_code":"\(userCode)","verification_uri":"\(origin)/enter",\
+          "expires_in":300,"interval":1}
+          """)
+      }
+      guard line.hasPrefix("POST /token ") else { return Self.json(404, "{}") }
+      switch form["grant_type"] {
+      case "urn:ietf:params:oauth:grant-type:device_code":
+        guard form["device_code"] == state.deviceCode else { return Self.error("expired_token") }
+        state.polls += 1
+        return state.polls < 2 ? Self.error("authorization_pending") : grant("device_code", &state)
+      case "refresh_token":
+        guard form["refresh_token"] == state.refreshToken else { return Self.error("invalid_grant") }
+        return grant("refresh_token", &state)
+      default: return Self.error("unsupported_grant_type")
+      }
+    }
+  }
+
+  private func grant(_ kind: String, _ state: inout State) -> [UInt8] {
+    let token = "token-\(state.grants.count + 1)-\(Self.random(8))"
+    (state.refreshToken, state.deviceCode) = (Self.random(32), "")
+    state.grants.append(Grant(kind: kind, token: token))
+    state.end = Self.now + lifetime * 1000
+    return Self.json(
+      200,
+      """
+      {"access_token":"\(token)","token_type":"Bearer","expires_in":\(lifetime),"refresh_token":"\(state.refreshToken)"}
+      """)
+  }
+
+  private static func error(_ code: String) -> [UInt8] { json(400, "{\"error\":\"\(code)\"}") }
+
+  private static func json(_ status: Int, _ body: String) -> [UInt8] {
+    Array(
+      """
+      HTTP/1.1 \(status) \(status == 200 ? "OK" : "Bad Request")\r
+      Content-Type: application/json\r
+      Cache-Control: no-store\r
+      Content-Length: \(body.utf8.count)\r
+      \r
+      \(body)
+      """.utf8)
+  }
+
+  /// Of the values that matter here, `:` alone comes escaped.
+  private static func form(_ body: [UInt8]) -> [String: String] {
+    var form: [String: String] = [:]
+    for field in String(decoding: body, as: UTF8.self).split(separator: "&") {
+      let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 { form[String(parts[0])] = String(parts[1].replacing("%3A", with: ":")) }
+    }
+    return form
+  }
+
+  private static func random(_ count: Int, of letters: String = "abcdefghjkmnpqrstuvwxyz23456789") -> String {
+    String((0..<count).compactMap { _ in letters.randomElement() })
+  }
+
+  private static var now: Int {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int(time.tv_sec) * 1000 + Int(time.tv_nsec) / 1_000_000
+  }
+}

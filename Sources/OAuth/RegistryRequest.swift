@@ -1,0 +1,75 @@
+@_spi(SecretBytes) package import Credentials
+internal import JSON
+package import Policy
+internal import System
+
+/// The token flow of container registries: a GET with what the registry's challenge names, and with Basic where there is a login.
+extension TokenRequest {
+  /// - Parameters:
+  ///   - source: where tokens are granted, with what TLS has to prove there.
+  ///   - login: as Basic has it; empty: none.
+  package static func registry(
+    _ source: TokenSource, _ challenge: RegistryChallenge, login: borrowing Secret, in arena: SecretArena
+  ) throws(SecretProblem) -> TokenRequest {
+    do throws(SystemError) {
+      var form = try FormWriter(in: arena)
+      if let service = challenge.service { try form.add("service", String(decoding: service, as: UTF8.self)) }
+      for scope in challenge.scopes { try form.add("scope", String(decoding: scope, as: UTF8.self)) }
+      let query = form.finish()
+      var bytes = try Secret(capacity: 1024, in: arena)
+      try bytes.append("GET \(String(decoding: source.endpoint.target, as: UTF8.self))?")
+      try query.withBytes { (query) throws(SystemError) in try bytes.append(query) }
+      try bytes.append(" HTTP/1.1\r\nHost: \(source.endpoint.origin.authority)\r\n")
+      if login.count > 0 {
+        try bytes.append("Authorization: Basic ")
+        try login.withBytes { (login) throws(SystemError) in try bytes.append(login) }
+        try bytes.append("\r\n")
+      }
+      try bytes.append("Accept: application/json\r\nAccept-Encoding: identity\r\nUser-Agent: bearerd\r\n")
+      try bytes.append("Connection: close\r\n\r\n")
+      return TokenRequest(endpoint: source.endpoint, trust: source.trust, bytes: bytes)
+    } catch {
+      throw .noMemory
+    }
+  }
+}
+
+extension TokenAnswer {
+  /// Milliseconds, where the server does not say.
+  private static let usualLifetime: UInt64 = 60_000
+
+  /// An answer to `TokenRequest.registry`: `token`, or `access_token`, and `expires_in`.
+  /// - Parameter body: the caller wipes it.
+  package static func read(
+    ofRegistry head: AnswerHead, _ body: Span<UInt8>, of source: TokenSource, now: Int64, in arena: SecretArena
+  ) -> TokenAnswer {
+    if head.status == 401 || head.status == 403 {
+      return .refused(
+        TokenRefusal(.misconfigured, "\(source.endpoint) answered \(head.status): are user and password right?"))
+    }
+    do throws(TokenRefusal) {
+      let reader = AnswerReader(head: head, source: source, purpose: .token, now: now)
+      let grant = try reader.read(body) { (document) throws(TokenRefusal) in
+        try reader.registryGrant(document, usualLifetime, in: arena)
+      }
+      return .granted(grant)
+    } catch {
+      return .refused(error)
+    }
+  }
+}
+
+extension AnswerReader {
+  fileprivate func registryGrant(
+    _ document: borrowing JSONDocument, _ usual: UInt64, in arena: SecretArena
+  ) throws(TokenRefusal) -> TokenGrant {
+    let name: StaticString = document.kind("token") == .string ? "token" : "access_token"
+    guard document.kind(name) == .string else { throw malformed("with neither token nor access_token") }
+    guard let token = try token(name, document, in: arena, allows: { $0 > 0x20 && $0 < 0x7F }) else {
+      throw malformed("with a token that is empty, too long, or has bytes that no field may have")
+    }
+    var remarks: [String] = []
+    let lifetime = lifetime(document, &remarks) ?? usual
+    return TokenGrant(accessToken: token, refreshToken: nil, lifetime: lifetime, remark: nil)
+  }
+}

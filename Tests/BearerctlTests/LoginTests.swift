@@ -1,0 +1,118 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `bearerctl login` makes of what a daemon tells.
+@Suite struct LoginTests {
+  private static let device = """
+    progress open https://login.example/device
+    progress code WDJB-MJHT
+    progress complete https://login.example/device?c=1
+    progress left 90
+    progress left 89
+    progress note the server \u{1B}[31mis slow
+    progress left 59
+    ok
+    mail is logged in: \u{1B}[31mgood
+    The login is kept.
+
+    """
+
+  private func login(_ answer: String, _ words: [String] = ["mail"]) throws -> (run: Run, asked: [String]) {
+    let scratch = try Scratch()
+    let server = try ControlServer(path: "\(scratch.path)/c.sock", answers: [answer])
+    defer { server.stop() }
+    let run = try Run(program: Run.binary, ["login"] + words + ["--control", "\(scratch.path)/c.sock"])
+    return (run, server.requests)
+  }
+
+  @Test("what to open, what to enter, how long there is time, and the end")
+  func device() throws {
+    let (run, asked) = try login(Self.device)
+    #expect(asked == ["login mail\n"])
+    #expect(run.status == 0 && run.errors == "")
+    #expect(
+      run.output == """
+        To log in to mail, open on any device:
+
+            https://login.example/device
+
+        and enter the code:
+
+            WDJB-MJHT
+
+        With the code in it already: https://login.example/device?c=1
+
+        waiting: 1 min 30 s left
+        the server ?[31mis slow
+        waiting: 59 s left
+        mail is logged in: ?[31mgood
+        The login is kept.
+
+        """)
+  }
+
+  @Test("a browser's URL is printed, and opened only where there is a display")
+  func browser() throws {
+    let answer = "progress open https://login.example/authorize?state=x\nprogress left 5\nok\n"
+    for words in [["mail"], ["mail", "--no-browser"]] {
+      let (run, _) = try login(answer, words)
+      #expect(run.status == 0)
+      #expect(
+        run.output.contains("open in a browser on this machine:\n\n    https://login.example/authorize?state=x\n"))
+    }
+  }
+
+  @Test("a refusal is 1, with the reason")
+  func refused() throws {
+    let (run, _) = try login("progress left 90\nerror\nthe login was denied\n")
+    #expect(run.status == 1 && run.errors == "bearerctl: mail: the login was denied\n")
+  }
+
+  @Test("a daemon that ends in the middle is 69", arguments: ["", "progress open https://x/\nprogress left 90\n"])
+  func gone(said: String) throws {
+    let (run, _) = try login(said)
+    #expect(run.status == 69 && run.errors.contains("ended before it had answered"), "\(run.errors)")
+  }
+
+  @Test("a name is one line", arguments: ["", "mail\nreload", "a\u{7}b"])
+  func names(name: String) throws {
+    let (run, asked) = try login("ok\n", [name])
+    #expect(run.status == 2 && asked == [])
+  }
+
+  @Test("on a terminal the time is written over")
+  func live() throws {
+    let scratch = try Scratch()
+    let server = try ControlServer(path: "\(scratch.path)/c.sock", answers: [Self.device])
+    defer { server.stop() }
+    let terminal = try PseudoTerminal(
+      Run.binary, ["login", "mail", "--control", "\(scratch.path)/c.sock"], columns: 100, lines: 30)
+    #expect(eventually { terminal.output.contains("The login is kept.") })
+    #expect(terminal.output.contains("\r\u{1B}[Kwaiting for you … 1 min 29 s left \r\u{1B}[K"))
+  }
+
+  @Test("check says whether somebody is logged in")
+  func check() throws {
+    let scratch = try Scratch()
+    let text = """
+      listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
+      credentials:
+        mail:
+          origins: [https://api.example.com]
+          oauth2:
+            token_url: https://login.example.com/token
+            grant: device_code
+            device_authorization_url: https://login.example.com/device
+            client_id: bearerd
+            store: mail.login
+      services: { mail: { upstream: https://api.example.com/, credential: mail } }
+
+      """
+    let file = try scratch.write("bearerd.yaml", text, mode: 0o644)
+    let before = try Run("check", file)
+    #expect(before.output.contains("nobody is logged in that can be seen from here: bearerctl login mail"), "\(before)")
+    try scratch.write("mail.login", "x")
+    #expect(try Run("check", file).output.contains("somebody is logged in"))
+  }
+}

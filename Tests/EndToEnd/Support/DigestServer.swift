@@ -1,0 +1,114 @@
+import DemoUpstream
+import Foundation
+import Policy
+import TLS
+import TestSupport
+
+/// An upstream that wants Digest, and checks it as RFC 7616 section 3.4 says. What it echoes is the body.
+final class DigestServer: @unchecked Sendable {
+  struct Rules: Sendable {
+    var user = "deploy"
+    var password = ""
+    var hash = DigestHash.sha256
+    var isSession = false
+    /// What stands in the challenge behind realm and nonce.
+    var more = ", qop=\"auth\", opaque=\"o\\\"p\""
+    /// A nonce is good for so many requests.
+    var uses = Int.max
+    /// Says `stale=true` to those that come with an old one.
+    var saysStale = true
+    /// Names the next nonce in each answer.
+    var namesNext = false
+    /// Further challenges, ahead of its own.
+    var others = ""
+  }
+
+  private struct State {
+    var rules: Rules
+    var issued = 0
+    /// Those that are good, with the numbers that have been seen of each.
+    var nonces: [String: Set<String>] = [:]
+    var verdicts: [String] = []
+  }
+
+  private let state: Guarded<State>
+
+  init(_ rules: Rules = Rules()) { state = Guarded(State(rules: rules)) }
+
+  /// No nonce is good any more.
+  func expire() { state.withLock { $0.nonces = [:] } }
+
+  func change(_ edit: (inout Rules) -> Void) { state.withLock { edit(&$0.rules) } }
+
+  /// What it thought of each request: `bare`, `good`, `stale`, `wrong`, `repeated`.
+  var verdicts: [String] { state.withLock(\.verdicts) }
+
+  func serve(_ connection: UpstreamConnection) {
+    while let request = try? connection.readRequest() {
+      let (verdict, challenge, next) = state.withLock { Self.judge(request, &$0) }
+      let body = "echo:" + String(decoding: request.body, as: UTF8.self)
+      if verdict == "good" {
+        connection.answer(body, fields: next.map { "Authentication-Info: nextnonce=\"\($0)\"\r\n" } ?? "")
+      } else {
+        connection.answer(
+          "the upstream's words", status: "401 Unauthorized", fields: "WWW-Authenticate: \(challenge)\r\n")
+      }
+    }
+  }
+
+  private static func judge(
+    _ request: UpstreamRequest, _ state: inout State
+  ) -> (verdict: String, challenge: String, next: String?) {
+    let rules = state.rules
+    let verdict = verdict(request, &state)
+    state.verdicts.append(verdict)
+    let nonce = issue(&state)
+    let next = verdict == "good" && rules.namesNext ? nonce : nil
+    let name = rules.hash.rawValue + (rules.isSession ? "-sess" : "")
+    let stale = verdict == "stale" && rules.saysStale ? ", stale=true" : ""
+    let challenge =
+      "\(rules.others)Digest realm=\"the \\\"realm\\\"\", nonce=\"\(nonce)\", algorithm=\(name)\(rules.more)\(stale)"
+    return (verdict, challenge, next)
+  }
+
+  private static func issue(_ state: inout State) -> String {
+    state.issued += 1
+    state.nonces["nonce \(state.issued)"] = []
+    return "nonce \(state.issued)"
+  }
+
+  private static func verdict(_ request: UpstreamRequest, _ state: inout State) -> String {
+    let rules = state.rules
+    guard let field = request.text.firstMatch(of: /\r\nAuthorization: Digest ([^\r]*)\r\n/) else {
+      return request.text.contains("Authorization") ? "wrong" : "bare"
+    }
+    var parameters: [String: String] = [:]
+    for match in String(field.1).matches(of: /([a-z]+)=("((\\.|[^"\\])*)"|[^",]*)/) {
+      parameters[String(match.1)] = String(match.3 ?? match.2).replacing("\\\"", with: "\"")
+    }
+    func value(_ name: String) -> String { parameters[name] ?? "" }
+    func hash(_ text: String) -> String { DigestServer.hash(text, rules.hash) }
+    let line = request.text.split(separator: " ")
+    var key = hash("\(rules.user):the \"realm\":\(rules.password)")
+    if rules.isSession { key = hash("\(key):\(value("nonce")):\(value("cnonce"))") }
+    let end = hash("\(line[0]):\(line[1])")
+    let middle = rules.more.contains("qop") ? "\(value("nc")):\(value("cnonce")):auth:" : ""
+    let isRight =
+      value("response") == hash("\(key):\(value("nonce")):\(middle)\(end)") && value("uri") == line[1]
+      && value("username") == rules.user && value("realm") == "the \"realm\""
+      && (!rules.more.contains("opaque") || value("opaque") == "o\"p")
+    guard isRight else { return "wrong" }
+    guard let counts = state.nonces[value("nonce")], counts.count < rules.uses else { return "stale" }
+    guard middle.isEmpty || !counts.contains(value("nc")) else { return "repeated" }
+    state.nonces[value("nonce")] = counts.union([value("nc")])
+    return "good"
+  }
+
+  private static func hash(_ text: String, _ hash: DigestHash) -> String {
+    guard var digest = MessageDigest(hash) else { return "" }
+    Array(text.utf8).withUnsafeBytes { digest.add($0) }
+    var bytes = [UInt8](repeating: 0, count: hash.size)
+    _ = bytes.withUnsafeMutableBytes { digest.finish(into: $0) }
+    return bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  }
+}

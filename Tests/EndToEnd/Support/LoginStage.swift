@@ -1,0 +1,65 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+import Testing
+
+/// A stage whose credential wants a person.
+extension TokenStage {
+  static let deviceCode = "DEVICE-0123456789-code"
+  static let userCode = "WDJB-MJHT"
+  static let code = "CODE-0123456789-code"
+
+  var device: String {
+    "grant: device_code, device_authorization_url: \(address)/oauth2/device, store: canary.login"
+  }
+
+  func browser(_ more: String = "") -> String {
+    "grant: authorization_code, authorization_url: \(address)/oauth2/authorize, store: canary.login\(more)"
+  }
+
+  private var address: String { "https://localhost:\(tokens.server.port)" }
+
+  /// To `.deviceAuthorization`.
+  static func deviceAnswer(_ code: String = deviceCode, expiresIn: Int = 600, interval: Int = 1) -> TokenServer.Answer {
+    .raw(
+      TokenServer.json(
+        200,
+        """
+        {"device_code":"\(code)","user_code":"\(userCode)","verification_uri":"https://login.example/device",\
+        "verification_uri_complete":"https://login.example/device?c=1","expires_in":\(expiresIn),"interval":\(interval)}
+        """))
+  }
+
+  static let pending = TokenServer.Answer.error(400, "authorization_pending")
+
+  /// What it grants to a person.
+  var granted: TokenServer.Answer { .token(stage.canary, expiresIn: 3600, refresh: refresh) }
+  var refresh: String { "REFRESH-of-\(first.suffix(12))" }
+
+  var stored: String { (try? String(contentsOfFile: store, encoding: .utf8)) ?? "" }
+
+  /// What comes of a visit to the place where a browser comes back to.
+  func visit(_ query: [String: String], _ target: String, method: String = "GET") throws -> LocalClient.Response {
+    let client = try callback(query)
+    try client.send("\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    return try client.response()
+  }
+
+  func callback(_ query: [String: String]) throws -> LocalClient {
+    let url = try #require(URLComponents(string: query["redirect_uri"] ?? ""))
+    let port = try #require(url.port.map { UInt16($0) })
+    return try LocalClient(port: port, family: url.host == "127.0.0.1" ? AF_INET : AF_INET6)
+  }
+
+  /// Nobody sees what only the server and bearerd may.
+  func assertLogin(_ persons: [Person], times: Int, sourceLocation: SourceLocation = #_sourceLocation) {
+    assertSecrets(times: times, sourceLocation: sourceLocation)
+    let verifiers = tokens.forms.compactMap { $0["code_verifier"] }
+    for secret in [Self.deviceCode, Self.code, refresh] + verifiers {
+      stage.assertCanary(times: 0, as: secret, secret: secret, sourceLocation: sourceLocation)
+    }
+    for secret in [stage.canary, clientSecret, Self.deviceCode, Self.code, refresh] + verifiers {
+      for person in persons { #expect(!person.text.contains(secret), sourceLocation: sourceLocation) }
+    }
+  }
+}

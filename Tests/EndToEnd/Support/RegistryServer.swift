@@ -1,0 +1,101 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+
+/// A container registry and its token server: the one takes tokens that the other has granted for what is asked for.
+final class RegistryServer: @unchecked Sendable {
+  struct Rules: Sendable {
+    var user = "deploy"
+    var password = ""
+    /// nil: the token server's.
+    var realm: String?
+    var lifetime = 300
+    /// Takes no token at all.
+    var rejectsAll = false
+    /// Grants to everybody.
+    var isOpen = false
+  }
+
+  private struct State {
+    var rules = Rules()
+    /// What each token is good for.
+    var granted: [String: String] = [:]
+    var asked: [UpstreamRequest] = []
+    var verdicts: [String] = []
+  }
+
+  private let state = Guarded(State())
+  private(set) var tokens: UpstreamServer!
+  /// Called on the token server's thread, before it answers.
+  let onAsked = Guarded<(@Sendable () -> Void)?>(nil)
+
+  func start(_ certificate: Certificate) throws {
+    tokens = try UpstreamServer(chain: [certificate]) { [weak self] connection in
+      while let request = try? connection.readRequest() {
+        guard let self else { return }
+        onAsked.withLock { $0 }?()
+        grant(request, connection)
+      }
+    }
+  }
+
+  deinit { tokens.stop() }
+
+  var realm: String { "https://localhost:\(tokens.port)/auth/token" }
+
+  func change(_ edit: (inout Rules) -> Void) { state.withLock { edit(&$0.rules) } }
+  func forget() { state.withLock { $0.granted = [:] } }
+  var asked: [UpstreamRequest] { state.withLock(\.asked) }
+  /// What the registry thought of each request: `bare`, `good`, `wrong`.
+  var verdicts: [String] { state.withLock(\.verdicts) }
+
+  /// The registry.
+  func serve(_ connection: UpstreamConnection) {
+    while let request = try? connection.readRequest() {
+      let line = request.text.split(separator: " ")
+      let scope = Self.scope(String(line[0]), String(line[1]))
+      let (verdict, realm) = state.withLock { state -> (String, String) in
+        let token = request.text.firstMatch(of: /\r\nAuthorization: Bearer (\S+)\r\n/).map { String($0.1) }
+        let isGood = token.map { state.granted[$0] == scope && !state.rules.rejectsAll }
+        state.verdicts.append(isGood.map { $0 ? "good" : "wrong" } ?? "bare")
+        return (state.verdicts.last ?? "", state.rules.realm ?? self.realm)
+      }
+      if verdict == "good" {
+        connection.answer("\(scope) " + String(decoding: request.body, as: UTF8.self))
+      } else {
+        let scope = scope.isEmpty ? "" : ",scope=\"\(scope)\""
+        connection.answer(
+          "the registry's words", status: "401 Unauthorized",
+          fields: "WWW-Authenticate: Bearer realm=\"\(realm)\",service=\"registry.test\"\(scope)\r\n")
+      }
+    }
+  }
+
+  private static func scope(_ method: String, _ target: String) -> String {
+    guard let found = target.firstMatch(of: /\/v2\/(.+)\/(manifests|blobs|tags)\//) else { return "" }
+    let action = method == "GET" || method == "HEAD" ? "pull" : method == "DELETE" ? "delete" : "pull,push"
+    return "repository:\(found.1):\(action)"
+  }
+
+  private func grant(_ request: UpstreamRequest, _ connection: UpstreamConnection) {
+    let (token, lifetime) = state.withLock { state -> (String?, Int) in
+      state.asked.append(request)
+      let rules = state.rules
+      let pair = Data("\(rules.user):\(rules.password)".utf8).base64EncodedString()
+      let isKnown = request.text.contains("\r\nAuthorization: Basic \(pair)\r\n")
+      guard rules.isOpen || isKnown, request.text.hasPrefix("GET /auth/token?service=registry.test") else {
+        return (nil, 0)
+      }
+      let scope = request.text.firstMatch(of: /scope=([^& ]*)/).map { String($0.1) } ?? ""
+      let token = "REGISTRY-TOKEN-\(state.asked.count)"
+      state.granted[token] = scope.removingPercentEncoding ?? ""
+      return (token, rules.lifetime)
+    }
+    if let token {
+      connection.answer(
+        "{\"token\":\"\(token)\",\"expires_in\":\(lifetime)}", fields: "Content-Type: application/json\r\n")
+    } else {
+      connection.answer("{\"details\":\"no\"}", status: "401 Unauthorized")
+    }
+  }
+}

@@ -1,0 +1,72 @@
+@_spi(SecretBytes) import Credentials
+import HTTP1
+import Policy
+
+/// The value of a `WWW-Authenticate`, one challenge line for each line of the input: what is read of it, and what we say in return.
+func fuzzChallenge(_ bytes: [UInt8]) {
+  var head = ResponseHead()
+  head.status = 401
+  for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+    let start = head.bytes.count
+    head.bytes += Array("WWW-Authenticate:".utf8) + line
+    head.fields.append(
+      Field(name: start..<(start + 16), value: (start + 17)..<head.bytes.count, known: .wwwAuthenticate))
+  }
+  for field in head.fields { checkRanges(Challenge.read(field.value, of: head.bytes.span), within: field.value) }
+  guard let challenge = DigestChallenge.strongest(in: head, of: Set(DigestHash.allCases)) else { return }
+  for value in [challenge.realm, challenge.nonce, challenge.opaque ?? []] {
+    promise(value.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a control byte is kept: \(shown(value))")
+    promise(value.count <= 1_024, "\(value.count) bytes are kept")
+  }
+  for hashes in DigestHash.allCases.map({ Set([$0]) }) {
+    if let found = DigestChallenge.strongest(in: head, of: hashes) {
+      promise(hashes.contains(found.hash), "a hash that may not be used")
+      promise(found.hash <= challenge.hash, "a stronger one was passed over")
+    }
+  }
+  checkLine(of: challenge)
+}
+
+private func checkRanges(_ challenges: [Challenge]?, within value: Range<Int>) {
+  for challenge in challenges ?? [] {
+    let ranges = [challenge.scheme] + challenge.parameters.map(\.name) + [challenge.token68].compactMap(\.self)
+    for range in ranges {
+      promise(range.lowerBound >= value.lowerBound && range.upperBound <= value.upperBound, "outside of its field")
+    }
+  }
+}
+
+/// There is one thread.
+nonisolated(unsafe) private let arena = SecretArena()
+
+/// One line, whatever the server said; and whoever reads it finds there what it said.
+private func checkLine(of challenge: DigestChallenge) {
+  guard let line = try? answer(to: challenge) else { fatalError("memory") }
+  promise(line.suffix(2) == [0x0D, 0x0A], "a line without end")
+  promise(line.dropLast(2).allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a second line: \(shown(line))")
+  let name = Array("Authorization: ".utf8).count
+  guard let read = Challenge.read(name..<(line.count - 2), of: line.span), read.count == 1 else {
+    return promise(false, "nobody can read \(shown(line))")
+  }
+  for (name, value) in [("realm", challenge.realm), ("nonce", challenge.nonce), ("username", Array("u\"".utf8))] {
+    if name == "username", challenge.hashesUser { continue }
+    promise(read[0].value(of: name, in: line.span) == value, "another \(name): \(shown(line))")
+  }
+  promise(read[0].value(of: "opaque", in: line.span) == challenge.opaque, "another opaque: \(shown(line))")
+}
+
+private func answer(to challenge: DigestChallenge) throws -> [UInt8] {
+  var pair = try Secret(capacity: 16, in: arena)
+  try pair.append("u\":p")
+  let number = Array("c".utf8)
+  let key = try DigestAnswer.key(of: pair, for: challenge, number: number, in: arena)
+  var line = try Secret(capacity: 16, in: arena)
+  try Array("GET".utf8).withUnsafeBytes { method in
+    try Array("/\"x".utf8).withUnsafeBytes { target in
+      let answer = DigestAnswer(
+        challenge: challenge, method: method, target: target, count: .max, number: number, in: arena)
+      try answer.append(key: key, pair: pair, to: &line)
+    }
+  }
+  return line.withBytes { Array($0) }
+}
