@@ -27,6 +27,7 @@ static inline int bearerd_SSL_CTX_set_max_proto_version(SSL_CTX *ctx, int versio
 static inline long bearerd_SSL_CTX_set_mode(SSL_CTX *ctx, long mode) { return SSL_CTX_set_mode(ctx, mode); }
 static inline long bearerd_SSL_CTX_set_session_cache_mode(SSL_CTX *ctx, long mode) { return SSL_CTX_set_session_cache_mode(ctx, mode); }
 static inline int bearerd_SSL_CTX_add1_chain_cert(SSL_CTX *ctx, X509 *certificate) { return (int)SSL_CTX_add1_chain_cert(ctx, certificate); }
+static inline int bearerd_SSL_add1_chain_cert(SSL *ssl, X509 *certificate) { return (int)SSL_add1_chain_cert(ssl, certificate); }
 static inline int bearerd_SSL_CTX_set_ticket_keys(SSL_CTX *ctx, void *keys, long length) { return (int)SSL_CTX_set_tlsext_ticket_keys(ctx, keys, length); }
 static inline int bearerd_SSL_set_server_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }
 static inline uint64_t bearerd_SSL_OP_NO_RENEGOTIATION(void) { return SSL_OP_NO_RENEGOTIATION; }

@@ -58,7 +58,7 @@ extension SettingsReader {
     case .bearer(.token(let token)): (key, origin, trust) = ("oauth2", token.endpoint.origin, token.trust)
     case .registry(let registry) where registry.password != nil:
       (key, origin, trust) = ("registry", registry.realm.origin, registry.trust)
-    case .bearer, .basic, .headers, .digest, .registry, nil:
+    case .bearer, .basic, .headers, .digest, .registry, .query, .oauth1, .all, nil:
       guard let login = credential.scheme?.login else { return }
       (key, origin, trust) = ("login", login.endpoint.origin, login.trust)
     }

@@ -37,6 +37,8 @@ package enum CredentialKey: String, ConfigurationKey {
   case allowClients = "allow_clients"
   case suspend
   case digest, registry
+  case clientCertificate = "client_certificate"
+  case query, oauth1
 }
 
 package enum SuspendKey: String, ConfigurationKey {
@@ -236,7 +238,8 @@ enum SchemaWords {
     table(LoginHeaderKey.self), table(RefreshOnKey.self), table(SuspendKey.self),
     table(DigestKey.self), table(RegistryKey.self),
     table(ServiceKey.self),
-    table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self),
+    table(RuleKey.self), table(TimeoutKey.self), table(LimitKey.self), table(ClientCertificateKey.self),
+    table(QueryKey.self), table(OAuth1Key.self),
   ]
 
   private static func table<Key: ConfigurationKey>(_: Key.Type) -> (kind: String, keys: [String]) {

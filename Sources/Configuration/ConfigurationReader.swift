@@ -21,6 +21,8 @@ package struct ConfigurationReader {
     /// Why a start could make no unix socket there, what to do about it, and whether it may be over by itself; nil: nothing is
     /// known to be in the way.
     package var socketProblem: @Sendable (String) -> (message: String, help: String, isPassing: Bool)?
+    /// Whether a client certificate and its key can be used together. Asked once all of a file is right.
+    package var clientCertificate: @Sendable (CredentialSettings.ClientCertificate) -> ClientCertificateLook
     package var hasIPv6: Bool
     /// Where the daemon may keep what has to outlive it; nil: nothing says so.
     package var stateDirectory: String?
@@ -33,6 +35,9 @@ package struct ConfigurationReader {
       readFile: @escaping @Sendable (String) -> [UInt8]?,
       auditProblem: @escaping @Sendable (String) -> (message: String, help: String?)?,
       socketProblem: @escaping @Sendable (String) -> (message: String, help: String, isPassing: Bool)? = { _ in nil },
+      clientCertificate: @escaping @Sendable (CredentialSettings.ClientCertificate) -> ClientCertificateLook = { _ in
+        .good(begins: 0, ends: .max, isForClients: true)
+      },
       hasIPv6: Bool, stateDirectory: String? = nil
     ) {
       self.uid = uid
@@ -44,6 +49,7 @@ package struct ConfigurationReader {
       self.readFile = readFile
       self.auditProblem = auditProblem
       self.socketProblem = socketProblem
+      self.clientCertificate = clientCertificate
       self.hasIPv6 = hasIPv6
       self.stateDirectory = stateDirectory
     }

@@ -11,21 +11,26 @@ struct CredentialDraft {
   var clients: [ClientReference] = []
   var scheme: CredentialSettings.Scheme?
   var suspension: Suspension? = Suspension()
+  var certificate: ClientCertificateDraft?
+  /// Of credentials that go out together, their indices and their grants.
+  var parts: [Int] = []
+  var partGrants: [Grant] = []
   /// Where an environment variable is the source.
   var environmentPlace: Place?
 
   var grant: Grant {
     Grant(
       name: name, origins: origins, callers: callers, fieldNames: fieldNames, replayBuffer: replayBuffer,
-      secondTry: secondTry, expiry: expiry, cookie: scheme?.login?.cookie)
+      parts: partGrants, signsForms: scheme?.signsForms ?? false, secondTry: secondTry, expiry: expiry,
+      cookie: scheme?.login?.cookie)
   }
 
   private var replayBuffer: Int? {
     switch scheme {
-    case .bearer(.token(let token)): token.replayBuffer
     case .digest(let digest): digest.replayBuffer
     case .registry(let registry): registry.replayBuffer
-    case .bearer, .basic, .headers, nil: scheme?.login?.replayBuffer
+    case .bearer, .basic, .headers, .query, .oauth1, .all, nil:
+      scheme?.token?.replayBuffer ?? scheme?.login?.replayBuffer
     }
   }
 
@@ -33,31 +38,27 @@ struct CredentialDraft {
     switch scheme {
     case .digest(let digest): .digest(digest.hashes)
     case .registry(let registry): .registry(registry.realm)
-    case .bearer, .basic, .headers, nil: .expiry
+    case .bearer, .basic, .headers, .query, .oauth1, .all, nil: .expiry
     }
   }
 
   /// Challenges of RFC 6750 are for bearer tokens: what is none may be rejected with any other, or with none.
   private var expiry: ExpirySigns {
-    switch scheme {
-    case .bearer(.token(let token)): ExpirySigns(more: token.refreshOn)
-    case .bearer(.login(let login)): ExpirySigns(more: login.refreshOn)
-    case .bearer, .basic, .headers, .digest, .registry, nil:
-      ExpirySigns(takesAnyUnauthorized: true, more: scheme?.login?.refreshOn ?? [])
-    }
+    if let token = scheme?.token { return ExpirySigns(more: token.refreshOn) }
+    if case .bearer(.login(let login)) = scheme { return ExpirySigns(more: login.refreshOn) }
+    return ExpirySigns(takesAnyUnauthorized: true, more: scheme?.login?.refreshOn ?? [])
   }
 
   var settings: CredentialSettings? {
-    scheme.map { CredentialSettings(name: name, scheme: $0, suspension: suspension, line: place.line) }
+    scheme.map {
+      CredentialSettings(
+        name: name, scheme: $0, suspension: suspension, line: place.line, certificate: certificate?.settings)
+    }
   }
 
   /// Lower-case.
   var fieldNames: [String] {
-    switch scheme {
-    case .bearer, .basic, .digest, .registry: ["authorization"]
-    case .headers(let headers): headers.map { ASCII.lowercased($0.name) }
-    case nil: []
-    }
+    scheme?.fieldNames ?? []
   }
 }
 
@@ -81,6 +82,9 @@ extension SettingsReader {
     let clients = fields[.allowClients].map { clientReferences($0) }
     draft.clients = clients ?? []
     draft.callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups], clients: clients)
+    draft.certificate = fields[.clientCertificate].flatMap {
+      clientCertificate($0, at: fields.place(of: .clientCertificate))
+    }
     draft.scheme = scheme(fields, of: draft)
     if let node = fields[.suspend] { draft.suspension = suspension(node, at: fields.place(of: .suspend)) }
     draft.environmentPlace = draft.scheme?.usesEnvironment == true ? place(of: fields) : nil
@@ -121,23 +125,29 @@ extension SettingsReader {
     return nil
   }
 
-  private static let schemes = [CredentialKey.bearer, .basic, .headers, .oauth2, .login, .digest, .registry]
+  private static let schemes = [
+    CredentialKey.bearer, .basic, .headers, .oauth2, .login, .digest, .registry, .query, .oauth1,
+  ]
 
   /// Exactly one of them.
   private func scheme(_ fields: Fields<CredentialKey>, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
     let origins = draft.origins
     let keys = Self.schemes.filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
+      // What TLS shows may be all of it.
+      if fields.has(.clientCertificate) { return .headers([]) }
       missing(
-        .bearer, .basic, .headers, .oauth2, .login, .digest, .registry, in: fields, "the credential has no secret",
+        .bearer, .basic, .headers, .oauth2, .login, .digest, .registry, .query, .oauth1, in: fields,
+        "the credential has no secret",
         help:
-          "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, login: …, digest: …, registry: …")
+          "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, login: …, digest: …, registry: …, query: …, oauth1: …"
+      )
       return nil
     }
     guard keys.count == 1 else {
       report.error(
         fields.place(of: keys[1]),
-        "a credential is one of bearer, basic, headers, oauth2, login, digest and registry; \"\(key.rawValue)\" stands here already"
+        "a credential is one of bearer, basic, headers, oauth2, login, digest, registry, query and oauth1; \"\(key.rawValue)\" stands here already"
       )
       return nil
     }
@@ -146,11 +156,13 @@ extension SettingsReader {
     case .bearer: return source(node, at: place, for: SecretUse(role: .token, origins: origins)).map { .bearer($0) }
     case .basic: return basic(node, at: place, for: origins)
     case .headers: return headers(node, for: origins)
-    case .oauth2: return oauth2(node, at: place, of: draft.name)
+    case .oauth2: return oauth2(node, at: place, of: draft)
     case .login: return login(node, at: place, of: draft.name)
     case .digest: return digest(node, at: place, for: origins)
     case .registry: return registry(node, at: place, of: draft.name)
-    case .origins, .allowUsers, .allowGroups, .allowClients, .suspend: return nil
+    case .query: return query(node, at: place, for: origins)
+    case .oauth1: return oauth1(node, at: place, for: origins)
+    case .origins, .allowUsers, .allowGroups, .allowClients, .suspend, .clientCertificate: return nil
     }
   }
 
@@ -168,6 +180,9 @@ extension CredentialSettings.Scheme {
     case .headers(let headers): headers.contains { $0.value.isEnvironment }
     case .digest(let digest): digest.user.isEnvironment || digest.password.isEnvironment
     case .registry(let registry): registry.user?.isEnvironment == true || registry.password?.isEnvironment == true
+    case .query(_, let value): value.isEnvironment
+    case .oauth1(let client): client.secrets.contains(where: \.isEnvironment)
+    case .all(let schemes): schemes.contains(where: \.usesEnvironment)
     }
   }
 }

@@ -2,8 +2,18 @@ internal import Policy
 
 extension CredentialSettings {
   /// Where its secrets come from, in the order of its fields; behind a token those that its endpoint is shown.
-  package var sources: [Source] {
-    switch scheme {
+  package var sources: [Source] { scheme.sources }
+
+  /// The same, and that of the key of its certificate, which is no part of what is sent.
+  package var allSources: [Source] { sources + (certificate.map { [$0.key] } ?? []) }
+
+  /// It is several of the file's that go out together.
+  package var isCombined: Bool { if case .all = scheme { true } else { false } }
+}
+
+extension CredentialSettings.Scheme {
+  fileprivate var sources: [CredentialSettings.Source] {
+    switch self {
     case .bearer(.token(let token)): [.token(token)] + token.secrets
     case .bearer(.login(let login)): [.login(login)] + login.secrets
     case .bearer(let source): [source]
@@ -12,6 +22,18 @@ extension CredentialSettings {
     case .headers(let headers): headers.flatMap(\.value.sources) + (login?.secrets ?? [])
     case .digest(let digest): digest.user.sources + [digest.password]
     case .registry(let registry): (registry.user?.sources ?? []) + [registry.password].compactMap(\.self)
+    case .query(_, let value): [value]
+    case .oauth1(let client): client.secrets
+    case .all(let schemes): schemes.flatMap(\.sources)
+    }
+  }
+
+  /// nil: its value comes from elsewhere.
+  var token: CredentialSettings.OAuth2? {
+    switch self {
+    case .bearer(.token(let token)): token
+    case .bearer, .basic, .headers, .query, .oauth1, .digest, .registry: nil
+    case .all(let schemes): schemes.lazy.compactMap(\.token).first
     }
   }
 }

@@ -19,27 +19,39 @@ extension SettingsReader {
         let listener = listeners[service.service.listener]
         check(service.clients, known: listener.clients, of: listener.name, addTo: listener.admission)
       }
-      for use in uses(of: service) {
+      for use in uses(of: service, credentials) {
         check(use, service, credentials)
         checkCallers(of: use, service, listeners, credentials)
       }
     }
     guard report.errorCount == 0 else { return }
-    let used = Set(services.flatMap { uses(of: $0).map(\.index) })
-    for (index, credential) in credentials.enumerated() where !used.contains(index) {
+    let used = Set(services.flatMap { uses(of: $0, credentials).map(\.index) })
+    for (index, credential) in credentials.enumerated() where !used.contains(index) && credential.parts.isEmpty {
       report.warning(credential.place, "no service uses this credential")
     }
   }
 
   /// A credential with the headers that go out with it.
   private struct Use {
-    let index: Int
+    var index: Int
     /// Of the credential's name.
     let place: Place
     let headers: HeaderPolicy
     let headersPlace: Place
     /// False: a rule that takes the service's credential, which is checked there.
     let isNamedHere: Bool
+  }
+
+  /// Of several that go out together each by itself.
+  private func uses(of draft: ServiceDraft, _ credentials: [CredentialDraft]) -> [Use] {
+    uses(of: draft).flatMap { use -> [Use] in
+      guard credentials.indices.contains(use.index), !credentials[use.index].parts.isEmpty else { return [use] }
+      return credentials[use.index].parts.map { part in
+        var use = use
+        use.index = part
+        return use
+      }
+    }
   }
 
   private func uses(of draft: ServiceDraft) -> [Use] {
@@ -86,6 +98,12 @@ extension SettingsReader {
       report.error(
         use.headersPlace, "\"\(setting.name)\" is set here and by credential \"\(credential.name)\"",
         help: "delete one of the two")
+    }
+    if own.isEmpty, credential.scheme?.parameterNames.isEmpty == false, use.headers.onClientHeader != .replace {
+      report.error(
+        use.headersPlace,
+        "credential \"\(credential.name)\" sets a parameter of the query, and the app's own is always removed",
+        help: "delete on_client_header here")
     }
     if let name = use.headers.allowClientHeaders.first(where: { own.contains($0) }) {
       report.error(

@@ -61,7 +61,7 @@ extension CredentialSettings.Scheme {
   package var login: CredentialSettings.Login? {
     switch self {
     case .bearer(.login(let login)): return login
-    case .bearer, .basic, .digest, .registry: return nil
+    case .bearer, .basic, .digest, .registry, .query, .oauth1, .all: return nil
     case .headers(let headers):
       return headers.lazy.compactMap { header in
         if case .secret(.login(let login)) = header.value { login } else { nil }

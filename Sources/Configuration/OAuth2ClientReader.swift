@@ -40,6 +40,17 @@ extension SettingsReader {
           .clientID, in: fields, "client_auth private_key_jwt needs the client's name",
           help: "add to it: client_id: NAME")
       }
+    case .tlsClientAuth, .selfSignedTLSClientAuth:
+      if token.certificate == nil {
+        report.error(
+          place, "client_auth \(token.clientAuth.rawValue) needs a certificate (RFC 8705)",
+          help: "add to the credential: client_certificate: { certificate: NAME.pem, private_key: { file: NAME.key } }")
+      }
+      if !fields.has(.clientID) {
+        missing(
+          .clientID, in: fields, "client_auth \(token.clientAuth.rawValue) needs the client's name",
+          help: "add to it: client_id: NAME")
+      }
     case .none:
       if token.grant == .clientCredentials {
         report.error(

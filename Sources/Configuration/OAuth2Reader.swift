@@ -7,8 +7,9 @@ extension SettingsReader {
   /// RFC 7519 section 4.1.
   private static let ownClaims: Set<String> = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"]
 
-  /// - Parameter name: of the credential.
-  func oauth2(_ node: YAMLNode, at place: Place, of name: String) -> CredentialSettings.Scheme? {
+  /// - Parameter draft: of the credential.
+  func oauth2(_ node: YAMLNode, at place: Place, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
+    let name = draft.name
     guard let fields = fields(node, at: place, of: OAuth2Key.self) else { return nil }
     let errors = report.errorCount
     let endpoint = tokenURL(fields)
@@ -19,6 +20,7 @@ extension SettingsReader {
     token.revocation = revocation(fields)
     token.trust = trust(fields)
     token.allowedAddresses = allowedAddresses(fields)
+    token.certificate = draft.certificate?.settings
     readClient(fields, into: &token)
     readParameters(fields, into: &token)
     readGrant(fields, into: &token)

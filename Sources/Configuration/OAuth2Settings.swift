@@ -17,6 +17,11 @@ extension CredentialSettings {
     package enum ClientAuth: String, Sendable, CaseIterable {
       case basic, post, none
       case privateKeyJWT = "private_key_jwt"
+      /// RFC 8705 section 2: by the certificate that TLS shows.
+      case tlsClientAuth = "tls_client_auth"
+      case selfSignedTLSClientAuth = "self_signed_tls_client_auth"
+
+      package var isByCertificate: Bool { self == .tlsClientAuth || self == .selfSignedTLSClientAuth }
     }
 
     package struct Parameter: Sendable, Equatable {
@@ -37,6 +42,8 @@ extension CredentialSettings {
     package var clientAuth = ClientAuth.none
     package var clientSecret: Source?
     package var privateKey: Source?
+    /// Of the credential; the endpoint sees it if `clientAuth` says so.
+    package var certificate: ClientCertificate?
     /// `kid` of what is signed with it (RFC 7515 section 4.1.4).
     package var keyID: String?
     /// `iss` and `sub` of a JWT that is a grant (RFC 7523 section 3); of a browser's login, what the server calls itself (RFC

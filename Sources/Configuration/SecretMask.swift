@@ -101,6 +101,11 @@ struct SecretMask {
     case ListenerKey.clients.rawValue: TokenDigest(parsing: text) == nil
     // A token where a client's name was wanted.
     case CredentialKey.allowClients.rawValue: text.utf8.count > 32 || text.hasPrefix(ClientToken.prefix)
+    case CredentialKey.clientCertificate.rawValue, CredentialKey.query.rawValue, CredentialKey.oauth1.rawValue: true
+    // Mostly no secret, but its neighbours are, and somebody may have taken one for the other.
+    case OAuth1Key.consumerKey.rawValue: true
+    // The text of one, and perhaps of its key, instead of a path.
+    case ClientCertificateKey.certificate.rawValue: text.contains("-----")
     // A token where its name was wanted.
     case ServiceKey.credential.rawValue: Suggestion.nearest(to: text, in: credentialNames) == nil
     case HeaderKey.prefix.rawValue: true
@@ -142,7 +147,8 @@ struct SecretMask {
       CredentialKey.digest.rawValue, CredentialKey.registry.rawValue,
       BasicKey.password.rawValue, HeaderKey.value.rawValue, SourceKey.command.rawValue,
       OAuth2Key.clientSecret.rawValue, OAuth2Key.privateKey.rawValue, OAuth2Key.refreshToken.rawValue,
-      OAuth2Key.subjectToken.rawValue, OAuth2Key.actorToken.rawValue:
+      OAuth2Key.subjectToken.rawValue, OAuth2Key.actorToken.rawValue, OAuth1Key.consumerSecret.rawValue,
+      OAuth1Key.token.rawValue, OAuth1Key.tokenSecret.rawValue:
       true
     default: false
     }

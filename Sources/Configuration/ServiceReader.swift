@@ -110,8 +110,9 @@ extension SettingsReader {
     return nil
   }
 
-  /// A credential's name, `none` or `pass`.
+  /// A credential's name, several in a list, `none` or `pass`.
   func choice(_ node: YAMLNode, among credentials: [CredentialDraft]) -> CredentialChoice? {
+    if case .sequence(let nodes) = node.content { return choice(nodes, at: node.place, among: credentials) }
     guard let name = text(node, "the name of a credential, none or pass") else { return nil }
     switch name {
     case "none": return CredentialChoice.none

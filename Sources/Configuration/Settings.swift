@@ -82,18 +82,28 @@ package struct CredentialSettings: Sendable, Equatable {
     case headers([Header])
     case digest(Digest)
     case registry(Registry)
+    /// A parameter of the query.
+    case query(name: String, value: Source)
+    case oauth1(OAuth1)
+    /// Of several credentials that go out together.
+    case all([Scheme])
   }
   package let name: String
   package let scheme: Scheme
   /// nil: it is never held back.
   package let suspension: Suspension?
   package let line: Int
+  /// What TLS shows beside that, to upstreams that ask.
+  package let certificate: ClientCertificate?
 
-  package init(name: String, scheme: Scheme, suspension: Suspension?, line: Int) {
+  package init(
+    name: String, scheme: Scheme, suspension: Suspension?, line: Int, certificate: ClientCertificate? = nil
+  ) {
     self.name = name
     self.scheme = scheme
     self.suspension = suspension
     self.line = line
+    self.certificate = certificate
   }
 }
 

@@ -7,6 +7,7 @@ struct SettingsReader {
   let environment: ConfigurationReader.Environment
   let file: String
   let named = NamedFiles()
+  let pairs = CredentialPairs()
 
   /// nil: there are errors in the report.
   func settings(_ root: YAMLNode) -> Settings? {
@@ -17,6 +18,7 @@ struct SettingsReader {
       top[.timeouts].map { self.timeouts($0, at: top.place(of: .timeouts), over: Timeouts()) } ?? Timeouts()
     var services = services(
       top, SurroundingSettings(listeners: listeners, credentials: credentials, timeouts: timeouts))
+    let allCredentials = credentials + pairs.drafts(of: credentials)
     let limits = top[.limits].map { self.limits($0, at: top.place(of: .limits)) } ?? Limits()
     let isLocked = top[.requireLockedMemory].flatMap { boolean($0) } ?? false
     let control = top[.control].flatMap { controlSocket($0) }
@@ -25,17 +27,22 @@ struct SettingsReader {
     let used = Set(services.map(\.service.listener))
     let metrics = metrics(top, beside: listeners)
     let allListeners = listen(listeners, &services) + (metrics.map { [$0] } ?? [])
-    check(services, listeners: allListeners, credentials: credentials)
+    check(services, listeners: allListeners, credentials: allCredentials)
     checkNamedFiles()
     guard report.errorCount == 0 else { return nil }
+    checkClientCertificates(credentials)
+    guard report.errorCount == 0 else { return nil }
 
-    let rules = RuleSet(services: services.map(\.service), grants: credentials.map(\.grant))
+    for index in services.indices {
+      services[index].service = services[index].service.withoutPlacedParameters(of: allCredentials)
+    }
+    let rules = RuleSet(services: services.map(\.service), grants: allCredentials.map(\.grant))
     check(rules, of: services)
     if !services.isEmpty { check(listeners, used: used) }
     advise(listeners: listeners + (metrics.map { [$0] } ?? []), credentials: credentials, services: services)
     adviseOnCookies(services, listeners: allListeners)
     return Settings(
-      file: file, listeners: allListeners.map(\.settings), credentials: credentials.compactMap(\.settings),
+      file: file, listeners: allListeners.map(\.settings), credentials: allCredentials.compactMap(\.settings),
       rules: rules,
       limits: limits, requireLockedMemory: isLocked, controlSocket: control,
       metricsListener: metrics == nil ? nil : allListeners.count - 1, audit: audit, workers: workers)

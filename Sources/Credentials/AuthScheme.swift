@@ -63,6 +63,12 @@ package enum AuthScheme: Sendable, Equatable {
   case digest(user: FieldValue, password: SecretSource, hashes: Set<DigestHash>)
   /// Tokens that a registry's token server grants for what the registry asks for. `login`: nil: for nobody in particular.
   case registry(login: RegistryLogin?, TokenSource)
+  /// A parameter of the query.
+  case query(name: String, value: SecretSource)
+  /// RFC 5849.
+  case oauth1(OAuth1Client)
+  /// Several that go out together, or not at all.
+  case all([AuthScheme])
 
   /// Every source that it reads, and what may come from it.
   var sources: [(source: SecretSource, form: SecretForm)] {
@@ -84,6 +90,9 @@ package enum AuthScheme: Sendable, Equatable {
         case .secret(let source): (source, .fieldValue)
         }
       }
+    case .query(_, let value): [(value, .text)]
+    case .oauth1(let client): client.sources.map { ($0, .text) }
+    case .all(let schemes): schemes.flatMap(\.sources)
     }
   }
 
@@ -95,11 +104,12 @@ package enum AuthScheme: Sendable, Equatable {
   var token: TokenSource? {
     switch self {
     case .bearer(.token(let token)): token
-    case .bearer, .basic, .digest, .registry: nil
+    case .bearer, .basic, .query, .oauth1, .digest, .registry: nil
     case .headers(let templates):
       templates.lazy.compactMap { template in
         if case .secret(.token(let token)) = template.value { token } else { nil }
       }.first
+    case .all(let schemes): schemes.lazy.compactMap(\.token).first
     }
   }
 
@@ -107,7 +117,7 @@ package enum AuthScheme: Sendable, Equatable {
   var hashes: Set<DigestHash>? {
     switch self {
     case .digest(_, _, let hashes): hashes
-    case .bearer, .basic, .headers, .registry: nil
+    case .bearer, .basic, .headers, .registry, .query, .oauth1, .all: nil
     }
   }
 

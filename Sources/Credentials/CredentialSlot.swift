@@ -14,6 +14,9 @@ final class CredentialSlot {
   private(set) var lines: Secret?
   /// Asked for each request: to look at what may be changed costs a check.
   private(set) var hasLines = false
+  /// Of the same lines; and whether they are written as they are.
+  private(set) var layout = LineLayout()
+  private(set) var isPlain = true
   /// Of the same value; nil with it.
   private(set) var patterns: SecretPatterns?
   private(set) var generation: UInt64 = 0
@@ -28,8 +31,13 @@ final class CredentialSlot {
     let fingerprint: String?
   }
 
-  init(_ entry: Keyring.Entry) {
+  /// Of credentials that go out together: each by itself.
+  private let parts: [CredentialSlot]
+
+  /// - Parameter parts: those of its grant.
+  init(_ entry: Keyring.Entry, parts: [CredentialSlot]) {
     self.entry = entry
+    self.parts = parts
     hasFiles = !entry.scheme.files.isEmpty
     hasListeners = entry.scheme.commands.contains(where: \.isListener)
     digest = entry.scheme.hashes.map { (DigestSpaces(), $0) }
@@ -48,7 +56,7 @@ final class CredentialSlot {
       problem = delay
       return false
     }
-    if isLoggedOut, !entry.scheme.commands.isEmpty { return false }
+    if isLoggedOut, !entry.scheme.commands.isEmpty || !parts.isEmpty { return false }
     do throws(SecretProblem) {
       let fresh = try FieldLines(reader: reader).render(entry.scheme)
       if isLoggedOut(fresh.lines) { return false }
@@ -59,6 +67,8 @@ final class CredentialSlot {
       if isCurrent(fresh.lines) { return false }
       forgetChallenges()
       patterns = fresh.patterns
+      layout = fresh.layout
+      isPlain = layout.isPlain
       lines = .some((consume fresh).lines)
       hasLines = true
       generation &+= 1
@@ -89,6 +99,7 @@ final class CredentialSlot {
     patterns = nil
     hasLines = false
     forgetChallenges()
+    guard parts.isEmpty else { return problem = "somebody has logged out one of its credentials" }
     if entry.scheme.token != nil { return }
     loggedOut = LoggedOut(fingerprint: fingerprint ?? loggedOut?.fingerprint)
     problem =
@@ -97,7 +108,7 @@ final class CredentialSlot {
       : "somebody has logged it out: bearerctl reload brings it back"
   }
 
-  var isLoggedOut: Bool { loggedOut != nil }
+  var isLoggedOut: Bool { loggedOut != nil || parts.contains(where: \.isLoggedOut) }
 
   private func isLoggedOut(_ fresh: borrowing Secret) -> Bool {
     guard let loggedOut else { return false }
@@ -138,6 +149,7 @@ final class CredentialSlot {
       self.lines = .some(copy)
       hasLines = true
       (patterns, generation, changedAt) = (earlier.patterns, earlier.generation, earlier.changedAt)
+      (layout, isPlain) = (earlier.layout, earlier.isPlain)
     case .none: break
     }
   }

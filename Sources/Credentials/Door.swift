@@ -25,18 +25,37 @@ extension Keyring {
       let detail = "the staged head does not end before its closing CRLF"
       throw Denied(reason: .sessionFailed(TLSError(kind: .internalError, detail: detail)), detail: detail)
     }
+    guard slot.isPlain || head.withUnsafeBytes({ StagedTarget($0) }) != nil else {
+      let detail = "credential \(slot.entry.grant.name) writes into a request's target, and this one has no path"
+      throw Denied(reason: .unavailable, detail: detail)
+    }
     let cookies = slot.entry.grant.cookie == nil ? nil : CookieJoint(head)
     switch slot.lines {
     case .none:
       throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
       guard slot.digest != nil || slot.registry != nil else {
-        try send(head, cookies, lines, body, to: &session)
+        if slot.isPlain {
+          try send(head, cookies, lines, body, to: &session)
+        } else {
+          try sendPlaced(head, slot, lines, body, now: now, to: &session)
+        }
         return nil
       }
       let answer = try slot.answer(to: head, of: session.proof.identity.origin, lines, in: reader.arena)
       try send(head, nil, answer.line, body, to: &session)
       return answer.attempt
+    }
+  }
+
+  private func sendPlaced(
+    _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ body: Span<UInt8>, now: Int64,
+    to session: inout VerifiedSession
+  ) throws(Denied) {
+    do throws(TLSError) {
+      try place(head, slot, lines, body, now: now, to: &session)
+    } catch {
+      throw Denied(reason: .sessionFailed(error), detail: error.description)
     }
   }
 
@@ -64,6 +83,14 @@ extension Keyring {
       let who = caller.uid.map { "uid \($0)" } ?? "the network"
       let client = caller.client.map { ", client \($0)" } ?? ""
       throw Denied(reason: .callerNotGranted, detail: "credential \(grant.name) is not for \(who)\(client)")
+    }
+    for part in grant.parts {
+      guard part.names(origin) else {
+        throw Denied(reason: .originNotGranted, detail: "credential \(part.name) may not go to \(origin)")
+      }
+      guard part.callers?.admits(caller) ?? true else {
+        throw Denied(reason: .callerNotGranted, detail: "credential \(part.name) is not for this caller")
+      }
     }
     guard satisfies(proof.pins, proof.identity.trust.pinning) else {
       throw Denied(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")
@@ -110,7 +137,7 @@ extension Keyring {
 }
 
 /// Gathers pieces into records.
-private struct Stage {
+struct Stage {
   let memory: UnsafeMutableRawBufferPointer
   private var used = 0
   private var most = 0

@@ -7,14 +7,44 @@ struct FieldLines {
 
   struct Rendered: ~Copyable {
     let lines: Secret
+    let layout: LineLayout
     let patterns: SecretPatterns
+  }
+
+  /// What is written, by where it goes.
+  private struct Parts: ~Copyable {
+    var lines: Secret
+    var parameter: Secret
+    var keys: Secret
+    var layout = LineLayout()
+
+    init(in arena: SecretArena) throws {
+      let lines = try Secret(capacity: 256, in: arena)
+      let parameter = try Secret(capacity: 1, in: arena)
+      let keys = try Secret(capacity: 1, in: arena)
+      self.lines = lines
+      self.parameter = parameter
+      self.keys = keys
+    }
   }
 
   func render(_ scheme: AuthScheme) throws(SecretProblem) -> Rendered {
     do {
       var values = try SecretList(in: reader.arena)
-      let lines = try lines(scheme, values: &values)
-      return Rendered(lines: lines, patterns: try SecretPatterns(of: values, in: reader.arena))
+      var parts = try Parts(in: reader.arena)
+      try add(scheme, to: &parts, values: &values)
+      let patterns = try SecretPatterns(of: values, in: reader.arena)
+      var layout = parts.layout
+      guard !layout.isPlain || parts.parameter.count > 0 else {
+        return Rendered(lines: (consume parts).lines, layout: layout, patterns: patterns)
+      }
+      layout.parameter = parts.parameter.count
+      var all = try Secret(
+        capacity: parts.parameter.count + parts.keys.count + parts.lines.count + 1, in: reader.arena)
+      try parts.parameter.withBytes { try all.append($0) }
+      try parts.keys.withBytes { try all.append($0) }
+      try parts.lines.withBytes { try all.append($0) }
+      return Rendered(lines: all, layout: layout, patterns: patterns)
     } catch let problem as SecretProblem {
       throw problem
     } catch let error as SystemError {
@@ -24,9 +54,53 @@ struct FieldLines {
     }
   }
 
-  private func lines(_ scheme: AuthScheme, values: inout SecretList) throws -> Secret {
-    var lines = try Secret(capacity: 256, in: reader.arena)
+  private func add(_ scheme: AuthScheme, to parts: inout Parts, values: inout SecretList) throws {
     switch scheme {
+    case .bearer, .basic, .headers, .digest, .registry: try addLines(scheme, to: &parts.lines, values: &values)
+    case .query(let name, let source):
+      let value = try reader.read(source)
+      try value.withBytes { try checkText($0, name: source.name) }
+      if parts.parameter.count > 0 { try parts.parameter.append(UInt8(ascii: "&")) }
+      try parts.parameter.append(escaped: name)
+      try parts.parameter.append(UInt8(ascii: "="))
+      let start = parts.parameter.count
+      try value.withBytes { try parts.parameter.append(escaped: $0) }
+      try values.add(value)
+      // As it goes out, too: whoever repeats the target may escape it once more.
+      try parts.parameter.withBytes { (bytes) throws in
+        try values.add { (text) throws(SystemError) in
+          try text.append(UnsafeRawBufferPointer(rebasing: bytes[start...]))
+        }
+      }
+    case .oauth1(let client):
+      parts.layout.client = client
+      let key = try value(client.consumerKey)
+      try addKey(key, name: "the consumer key", to: &parts)
+      if case .secret = client.consumerKey { try values.add(key) }
+      for source in [client.consumerSecret, client.token, client.tokenSecret] {
+        guard let source else {
+          parts.layout.keys.append(0)
+          continue
+        }
+        let key = try reader.read(source)
+        try addKey(key, name: source.name, to: &parts)
+        try values.add(key)
+      }
+    case .all(let schemes): for scheme in schemes { try add(scheme, to: &parts, values: &values) }
+    }
+  }
+
+  private func addKey(_ key: borrowing Secret, name: String, to parts: inout Parts) throws {
+    try key.withBytes { (bytes) throws in
+      try checkText(bytes, name: name)
+      try parts.keys.append(bytes)
+    }
+    parts.layout.keys.append(key.count)
+  }
+
+  private func addLines(_ scheme: AuthScheme, to lines: inout Secret, values: inout SecretList) throws {
+    switch scheme {
+    case .query, .oauth1, .all: break
     case .bearer(let source):
       let token = try reader.read(source)
       try token.withBytes { try checkToken($0, name: source.name) }
@@ -60,7 +134,6 @@ struct FieldLines {
         if template.value.isSecret { try values.add(value) }
       }
     }
-    return lines
   }
 
   private func value(_ value: FieldValue) throws -> Secret {

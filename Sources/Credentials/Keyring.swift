@@ -55,7 +55,11 @@ package final class Keyring {
       throw Denied(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
     }
     reader = SecretReader(arena: SecretArena(), commands: commands, files: files, tokens: tokens)
-    slots = entries.map { CredentialSlot($0) }
+    slots = entries.reduce(into: []) { slots, entry in
+      // They stand ahead of it.
+      let parts = entry.grant.parts.compactMap { part in slots.first { $0.entry.grant.name == part.name } }
+      slots.append(CredentialSlot(entry, parts: parts))
+    }
     for file in Set(entries.flatMap(\.files)) where !files.isKnown(file) {
       files.take(SecretReading(of: file, mustLock: files.mustLock))
     }

@@ -1,18 +1,19 @@
 // Credentials whose use somebody has ended (T46).
 extension Keyring {
-  /// Wipes what would be written for this credential. Its value comes back when its file holds another one; of a credential
+  /// Wipes what would be written for a credential, alone and together with others. Its value comes back when its file holds another one; of a credential
   /// with a command only a later keyring has one again, and so it has of any other. A token's is for its keeper to say.
-  package func logOut(grant index: Int) {
-    guard slots.indices.contains(index) else { return }
-    slots[index].logOut()
-    for file in slots[index].entry.scheme.files where isUsedNowhereElse(file, than: index) { reader.files.wipe(file) }
-    for command in slots[index].entry.scheme.commands where !commands.contains(command) {
-      reader.commands.expire(command)
+  /// - Parameter indices: of all that it goes out with.
+  package func logOut(grants indices: Set<Int>) {
+    let indices = indices.filter(slots.indices.contains)
+    for index in indices { slots[index].logOut() }
+    for scheme in indices.map({ slots[$0].entry.scheme }) {
+      for file in scheme.files where isUsedNowhereElse(file, than: indices) { reader.files.wipe(file) }
+      for command in scheme.commands where !commands.contains(command) { reader.commands.expire(command) }
     }
   }
 
-  private func isUsedNowhereElse(_ file: SecretSource, than index: Int) -> Bool {
-    !slots.indices.contains { $0 != index && slots[$0].entry.files.contains(file) }
+  private func isUsedNowhereElse(_ file: SecretSource, than indices: Set<Int>) -> Bool {
+    !slots.indices.contains { !indices.contains($0) && slots[$0].entry.files.contains(file) }
   }
 
   /// Whether it is only not available because somebody has logged it out.

@@ -9,6 +9,8 @@ package struct TokenClient: Sendable, Hashable {
     case post(SecretSource)
     /// RFC 7523 section 2.2. `audience`: `aud`; nil: the URL of the endpoint.
     case privateKeyJWT(SigningKeySource, audience: String?)
+    /// RFC 8705 section 2: by the certificate that TLS shows, which this names.
+    case certificate(String)
   }
 
   /// Visible ASCII and blanks (RFC 6749 appendix A.1). Empty only where the grant needs no client, with `none`.

@@ -44,7 +44,7 @@ extension TokenSource {
   package var sources: [(role: TokenSecrets.Role, source: SecretSource)] {
     var sources: [(role: TokenSecrets.Role, source: SecretSource)] = []
     switch client.authentication {
-    case .none: break
+    case .none, .certificate: break
     case .basic(let secret), .post(let secret): sources.append((.clientSecret, secret))
     case .privateKeyJWT(let key, _): sources.append((.clientKey, key.source))
     }

@@ -18,6 +18,22 @@ extension AuthScheme {
           nil
         }
       self = .registry(login: login, TokenSource(registry))
+    case .query(let name, let value): self = .query(name: name, value: SecretSource(value))
+    case .oauth1(let client): self = .oauth1(OAuth1Client(client))
+    case .all(let schemes): self = .all(schemes.map { AuthScheme($0) })
+    }
+  }
+}
+
+extension OAuth1Client {
+  fileprivate init(_ client: CredentialSettings.OAuth1) {
+    self.init(consumerKey: FieldValue(client.consumerKey), consumerSecret: SecretSource(client.consumerSecret))
+    token = client.token.map { SecretSource($0) }
+    tokenSecret = client.tokenSecret.map { SecretSource($0) }
+    realm = client.realm
+    switch client.signature {
+    case .hmacSHA1: method = .hmacSHA1
+    case .plaintext: method = .plaintext
     }
   }
 }

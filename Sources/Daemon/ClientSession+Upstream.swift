@@ -132,7 +132,7 @@ extension ClientSession: UpstreamSessionOwner {
           to: destination, timeouts: way.timeouts, tally: generation.tally.services[way.route.service])
       }
     } catch {
-      openResult = .failed(ConnectFailure(.internalError, error.detail))
+      openResult = .failed(ConnectFailure(error.kind.refusal, error.detail))
     }
   }
 

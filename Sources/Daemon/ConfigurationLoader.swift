@@ -46,6 +46,7 @@ package enum ConfigurationLoader {
     let findings: [Diagnostic]
     /// The `ca_file`s, by path.
     let stores: [String: TrustStore]
+    let certificates: ClientCertificates
     /// Files of secrets, and programs, that did not answer, so that nobody knows who else could change them.
     let unanswered: Set<String>
   }
@@ -61,11 +62,19 @@ package enum ConfigurationLoader {
       throw LoadError(diagnostics: [.about(file: file, "cannot be read: \(error)")])
     }
     let answers = FileLooks.Answers()
-    switch ConfigurationReader.read(text: text, file: file, environment: .system(step, looks, answers, as: user)) {
+    let certificates = ClientCertificates()
+    var environment = ConfigurationReader.Environment.system(step, looks, answers, as: user)
+    environment.clientCertificate = { certificate in
+      step.begin(certificate.file)
+      return certificates.look(at: certificate)
+    }
+    switch ConfigurationReader.read(text: text, file: file, environment: environment) {
     case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics, controlSocket: errors.controlSocket)
     case .success(let (settings, warnings)):
       let stores = try trustStores(of: settings, step: step)
-      return Loaded(settings: settings, findings: warnings, stores: stores, unanswered: answers.unanswered)
+      return Loaded(
+        settings: settings, findings: warnings, stores: stores, certificates: certificates,
+        unanswered: answers.unanswered)
     }
   }
 

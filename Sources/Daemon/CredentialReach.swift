@@ -13,7 +13,8 @@ struct CredentialReach {
   /// One line for each credential that is in both and reaches further, or less far, or has another secret; and for each new
   /// one by which a secret that there was already, whatever its name, reaches further.
   static func report(from old: Settings, to new: Settings, in journal: Journal) {
-    for (index, grant) in new.rules.grants.enumerated() {
+    // Those that go out together are told one by one.
+    for (index, grant) in new.rules.grants.enumerated() where grant.parts.isEmpty {
       let now = CredentialReach(of: index, in: new).items
       if let before = old.rules.grants.firstIndex(where: { $0.name == grant.name }) {
         let was = CredentialReach(of: before, in: old).items
@@ -46,12 +47,15 @@ struct CredentialReach {
   }
 
   private static func secrets(of index: Int, in settings: Settings) -> Set<SecretSource> {
-    Set(settings.credentials[index].sources.map { SecretSource($0).timeless })
+    let credential = settings.credentials[index]
+    return Set(credential.allSources.map { SecretSource($0).timeless })
   }
 
   private init(of grant: Int, in settings: Settings) {
     for origin in settings.rules.grants[grant].origins { items.insert(origin.description) }
-    for service in settings.rules.services where service.injects(grant) {
+    let grants = settings.rules.grants
+    let uses = grants.indices.filter { $0 == grant || grants[$0].parts.contains { $0.name == grants[grant].name } }
+    for service in settings.rules.services where uses.contains(where: service.injects) {
       let listener = settings.listeners[service.listener]
       let lists = [listener.callers, service.callers, settings.rules.grants[grant].callers].compactMap { $0 }
       insert("user", lists.compactMap(\.uids).map { Set($0.map(String.init)) })

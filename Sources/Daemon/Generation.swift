@@ -82,14 +82,21 @@ final class Generation {
       return made
     }
     let store = try trust.store(for: service.trust)
+    var certificate: ClientCertificate?
+    if case .inject(let index) = route.credential {
+      certificate = try trust.certificate(
+        of: settings.credentials[index], snapshot.rules.grants[index], for: service.upstream.origin)
+    }
     let identity = SessionIdentity(
       origin: service.upstream.origin, trust: service.trust, trustFingerprint: store.fingerprint,
-      grant: snapshot.rules.grant(of: route)?.name, generation: snapshot.generation)
+      grant: snapshot.rules.grant(of: route)?.name, generation: snapshot.generation,
+      certificate: certificate?.fingerprint)
     let shared = allDestinations.first { $0.context?.identity == identity && $0.upstream == service.upstream }
     if let shared { return shared }
     // An upstream sets the cookie anew when it likes.
     let answersSecrets = snapshot.rules.grant(of: route)?.cookie != nil
-    let context = try ClientContext(identity: identity, store: store, cleanses: answersSecrets)
+    let context = try ClientContext(
+      identity: identity, store: store, certificate: certificate, cleanses: answersSecrets)
     let made = Destination(
       upstream: service.upstream, context: context, generation: snapshot.generation, answersSecrets: answersSecrets)
     allDestinations.append(made)

@@ -23,7 +23,8 @@ final class Logouts {
   ///   - name: of a credential.
   ///   - onEnd: called once, unless the daemon ends: one JSON document, of which nothing is a secret.
   func logOut(_ name: String, onEnd: @escaping (Result<[UInt8], StartError>) -> Void) {
-    guard let index = worker.generation.grant(named: name) else {
+    guard let index = worker.generation.grant(named: name), !worker.generation.settings.credentials[index].isCombined
+    else {
       return onEnd(.failure(.system("There is no credential \"\(name)\" in the configuration in use.")))
     }
     let settings = worker.generation.settings.credentials[index]
@@ -112,7 +113,7 @@ struct LogoutReport {
 }
 
 extension CredentialSettings {
-  /// For people and scripts: `bearer`, `basic`, `headers`, `login`, `digest`, `registry`, or `oauth2 GRANT`.
+  /// For people and scripts: `bearer`, `basic`, `headers`, `login`, `digest`, `registry`, `query`, `oauth1`, `several`, or `oauth2 GRANT`.
   var kind: String {
     if let token { return "oauth2 \(token.grant.rawValue)" }
     if login != nil { return "login" }
@@ -122,6 +123,9 @@ extension CredentialSettings {
     case .headers: return "headers"
     case .digest: return "digest"
     case .registry: return "registry"
+    case .query: return "query"
+    case .oauth1: return "oauth1"
+    case .all: return "several"
     }
   }
 }

@@ -22,6 +22,8 @@ struct Preparation: Sendable {
     let stores: [String: TrustStore]
     /// nil: no service wants the system's.
     let system: Result<TrustStore, TLSError>?
+    /// Our own, which upstreams may ask for.
+    let certificates: ClientCertificates
 
     func store(for trust: TrustPolicy) throws(TLSError) -> TrustStore {
       if let file = trust.caFile, let store = stores[file] { return store }
@@ -52,7 +54,9 @@ struct Preparation: Sendable {
       settings = loaded.settings
       unanswered = loaded.unanswered
       warnings = loaded.findings.filter { $0.severity == .warning }
-      trust = Trust(stores: loaded.stores, system: Preparation.systemTrust(for: loaded.settings, step: step))
+      trust = Trust(
+        stores: loaded.stores, system: Preparation.systemTrust(for: loaded.settings, step: step),
+        certificates: loaded.certificates)
       if loaded.settings.credentials.flatMap(\.sources).contains(where: \.isCommand) {
         step.begin("our home directory")
         HelperProcess.prepare()

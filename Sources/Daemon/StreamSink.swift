@@ -34,6 +34,7 @@ extension TLSError.Kind {
     case .pinMismatch: .pinMismatch
     case .pinsExpired: .pinsExpired
     case .handshakeFailed, .closed: .handshakeFailed
+    case .noClientCertificate: .credentialUnavailable
     case .internalError: .internalError
     }
   }

@@ -131,12 +131,14 @@ extension Generation {
   func destination(of source: TokenSource, at endpoint: Endpoint? = nil) throws(TLSError) -> Destination {
     let origin = (endpoint ?? source.endpoint).origin
     let store = try trust.store(for: source.trust)
+    let certificate = try certificate(for: source)
     let identity = SessionIdentity(
       origin: origin, trust: source.trust, trustFingerprint: store.fingerprint, grant: nil,
-      generation: snapshot.generation | Self.ofTokens)
+      generation: snapshot.generation | Self.ofTokens, certificate: certificate?.fingerprint)
     return Destination(
       upstream: Upstream(origin, allowedAddresses: source.allowedAddresses),
-      context: try ClientContext(identity: identity, store: store, cleanses: true), generation: identity.generation,
+      context: try ClientContext(identity: identity, store: store, certificate: certificate, cleanses: true),
+      generation: identity.generation,
       answersSecrets: true)
   }
 

@@ -71,6 +71,7 @@ extension TokenClient.Authentication {
     case .basic: self = .basic(SecretSource(needed: token.clientSecret))
     case .post: self = .post(SecretSource(needed: token.clientSecret))
     case .privateKeyJWT: self = .privateKeyJWT(SigningKeySource(token), audience: token.assertionAudience)
+    case .tlsClientAuth, .selfSignedTLSClientAuth: self = .certificate(token.certificate?.identifier ?? "")
     }
   }
 }

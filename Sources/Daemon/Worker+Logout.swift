@@ -6,13 +6,15 @@ internal import TLS
 /// What one worker does when somebody logs a credential out (T46). Its value is gone first; so whatever is decided anew in
 /// here goes nowhere.
 extension Worker {
-  /// Wipes it, and ends whatever uses it, and nothing of any other.
+  /// Wipes it, and ends whatever uses it, alone or together with others, and nothing of any other.
   func logOut(_ credential: String) -> LogoutCut {
     forget(credential)
     var cut = LogoutCut()
     for session in Array(sessions.values) { session.loggedOut(credential, &cut) }
     registries.forget(credential)
-    for destination in generation.allDestinations where destination.context?.identity.grant == credential {
+    let names = Set(generation.snapshot.rules.grants.filter { $0.includes(credential) }.map(\.name))
+    for destination in generation.allDestinations where destination.context?.identity.grant.map(names.contains) == true
+    {
       cut.add(destination.forget())
     }
     return cut
@@ -25,7 +27,8 @@ extension Worker {
       generations.append(session.generation)
     }
     for generation in generations {
-      if let index = generation.grant(named: credential) { generation.keyring.logOut(grant: index) }
+      let grants = generation.snapshot.rules.grants
+      generation.keyring.logOut(grants: Set(grants.indices.filter { grants[$0].includes(credential) }))
     }
   }
 }
@@ -50,7 +53,7 @@ extension ClientSession {
   /// Somebody has logged a credential out: the request under way ends, if it has that one.
   func loggedOut(_ credential: String, _ cut: inout LogoutCut) {
     guard let grant = standing.grant, !isClosed, !isClosing,
-      generation.snapshot.rules.grants[grant].name == credential
+      generation.snapshot.rules.grants[grant].includes(credential)
     else { return }
     switch standing.phase {
     case .awaitingUpstream: cut.waiting += 1

@@ -5,7 +5,7 @@ internal import COpenSSL
 /// Unchecked: it holds OpenSSL's pointers, does not change after `init`, and OpenSSL counts references atomically.
 package final class Certificate: @unchecked Sendable {
   package enum Key: Sendable {
-    case ec256
+    case ec256, ec384
     case rsa2048
     case ed25519
     /// Too weak for security level 2: for refusals.
@@ -84,6 +84,13 @@ package final class Certificate: @unchecked Sendable {
     guard write(bio) == 1, case let length = bearerd_BIO_get_mem_data(bio, &data), let data else { return "" }
     return String(decoding: UnsafeRawBufferPointer(start: data, count: length), as: UTF8.self)
   }
+}
+
+/// Of its subject.
+func commonName(of certificate: OpaquePointer) -> String? {  // X509
+  var text = [CChar](repeating: 0, count: 128)
+  let length = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, &text, Int32(text.count))
+  return length < 0 ? nil : String(decoding: text.prefix(Int(length)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
 private func base64OfSHA256(_ bytes: UnsafeRawBufferPointer) -> String {

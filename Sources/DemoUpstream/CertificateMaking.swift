@@ -5,6 +5,7 @@ func generateKey(_ kind: Certificate.Key) throws -> OpaquePointer {  // EVP_PKEY
   let key =
     switch kind {
     case .ec256: bearerd_generate_ec_key("P-256")
+    case .ec384: bearerd_generate_ec_key("P-384")
     case .rsa2048: bearerd_generate_rsa_key(2048)
     case .rsa1024: bearerd_generate_rsa_key(1024)
     case .ed25519: bearerd_generate_ed25519_key()

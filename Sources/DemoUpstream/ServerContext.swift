@@ -43,6 +43,13 @@ final class ServerContext: @unchecked Sendable {
       }
     }
 
+    if !options.clientAuthorities.isEmpty {
+      let required = options.requiresClient ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0
+      SSL_CTX_set_verify(context, SSL_VERIFY_PEER | required, nil)
+      for authority in options.clientAuthorities {
+        X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.certificate)
+      }
+    }
     if options.allowResumption {
       var keys = ticketKeys
       let name = Array("demo".utf8)

@@ -40,6 +40,7 @@ package final class UpstreamConnection {
     record { record in
       record.serverName = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) }
       record.handshakeCompleted = isDone
+      record.clientName = SSL_get0_peer_certificate(ssl).flatMap { commonName(of: $0) }
       guard isDone else { return }
       record.isResumed = SSL_session_reused(ssl) == 1
       record.resumedFrom = record.isResumed ? ticket.source : nil

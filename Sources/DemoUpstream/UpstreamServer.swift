@@ -17,6 +17,10 @@ package final class UpstreamServer: @unchecked Sendable {
     package var allowResumption = true
     /// No TLS at all: the chain may be empty, and `Record.handshakeCompleted` stays false.
     package var isPlain = false
+    /// Whose certificates clients are asked for; none: they are not asked.
+    package var clientAuthorities: [Certificate] = []
+    /// Who has none is refused.
+    package var requiresClient = false
     package init() {}
   }
 
@@ -24,6 +28,8 @@ package final class UpstreamServer: @unchecked Sendable {
     package let connection: Int
     package internal(set) var serverName: String?
     package internal(set) var handshakeCompleted: Bool
+    /// The common name in the client's certificate, also where the handshake failed. nil: none came.
+    package internal(set) var clientName: String?
     package internal(set) var isResumed: Bool
     /// The connection that was given the ticket with which this one was resumed.
     package internal(set) var resumedFrom: Int?
@@ -149,7 +155,8 @@ package final class UpstreamServer: @unchecked Sendable {
       let number = state.records.count
       state.records.append(
         Record(
-          connection: number, serverName: nil, handshakeCompleted: false, isResumed: false, resumedFrom: nil,
+          connection: number, serverName: nil, handshakeCompleted: false, clientName: nil, isResumed: false,
+          resumedFrom: nil,
           version: "",
           bytes: [], isFinished: false))
       state.open.insert(descriptor)

@@ -83,7 +83,7 @@ package struct ClientConnection: ~Copyable, Sendable {
   @inline(__always) package var holdsClientBytes: Bool {
     switch phase {
     case .awaitingHead, .upgraded, .lingering, .closed: false
-    case .awaitingUpstream: true
+    case .awaitingUpstream: !exchange.form.isUnderWay
     case .exchanging: exchange.isRequestComplete
     }
   }
@@ -91,7 +91,8 @@ package struct ClientConnection: ~Copyable, Sendable {
   @inline(__always) package var deadline: Deadline {
     switch phase {
     case .awaitingHead: hasBegunHead || isFresh ? .head : .idle
-    case .awaitingUpstream, .closed: .none
+    case .awaitingUpstream: exchange.form.isUnderWay ? .silence : .none
+    case .closed: .none
     case .exchanging: exchange.deadline
     // Half of it is over: the rest has as long as a body would.
     case .upgraded: clientHasEnded || upstreamHasEnded ? .silence : .upgraded
@@ -109,7 +110,7 @@ package struct ClientConnection: ~Copyable, Sendable {
 
   /// Whether the next move is the client's: its request is not whole, and no answer has begun.
   @inline(__always) package var awaitsRequestBody: Bool {
-    !exchange.isRequestComplete && phase == .exchanging && !exchange.hasAnswered
+    !exchange.isRequestComplete && (phase == .exchanging || exchange.form.isUnderWay) && !exchange.hasAnswered
   }
 
   /// Whether the upstream's answer has begun, and was fit to be passed on.
@@ -129,7 +130,8 @@ package struct ClientConnection: ~Copyable, Sendable {
   ) {
     switch phase {
     case .awaitingHead: readHead(input, position: &position, snapshot: snapshot, output: &output)
-    case .awaitingUpstream: break
+    case .awaitingUpstream:
+      if exchange.form.isUnderWay { gatherForm(input, position: &position, output: &output) }
     case .exchanging:
       if let refusal = exchange.takeRequestBody(input, position: &position, output: &output) {
         abort(refusal, output: &output)
@@ -145,7 +147,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     switch phase {
     case .awaitingHead, .lingering: close(output: &output)
     // The rest of the request may be waiting for the session: `upstreamReady` sees.
-    case .awaitingUpstream: break
+    case .awaitingUpstream: if exchange.form.isUnderWay { clientGone(output: &output) }
     case .exchanging:
       if !exchange.isRequestComplete { clientGone(output: &output) }
     case .upgraded: endHalf(.shutdownUpstream, output: &output)
@@ -224,6 +226,9 @@ package struct ClientConnection: ~Copyable, Sendable {
       answerScrape(output: &output)
     } else if exchange.isPreflight || exchange.isFinalRecipient {
       answerOptions(output: &output)
+    } else if snapshot.signsForms, exchange.awaitsForm {
+      phase = .awaitingUpstream
+      beginForm(output: &output)
     } else {
       phase = .awaitingUpstream
       let isSecondTry = exchange.record.isRetried || exchange.secondTry.isUnderWay

@@ -33,6 +33,7 @@ package struct Exchange: ~Copyable, Sendable {
   var secondTry = SecondTry()
   /// A newer value of the credential's cookie, in the head of the answer.
   var freshCookie: SetCookie?
+  var form = FormGathering()
   /// How the body goes on to this client.
   var responseFraming = BodyLength.none
   var informational = 0
@@ -78,13 +79,6 @@ package struct Exchange: ~Copyable, Sendable {
     case .judged, .body, .upgraded, .done: .silence
     }
   }
-
-  /// Nothing of an answer came on a session that had been idle, sending again changes nothing (RFC 9110 §9.2.2), and all
-  /// of the request is still to be had.
-  var mayRetry: Bool { mayRetryUnsent && !hasResponseBytes && head.method.isIdempotent }
-
-  /// The same when the head never left: then it may be any method.
-  var mayRetryUnsent: Bool { isReused && !record.isRetried && record.bytesUp == 0 }
 
   /// The session ended exactly where its answer did, and both sides may go on (T17, T26). Where it was asked to switch,
   /// not everybody behind the upstream need agree that it did not.
@@ -138,6 +132,7 @@ package struct Exchange: ~Copyable, Sendable {
     refusedPage = nil
     secondTry.reset()
     freshCookie = nil
+    form.reset()
     responsePhase = .head
     informational = 0
     isReused = false

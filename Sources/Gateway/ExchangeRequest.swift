@@ -21,6 +21,7 @@ extension Exchange {
     output.caller = caller
     output.actions.insert(.sendHead)
     if secondTry.isUnderWay { sendKeptBody(output: &output) } else { keepBody(for: snapshot) }
+    if form.isWhole { send(whole: form.body, output: &output) }
   }
 
   /// The grant that the keyring has to write for this request; nil: none.

@@ -99,6 +99,7 @@ package enum Problem {
     case 404: "Not Found"
     case 405: "Method Not Allowed"
     case 408: "Request Timeout"
+    case 413: "Content Too Large"
     case 414: "URI Too Long"
     case 417: "Expectation Failed"
     case 421: "Misdirected Request"

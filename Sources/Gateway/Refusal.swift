@@ -13,6 +13,7 @@ package enum Refusal: Error, Equatable, Sendable {
   case clientCredentialField
   case badDestination
   case destinationDenied
+  case formTooLarge
   case requestTimeout
   case draining
   case auditUnavailable
@@ -90,6 +91,7 @@ extension Refusal {
     case .clientCredentialField: .clientCredentialField
     case .badDestination: .badDestination
     case .destinationDenied: .destinationDenied
+    case .formTooLarge: .formTooLarge
     case .requestTimeout: .requestTimeout
     case .draining: .draining
     case .auditUnavailable: .auditUnavailable

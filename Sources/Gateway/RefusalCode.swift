@@ -40,6 +40,7 @@ package enum RefusalCode: UInt8, CaseIterable, Sendable {
   case denied
   case noService
   case rateLimited
+  case formTooLarge
 
   // the keyring
   case credentialUnavailable
@@ -104,7 +105,7 @@ extension RefusalCode {
       .siteUnknown, .methodNotSupported, .hostNotAllowed, .authorityMismatch, .tooManyConnections, .tooManyRequests:
       .admission
     case .badPath, .badEscape, .dotSegment, .forbiddenCharacter, .fragment, .ambiguousPath, .clientCredentialField,
-      .badDestination, .destinationDenied, .noRule, .denied, .noService, .rateLimited:
+      .badDestination, .destinationDenied, .noRule, .denied, .noService, .rateLimited, .formTooLarge:
       .rules
     case .credentialUnavailable, .tokenUnavailable, .loginRequired, .loggedOut, .credentialSuspended, .grantDenied:
       .keyring

@@ -126,6 +126,10 @@ extension RefusalCode {
         403, "destination-denied", "http_request_denied",
         "The Destination field, or a tag of the If field, leads out of this service, or to where its rules do not let this request go"
       )
+    case .formTooLarge:
+      RefusalRow(
+        413, "form-too-large", "http_request_error",
+        "The parameters of the form are signed together with the request, and there are more than 64 KiB of them")
     case .noRule:
       RefusalRow(
         403, "no-rule", "http_request_denied",

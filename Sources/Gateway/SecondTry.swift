@@ -43,6 +43,13 @@ struct SecondTry: Sendable {
 }
 
 extension Exchange {
+  /// Nothing of an answer came on a session that had been idle, sending again changes nothing (RFC 9110 §9.2.2), and all
+  /// of the request is still to be had.
+  var mayRetry: Bool { mayRetryUnsent && !hasResponseBytes && head.method.isIdempotent }
+
+  /// The same when the head never left: then it may be any method.
+  var mayRetryUnsent: Bool { isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
+
   /// The head of an answer waits for what comes of the credential's renewal.
   var isHeld: Bool { responsePhase == .held }
 
@@ -138,8 +145,10 @@ extension Exchange {
     hasSurplus = false
   }
 
-  mutating func sendKeptBody(output: inout Output) {
-    let body = secondTry.body
+  mutating func sendKeptBody(output: inout Output) { send(whole: secondTry.body, output: &output) }
+
+  /// All of the request's body, in one piece.
+  mutating func send(whole body: [UInt8], output: inout Output) {
     guard !body.isEmpty || head.hasChunkedBody else { return }
     isRequestChunked = false
     output.actions.insert(.sendBody)

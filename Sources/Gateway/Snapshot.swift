@@ -21,6 +21,8 @@ package final class Snapshot: Sendable {
   let ownPorts: Set<UInt16>
   /// What forwarding needs of each service, rendered once; by service index.
   let plans: [ForwardingPlan]
+  /// What some credential writes depends on the parameters of forms.
+  let signsForms: Bool
 
   package init(
     generation: UInt64, rules: RuleSet, admissions: [Admission], headLimits: HeadLimits, ownAuthorities: Set<String>,
@@ -39,6 +41,7 @@ package final class Snapshot: Sendable {
     self.ownAuthorities = ownAuthorities
     ownPorts = Set(ownAuthorities.compactMap { $0.split(separator: ":").last.flatMap { UInt16($0) } })
     plans = rules.services.map { ForwardingPlan($0, among: rules.services) }
+    signsForms = rules.grants.contains(where: \.signsForms)
   }
 
   /// Of a listener that there is.

@@ -99,6 +99,8 @@ struct TokenForm {
     let client = source.client
     switch client.authentication {
     case .basic: break
+    // RFC 8705 section 2: the name, always.
+    case .certificate: try form.add("client_id", client.id)
     case .none: if !client.id.isEmpty { try form.add("client_id", client.id) }
     case .post:
       try form.add("client_id", client.id)

@@ -46,5 +46,15 @@ package struct Callers: Sendable, Equatable {
     return .admitted
   }
 
+  /// Who is in both.
+  package func intersection(_ other: Callers) -> Callers {
+    func common<Element>(_ one: Set<Element>?, _ other: Set<Element>?) -> Set<Element>? {
+      guard let one, let other else { return one ?? other }
+      return one.intersection(other)
+    }
+    return Callers(
+      uids: common(uids, other.uids), members: members.union(other.members), clients: common(clients, other.clients))
+  }
+
   package func admits(_ caller: Caller) -> Bool { verdict(on: caller) == .admitted }
 }

@@ -17,10 +17,15 @@ package final class Grant: Sendable, Equatable {
   package let expiry: ExpirySigns
   /// The cookie that it is, of all that may go out in the one Cookie field; nil: it is none.
   package let cookie: String?
+  /// Of credentials that go out together: each is judged by itself. Empty: it is one.
+  package let parts: [Grant]
+  /// What it writes depends on the parameters in a form, so that a request with one waits until all of it is there.
+  package let signsForms: Bool
 
   package init(
     name: String, origins: [Origin], callers: Callers?, fieldNames: [String], replayBuffer: Int? = nil,
-    secondTry: SecondTryReason = .expiry, expiry: ExpirySigns = ExpirySigns(), cookie: String? = nil
+    parts: [Grant] = [], signsForms: Bool = false, secondTry: SecondTryReason = .expiry,
+    expiry: ExpirySigns = ExpirySigns(), cookie: String? = nil
   ) {
     self.expiry = expiry
     self.cookie = cookie
@@ -29,16 +34,23 @@ package final class Grant: Sendable, Equatable {
     self.callers = callers
     self.fieldNames = fieldNames
     self.replayBuffer = replayBuffer
+    self.parts = parts
+    self.signsForms = signsForms
     self.secondTry = secondTry
   }
 
   package func names(_ origin: Origin) -> Bool { origins.contains(origin) }
 
+  /// Whether the credential of this name is it, or goes out with it.
+  package func includes(_ credential: String) -> Bool {
+    name == credential || parts.contains { $0.name == credential }
+  }
+
   /// Whether they mean the same permission: what is kept for a second try is none.
   package static func == (one: Grant, other: Grant) -> Bool {
     one === other
       || one.name == other.name && one.origins == other.origins && one.callers == other.callers
-        && one.fieldNames == other.fieldNames && one.cookie == other.cookie
+        && one.fieldNames == other.fieldNames && one.cookie == other.cookie && one.parts == other.parts
   }
 }
 

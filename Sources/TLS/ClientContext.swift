@@ -8,10 +8,18 @@ package final class ClientContext {
   let sessions = SessionCache()
   private var fullHandshakes: UInt64 = 0
   private var resumedHandshakes: UInt64 = 0
+  private let certificate: ClientCertificate?
 
-  /// - Parameter cleanses: what comes is a secret, and not left behind where it was decrypted.
-  package init(identity: SessionIdentity, store: TrustStore, cleanses: Bool = false) throws(TLSError) {
+  /// - Parameters:
+  ///   - certificate: our own, that of `identity`.
+  ///   - cleanses: what comes is a secret, and not left behind where it was decrypted.
+  package init(
+    identity: SessionIdentity, store: TrustStore, certificate: ClientCertificate? = nil, cleanses: Bool = false
+  ) throws(TLSError) {
     OpenSSLLibrary.start()
+    guard identity.certificate == certificate?.fingerprint else {
+      throw TLSError(kind: .internalError, detail: "\(identity.origin): another certificate of our own")
+    }
     guard identity.origin.scheme == .https, identity.trustFingerprint == store.fingerprint else {
       throw TLSError(kind: .internalError, detail: "\(identity.origin): not https, or another trust store")
     }
@@ -19,6 +27,7 @@ package final class ClientContext {
     guard let context = SSL_CTX_new_ex(LeanLibrary.context, nil, TLS_client_method()) else {
       throw .internalError("SSL_CTX_new_ex")
     }
+    self.certificate = certificate
     self.identity = identity
     self.context = context
     store.install(in: context)
@@ -35,8 +44,12 @@ package final class ClientContext {
   /// - Parameter keepsBuffers: the connection keeps room for a record each way, 33 KiB, all its life; else it asks the allocator
   ///   for it at each record.
   package func handshake(sink: CiphertextSink, now: Moment, keepsBuffers: Bool = false) throws(TLSError) -> Handshake {
+    if let certificate, !certificate.validity.contains(now.calendar) {
+      throw TLSError(kind: .noClientCertificate, detail: "our own, \(certificate.subject), is not valid now")
+    }
     let offered = sessions.offer(now: now)
-    let state = ConnectionState(origin: identity.origin, sink: sink, sessions: sessions)
+    let shown = certificate.map { ShownCertificate(certificate: $0, identity: identity, now: now) }
+    let state = ConnectionState(origin: identity.origin, sink: sink, sessions: sessions, shown: shown)
     let connection = try TLSConnection(context: context, offering: offered, state: state)
     if keepsBuffers { connection.keepBuffers() }
     return Handshake(connection: connection, context: self, offered: offered)
@@ -102,6 +115,7 @@ package final class ClientContext {
       state.sessions.keep(KeptSession(owning: session, verdict: verdict), epoch: state.epoch)
       return 1
     }
+    if certificate != nil { ShownCertificate.install(in: context) }
   }
 }
 

@@ -14,6 +14,10 @@ final class ConnectionState {
   var verdict: SessionVerdict?
   /// What chain verification stumbled over, for the error.
   var rejected: String?
+  /// Our own certificate, if there is one.
+  let shown: ShownCertificate?
+  /// Why it was not shown, and the handshake ended.
+  var refused: TLSError?
 
   /// The caller's input, borrowed for the length of one call; what OpenSSL has not taken yet.
   private var window = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
@@ -23,10 +27,11 @@ final class ConnectionState {
   /// Whether anything is left there: mostly nothing is, and nobody need look.
   private var hasAside = false
 
-  init(origin: Origin, sink: CiphertextSink, sessions: SessionCache) {
+  init(origin: Origin, sink: CiphertextSink, sessions: SessionCache, shown: ShownCertificate? = nil) {
     self.origin = origin
     self.sink = sink
     self.sessions = sessions
+    self.shown = shown
     epoch = sessions.epoch
   }
 

@@ -8,8 +8,11 @@ struct PrivateKeyNumbers: ~Copyable {
   enum Kind {
     /// n, e, d, p, q, dP, dQ, qInv (RFC 8017 appendix A.1.2).
     case rsa
-    /// The private one, on P-256 (RFC 5915 section 3).
-    case p256
+    /// The private one (RFC 5915 section 3), on P-256 or on P-384.
+    case p256, p384
+
+    /// Bytes of it.
+    var count: Int { self == .p384 ? 48 : 32 }
   }
 
   let kind: Kind
@@ -20,6 +23,7 @@ struct PrivateKeyNumbers: ~Copyable {
   private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
   private static let ecPublicKey: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]
   private static let prime256v1: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
+  private static let secp384r1: [UInt8] = [0x2B, 0x81, 0x04, 0x00, 0x22]
 
   /// - Parameter pem: PKCS #8, PKCS #1 or SEC 1; not encrypted.
   init(pem: UnsafeRawBufferPointer) throws(Problem) {
@@ -51,7 +55,7 @@ struct PrivateKeyNumbers: ~Copyable {
   private static func read(_ label: PEMBlock.Label, _ der: DERReader) throws(Problem) -> (Kind, [Range<Int>]) {
     switch label {
     case .rsa: return (.rsa, try rsa(der))
-    case .ec: return (.p256, [try p256(der, isCurveKnown: false)])
+    case .ec: return try ec(der, on: nil)
     case .pkcs8:
       // RFC 5208 section 5
       var der = der, whole = try der.enter(.sequence)
@@ -61,8 +65,8 @@ struct PrivateKeyNumbers: ~Copyable {
       let key = try whole.enter(.octets)
       if der.isEqual(name, rsaEncryption) { return (.rsa, try rsa(key)) }
       guard der.isEqual(name, ecPublicKey) else { throw .otherKind }
-      guard let curve = try? algorithm.take(.identifier), der.isEqual(curve, prime256v1) else { throw .otherKind }
-      return (.p256, [try p256(key, isCurveKnown: true)])
+      guard let name = try? algorithm.take(.identifier), let curve = curve(name, in: der) else { throw .otherKind }
+      return try ec(key, on: curve)
     }
   }
 
@@ -74,17 +78,22 @@ struct PrivateKeyNumbers: ~Copyable {
     return numbers
   }
 
-  private static func p256(_ der: DERReader, isCurveKnown: Bool) throws(Problem) -> Range<Int> {
-    var der = der, key = try der.enter(.sequence)
+  /// - Parameter curve: nil: it says so itself.
+  private static func ec(_ der: DERReader, on curve: Kind?) throws(Problem) -> (Kind, [Range<Int>]) {
+    var der = der, key = try der.enter(.sequence), curve = curve
     _ = try key.take(.integer)
     let number = try key.take(.octets)
-    if !isCurveKnown {
-      guard var parameters = try? key.enter(.parameters), let curve = try? parameters.take(.identifier),
-        der.isEqual(curve, prime256v1)
-      else { throw .otherKind }
+    if curve == nil, var parameters = try? key.enter(.parameters), let name = try? parameters.take(.identifier) {
+      curve = Self.curve(name, in: der)
     }
-    guard number.count == 32 else { throw .malformed }
-    return number
+    guard let curve else { throw .otherKind }
+    guard number.count == curve.count else { throw .malformed }
+    return (curve, [number])
+  }
+
+  private static func curve(_ name: Range<Int>, in der: DERReader) -> Kind? {
+    if der.isEqual(name, prime256v1) { return .p256 }
+    return der.isEqual(name, secp384r1) ? .p384 : nil
   }
 }
 

@@ -9,12 +9,18 @@ package struct SessionIdentity: Hashable, Sendable {
   package let grant: String?
   /// Generation of the configuration.
   package let generation: UInt64
+  /// `ClientCertificate.fingerprint` of our own, or nil without one.
+  package let certificate: [UInt8]?
 
-  package init(origin: Origin, trust: TrustPolicy, trustFingerprint: [UInt8], grant: String?, generation: UInt64) {
+  package init(
+    origin: Origin, trust: TrustPolicy, trustFingerprint: [UInt8], grant: String?, generation: UInt64,
+    certificate: [UInt8]? = nil
+  ) {
     self.origin = origin
     self.trust = trust
     self.trustFingerprint = trustFingerprint
     self.grant = grant
     self.generation = generation
+    self.certificate = certificate
   }
 }

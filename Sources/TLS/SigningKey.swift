@@ -34,42 +34,20 @@ package struct SigningKey: ~Copyable {
 
   private static func read(_ pem: UnsafeRawBufferPointer) throws(Problem) -> (Algorithm, OpaquePointer) {
     let numbers = try PrivateKeyNumbers(pem: pem)
-    guard let key = numbers.withNumbers({ Self.key(numbers.kind, $0) }) else {
+    guard let key = numbers.makeKey() else {
       throw Problem(words: "has numbers that make no key")
     }
     switch numbers.kind {
     case .p256: return (.es256, key)
+    case .p384:
+      EVP_PKEY_free(key)
+      throw .otherKind
     case .rsa:
       let bits = Int(EVP_PKEY_get_bits(key))
       if sizes.contains(bits) { return (.rs256, key) }
       EVP_PKEY_free(key)
       throw Problem(words: "is an RSA key of \(bits) bits: wanted from \(sizes.lowerBound) to \(sizes.upperBound)")
     }
-  }
-
-  /// nil: OpenSSL does not want them.
-  private static func key(_ kind: PrivateKeyNumbers.Kind, _ numbers: [UnsafeMutableRawBufferPointer]) -> OpaquePointer?
-  {
-    let (name, fields) =
-      switch kind {
-      case .rsa:
-        ("RSA", ["n", "e", "d", "rsa-factor1", "rsa-factor2", "rsa-exponent1", "rsa-exponent2", "rsa-coefficient1"])
-      case .p256: ("EC", ["priv"])
-      }
-    guard let context = EVP_PKEY_CTX_new_from_name(nil, name, nil) else { return nil }
-    defer { EVP_PKEY_CTX_free(context) }
-    let texts = (fields + ["group", "prime256v1"]).map { strdup($0) }
-    defer { for text in texts { free(text) } }
-    var parameters = zip(texts, numbers).map { text, number in
-      OSSL_PARAM_construct_BN(text, number.baseAddress?.assumingMemoryBound(to: UInt8.self), number.count)
-    }
-    if kind == .p256 { parameters.append(OSSL_PARAM_construct_utf8_string(texts[1], texts[2], 0)) }
-    parameters.append(OSSL_PARAM_construct_end())
-    var key: OpaquePointer?
-    guard EVP_PKEY_fromdata_init(context) == 1,
-      EVP_PKEY_fromdata(context, &key, bearerd_EVP_PKEY_KEYPAIR(), &parameters) == 1
-    else { return nil }
-    return key
   }
 
   /// Signs, and lends the signature as RFC 7518 writes it (sections 3.3 and 3.4). It is wiped afterwards.

@@ -43,6 +43,10 @@ struct TLSConnection: ~Copyable {
   }
 
   private func handshakeError() -> TLSError {
+    if let refused = state.refused {
+      ERR_clear_error()
+      return refused
+    }
     let verdict = SSL_get_verify_result(ssl)
     guard verdict == Int(X509_V_OK) else {
       ERR_clear_error()
@@ -148,7 +152,9 @@ extension TLSConnection {
   }
 
   /// As verified, leaf first, anchor last; never as sent (T22). Empty on a resumed session.
-  var verifiedChain: [CertificateView] {
+  var verifiedChain: [CertificateView] { Self.verifiedChain(of: ssl) }
+
+  static func verifiedChain(of ssl: OpaquePointer) -> [CertificateView] {
     guard let chain = SSL_get0_verified_chain(ssl) else { return [] }
     return (0..<bearerd_sk_X509_num(chain)).compactMap { index in
       bearerd_sk_X509_value(chain, index).map { CertificateView(pointer: $0) }

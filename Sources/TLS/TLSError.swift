@@ -12,6 +12,8 @@ package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The peer broke or refused the TLS protocol (alert, wrong version, not TLS at all).
     case handshakeFailed
     case closed
+    /// The credential has a certificate of our own, and it is not there, or not valid now.
+    case noClientCertificate
     case internalError
   }
 
@@ -39,6 +41,7 @@ extension TLSError.Kind {
     case .pinsExpired: "pins expired"
     case .handshakeFailed: "handshake failed"
     case .closed: "closed"
+    case .noClientCertificate: "client certificate"
     case .internalError: "internal error"
     }
   }

@@ -2,8 +2,13 @@ internal import Policy
 
 /// A stretch of the calendar, from its first second up to and without its end. Seconds since 1970.
 package struct Validity: Sendable, Equatable {
-  let begins: Int64
-  let ends: Int64
+  package let begins: Int64
+  package let ends: Int64
+
+  package init(begins: Int64, ends: Int64) {
+    self.begins = begins
+    self.ends = ends
+  }
 
   /// The calendar's clock can be set, forwards and backwards.
   package func contains(_ now: Int64) -> Bool { begins <= now && now < ends }

@@ -55,9 +55,10 @@ struct Check: ParsableCommand {
   }
 
   private func credentials(of settings: Settings, _ silent: Set<String>) -> String {
-    let width = settings.credentials.map(\.name.count).max() ?? 0
-    return settings.credentials.map { credential in
-      let lines = credential.sources.map { SourceStatus($0, silent: silent).description }
+    let credentials = settings.credentials.filter { !$0.isCombined }
+    let width = credentials.map(\.name.count).max() ?? 0
+    return credentials.map { credential in
+      let lines = credential.allSources.map { SourceStatus($0, silent: silent).description }
       let blank = String(repeating: " ", count: width)
       return lines.enumerated()
         .map { "credential \(($0 == 0 ? credential.name : blank).padded(to: width))  \($1)\n" }.joined()
@@ -84,7 +85,8 @@ struct Check: ParsableCommand {
     _ path: String, _ settings: Settings, _ findings: [Diagnostic], _ terminal: Terminal
   ) -> String {
     let parts = [
-      counted(settings.rules.services.count, "service"), counted(settings.credentials.count, "credential"),
+      counted(settings.rules.services.count, "service"),
+      counted(settings.credentials.count { !$0.isCombined }, "credential"),
       counted(settings.listeners.count, "listener"),
     ]
     let warnings = findings.count { $0.severity == .warning }

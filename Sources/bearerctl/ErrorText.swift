@@ -46,6 +46,7 @@ extension RefusalCode {
     case .clientCredentialField: .clientCredentialField
     case .badDestination: .badDestination
     case .destinationDenied: .destinationDenied
+    case .formTooLarge: .formTooLarge
     case .noRule: .noRule
     case .denied: .denied
     case .noService: .noService

@@ -59,6 +59,13 @@ extension ErrorText {
       that lets this method go to that place.
       """)
 
+  static let formTooLarge = ErrorText(
+    """
+    The credential signs requests (`oauth1`), and the parameters of a form with them, so bearerd waits until all of a form is \
+    there. It holds 64 KiB of one. Other bodies are not signed, and may have any length.
+    """,
+    todo: "Let the program send what is large as `multipart/form-data` or JSON, if the API takes that.")
+
   static let noRule = ErrorText(
     "The service has rules, and none of them matches this method and path. Where rules stand, they are everything.",
     todo: """

@@ -79,7 +79,9 @@ struct ExplainReport {
   private func outgoing(_ route: Route, _ explanation: Explanation, _ live: Live) -> [Row] {
     let service = settings.rules.services[route.service]
     let line = text(explanation.upstreamHead.prefix { $0 != 13 }).split(separator: " ")
-    let target = line.count > 1 ? String(line[1]) : ""
+    var target = line.count > 1 ? String(line[1]) : ""
+    let parameters = settings.credentials.first { $0.name == explanation.grant?.name }?.maskedParameters ?? ""
+    if !parameters.isEmpty { target += (target.contains("?") ? "&" : "?") + parameters }
     let credential: [String]
     switch route.credential {
     case .inject(let index) where explanation.grant != nil:
@@ -90,12 +92,12 @@ struct ExplainReport {
     case .none: credential = ["none; what the program sends is removed"]
     case .pass: credential = ["the program's own passes"]
     }
-    let parameters = explanation.notes.removedParameters.map { "\($0.harmless) (of the query)" }
+    let removed = explanation.notes.removedParameters.map { "\($0.harmless) (of the query)" }
     let upgrade = explanation.upgrade.map { [Row("upgrade", ["to \($0.text), if the upstream agrees"])] } ?? []
     return [Row("upstream", [wire(line.first, service, target)])] + upgrade + [
       Row("pins", pins(of: service))
     ] + rate(of: route, live.rateLeft) + (live.unrecorded.map { [Row("audit", [terminal.bad($0.row)])] } ?? []) + [
-      Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + parameters),
+      Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + removed),
       Row("added", added(explanation)),
     ] + (explanation.grant == nil ? [] : [Row("redact", [redaction(of: service)])])
   }
@@ -137,6 +139,7 @@ struct ExplainReport {
     let sources = credential.sources.map(\.short)
     return ["\(credential.name)" + (sources.first.map { ", from \($0)" } ?? "")]
       + sources.dropFirst().map { "and \($0)" }
+      + (credential.certificate.map { ["with certificate \($0.file), if TLS asks for one"] } ?? [])
       + (credential.suspension.map { [text($0)] } ?? [])
       + (heldBack.map { [terminal.bad($0.row)] } ?? [])
   }
@@ -181,7 +184,7 @@ struct ExplainReport {
       return terminal.bad("It would be refused now: \(row.status) \(row.code).") + "\n"
     }
     let credential = settings.credentials.first { $0.name == explanation.grant?.name }
-    let missing = credential?.sources.filter { SourceStatus($0, silent: silent).isMissing } ?? []
+    let missing = credential?.allSources.filter { SourceStatus($0, silent: silent).isMissing } ?? []
     guard let source = missing.first else { return terminal.good("It would go out.") + "\n" }
     return terminal.warning("It would go out, but only with its secret:") + "\n"
       + wrapped("\(SourceStatus(source, silent: silent)). As long as the daemon finds none, it answers 503.") + "\n"
@@ -216,14 +219,32 @@ struct ExplainReport {
 
 extension CredentialSettings {
   /// The fields that the keyring would write.
+  fileprivate var maskedFields: [(name: String, value: String)] { scheme.maskedFields }
+
+  /// The parameters that it would write into the query; empty: none.
+  fileprivate var maskedParameters: String { scheme.maskedParameters.joined(separator: "&") }
+}
+
+extension CredentialSettings.Scheme {
+  fileprivate var maskedParameters: [String] {
+    switch self {
+    case .bearer, .basic, .headers, .oauth1, .digest, .registry: []
+    case .query(let name, _): ["\(name)=••••"]
+    case .all(let schemes): schemes.flatMap(\.maskedParameters)
+    }
+  }
+
   fileprivate var maskedFields: [(name: String, value: String)] {
     let mask = "••••"
-    switch scheme {
+    switch self {
     case .bearer: return [("Authorization", "Bearer \(mask)")]
     case .basic: return [("Authorization", "Basic \(mask)")]
     case .registry: return [("Authorization", "Bearer \(mask)")]
     case .digest: return [("Authorization", "Digest \(mask)")]
     case .headers(let headers): return headers.map { ($0.name, $0.prefix + mask) }
+    case .query: return []
+    case .oauth1: return [("Authorization", "OAuth \(mask)")]
+    case .all(let schemes): return schemes.flatMap(\.maskedFields)
     }
   }
 }

@@ -29,7 +29,7 @@ struct Remedy {
         "Let the rules decide \(method) there as they do here, or let the program name a place below the service's own."
       )
     case .grantDenied: "To let \(user) use the credential, add it to its allow_users."
-    case .malformed, .badDestination, .requestTimeout, .draining, .auditUnavailable, .tooManyConnections,
+    case .malformed, .badDestination, .formTooLarge, .requestTimeout, .draining, .auditUnavailable, .tooManyConnections,
       .tooManyRequests,
       .rateLimited, .credentialUnavailable, .tokenUnavailable, .loginRequired, .loggedOut, .credentialSuspended,
       .nameNotFound,

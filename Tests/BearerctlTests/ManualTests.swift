@@ -41,6 +41,8 @@ import Testing
       "service": "A service", "rule": "A rule",
       "limits": "Limits",
       "timeouts": "Timeouts", "suspend": "When a credential is held back", "audit": "The audit file",
+      "clientCertificate": "A client certificate", "query": "A parameter of the query",
+      "oauth1": "Signed requests",
     ]
     let data = try Data(contentsOf: URL(fileURLWithPath: "\(Self.root)/config/bearerd.schema.json"))
     let schema = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])

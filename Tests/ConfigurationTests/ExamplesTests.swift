@@ -19,8 +19,9 @@ import Testing
 
   @Test func thereAreExamples() {
     let names = [
-      "couchdb-session", "couchdb", "digest", "git-helper", "github", "gitlab", "login", "oauth2", "package-index",
-      "public-subpaths", "registry", "two-accounts", "two-headers", "unix-socket", "web-page",
+      "client-certificate", "couchdb-session", "couchdb", "digest", "git-helper", "github", "gitlab", "key-in-query",
+      "login", "oauth2", "package-index", "public-subpaths", "registry", "two-accounts", "two-headers", "unix-socket",
+      "web-page",
     ]
     #expect(Self.examples == names.map { $0 + ".yaml" })
   }
@@ -29,6 +30,7 @@ import Testing
   @Test(arguments: examples) func exampleReads(_ name: String) throws {
     var machine = Machine()
     machine.files["/usr/bin/git"] = (0, 0o755, true)
+    machine.contents["/etc/bearerd/robot.pem"] = Array("-----BEGIN CERTIFICATE-----\n".utf8)
     let (_, warnings) = try machine.read(Self.text("examples/" + name)).get()
     #expect(warnings.filter { $0.severity != .advice }.map(\.message) == [])
     let unpinned = ["sends a credential to any key that", "shows its secrets to any key that"]

@@ -20,7 +20,7 @@ struct Summary: CustomStringConvertible {
       let origins = grant.origins.map(\.description).joined(separator: " ")
       let callers = grant.callers.map { " callers \(Self.uids($0))" } ?? ""
       lines.append(
-        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme)) to \(origins) sets \(grant.fieldNames)\(callers)\(Self.suspension(credential))"
+        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme))\(credential.certificate.map { " with \($0.file) and \(Self.text($0.key))" } ?? "") to \(origins) sets \(grant.fieldNames)\(callers)\(Self.suspension(credential))"
       )
     }
     for service in settings.rules.services { lines += Self.service(service, settings) }
@@ -125,6 +125,10 @@ struct Summary: CustomStringConvertible {
       "digest \(value(digest.user)) \(text(digest.password)) by \(digest.hashes.sorted().map(\.rawValue)) keeps \(digest.replayBuffer)"
     case .headers(let headers):
       "headers " + headers.map { "\($0.name)=\($0.prefix)\(value($0.value))" }.joined(separator: "; ")
+    case .query(let name, let value): "query \(name)=\(text(value))"
+    case .oauth1(let client):
+      "oauth1 \(client.signature.rawValue) \(value(client.consumerKey)) \(client.secrets.map(text)) realm \(client.realm ?? "none")"
+    case .all(let schemes): schemes.map { Self.scheme($0) }.joined(separator: " and ")
     }
   }
 

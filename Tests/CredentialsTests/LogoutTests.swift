@@ -32,13 +32,13 @@ import Testing
     let path = try scratch.write("a.token", "one-secret")
     let keyring = try Self.keyring(["a": path])
     #expect(keyring.isAvailable(grant: 0))
-    keyring.logOut(grant: 0)
+    keyring.logOut(grants: [0])
     #expect(!keyring.isAvailable(grant: 0) && keyring.isLoggedOut(grant: 0))
     #expect(keyring.fingerprint(ofGrant: 0) == nil && keyring.patterns(ofGrant: 0) == nil)
     #expect(keyring.status(ofGrant: 0).problem?.contains("logged it out") == true)
     look(keyring, at: path)
     #expect(!keyring.isAvailable(grant: 0) && keyring.isLoggedOut(grant: 0))
-    keyring.logOut(grant: 0)
+    keyring.logOut(grants: [0])
     look(keyring, at: path)
     #expect(!keyring.isAvailable(grant: 0), "nor after a second one")
     try scratch.write("a.token", "two-secret")
@@ -51,7 +51,7 @@ import Testing
     let scratch = try Scratch()
     let path = try scratch.write("a.token", "one-secret")
     let keyring = try Self.keyring(["a": path, "b": path])
-    keyring.logOut(grant: 0)
+    keyring.logOut(grants: [0])
     _ = keyring.reload(file: .file(path))
     #expect(!keyring.isAvailable(grant: 0) && keyring.isAvailable(grant: 1))
     #expect(keyring.status(ofGrant: 1).problem == nil)
@@ -59,12 +59,39 @@ import Testing
     #expect(!keyring.isAvailable(grant: 0) && keyring.isAvailable(grant: 1))
   }
 
+  @Test func `T46: what went out together with it does not, until it is there again`() throws {
+    let scratch = try Scratch()
+    let (one, two) = (try scratch.write("a.token", "one-secret"), try scratch.write("b.token", "two-secret"))
+    let (a, b) = (try Self.grant("a"), try Self.grant("b"))
+    func header(_ name: String, _ path: String) -> AuthScheme {
+      .headers([HeaderTemplate(name: name, prefix: "", value: .secret(.file(path)))])
+    }
+    let together = Grant(name: "a+b", origins: a.origins, callers: nil, fieldNames: ["x-a", "x-b"], parts: [a, b])
+    let keyring = try Keyring(
+      entries: [
+        Keyring.Entry(grant: a, scheme: header("X-A", one)), Keyring.Entry(grant: b, scheme: header("X-B", two)),
+        Keyring.Entry(grant: together, scheme: .all([header("X-A", one), header("X-B", two)])),
+      ], requireLockedMemory: false, files: SecretFiles())
+    #expect(keyring.isAvailable(grant: 2))
+    keyring.logOut(grants: [0, 2])
+    #expect(!keyring.isAvailable(grant: 0) && keyring.isAvailable(grant: 1) && !keyring.isAvailable(grant: 2))
+    // Another value of the other one is no reason, nor is a look at the same one.
+    try scratch.write("b.token", "three-secret")
+    look(keyring, at: two)
+    look(keyring, at: one)
+    #expect(!keyring.isAvailable(grant: 0) && keyring.isAvailable(grant: 1) && !keyring.isAvailable(grant: 2))
+    #expect(keyring.isLoggedOut(grant: 2))
+    try scratch.write("a.token", "four-secret")
+    look(keyring, at: one)
+    #expect(keyring.isAvailable(grant: 0) && keyring.isAvailable(grant: 2))
+  }
+
   @Test func `a later configuration reads it anew`() throws {
     let scratch = try Scratch()
     let path = try scratch.write("a.token", "one-secret")
     let files = SecretFiles()
     let keyring = try Self.keyring(["a": path], files: files)
-    keyring.logOut(grant: 0)
+    keyring.logOut(grants: [0])
     files.take(SecretReading(of: .file(path), mustLock: false))
     let next = try Self.keyring(["a": path], files: files, after: keyring)
     #expect(next.isAvailable(grant: 0) && !next.isLoggedOut(grant: 0))

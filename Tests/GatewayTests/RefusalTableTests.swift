@@ -30,7 +30,7 @@ import Testing
   @Test(arguments: refusals)
   func theRowIsSound(refusal: Refusal) {
     let row = refusal.row
-    #expect([400, 403, 404, 405, 408, 414, 417, 421, 429, 431, 500, 501, 502, 503, 504, 505].contains(row.status))
+    #expect([400, 403, 404, 405, 408, 413, 414, 417, 421, 429, 431, 500, 501, 502, 503, 504, 505].contains(row.status))
     #expect(registered.contains(row.proxyError.description), "\(row.proxyError)")
     #expect(
       row.code.description.utf8.allSatisfy { $0 == 0x2D || (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
@@ -131,7 +131,8 @@ let refusals: [Refusal] =
     .clientNotGranted(service: 77, grant: 77),
   ].map { .policy($0) }
   + [
-    .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied, .requestTimeout,
+    .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied, .formTooLarge,
+    .requestTimeout,
     .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests, .credentialUnavailable,
     .tokenUnavailable(1_500), .loginRequired, .loggedOut, .credentialSuspended(1_500), .grantDenied,
     .rateLimited(RateExcess(Rate(requests: 60, per: .minute), rule: nil, wait: 1_001)),
@@ -146,6 +147,7 @@ let refusals: [Refusal] =
 private func isListed(_ refusal: Refusal) -> Bool {
   switch refusal {
   case .malformed, .policy, .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied,
+    .formTooLarge,
     .requestTimeout, .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests, .credentialUnavailable,
     .tokenUnavailable, .loginRequired, .loggedOut, .credentialSuspended, .grantDenied, .rateLimited, .nameNotFound,
     .nameLookupFailed, .nameTimeout, .addressForbidden,

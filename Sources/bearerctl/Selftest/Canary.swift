@@ -19,9 +19,11 @@ struct Canary {
     for credential in settings.credentials {
       let count =
         switch credential.scheme {
-        case .bearer, .registry: 1
+        case .bearer, .query, .oauth1, .registry: 1
+        // Its parts have them.
+        case .all: 0
         case .basic, .digest: 2
-        case .headers(let headers): headers.count
+        case .headers(let headers): max(1, headers.count)
         }
       for index in 0..<count { secrets[StandIn.secretFile(credential.name, index)] = random() }
     }
@@ -36,8 +38,8 @@ struct Canary {
       }
       return secrets[file].map { (file, $0) }
     }
-    return settings.credentials.enumerated().flatMap { index, credential -> [Canary] in
-      switch credential.scheme {
+    func canaries(_ index: Int, _ scheme: CredentialSettings.Scheme) -> [Canary] {
+      switch scheme {
       case .bearer(let source):
         return secret(source).map {
           [Canary(index, $0, "Authorization", "Bearer \($0.secret)")]
@@ -58,8 +60,12 @@ struct Canary {
           guard case .secret(let source) = header.value, let secret = secret(source) else { return nil }
           return Canary(index, secret, header.name, header.prefix + secret.secret)
         }
+      // Fields stand in for them.
+      case .query, .oauth1: return []
+      case .all(let schemes): return schemes.flatMap { canaries(index, $0) }
       }
     }
+    return settings.credentials.enumerated().flatMap { canaries($0, $1.scheme) }
   }
 
   /// Of the field, if its secret were this one.

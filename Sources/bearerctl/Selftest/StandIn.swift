@@ -106,6 +106,21 @@ struct StandIn {
       return derived
     }
     derived["digest"] = nil
+    // No upstream of ours asks for one. Where it is all that there is, a field stands in for it.
+    derived["client_certificate"] = nil
+    for (kind, field) in [("query", "X-Stand-In-Parameter"), ("oauth1", "Authorization")] where credential[kind] != nil
+    {
+      derived[kind] = nil
+      derived["headers"] = .sequence([StandIn.placed(field, secretFile: StandIn.secretFile(name, 0))])
+    }
+    if credential["client_certificate"] != nil,
+      !["bearer", "oauth2", "basic", "headers", "query", "oauth1", "digest", "registry"].contains(where: {
+        credential[$0] != nil
+      })
+    {
+      derived["headers"] = .sequence([StandIn.placed("X-Stand-In-Certificate", secretFile: StandIn.secretFile(name, 0))]
+      )
+    }
     if case .sequence(let headers) = credential["headers"] {
       derived["headers"] = .sequence(
         headers.enumerated().map { index, header in
@@ -115,6 +130,13 @@ struct StandIn {
         })
     }
     return derived
+  }
+
+  /// A field in place of what goes out in another way.
+  private static func placed(_ field: String, secretFile: String) -> ConfigurationTree {
+    .mapping([
+      .init("name", .text(field)), .init("value", .mapping([.init("file", .text(secretFile))])),
+    ])
   }
 
   private func origins(_ list: ConfigurationTree) -> ConfigurationTree {

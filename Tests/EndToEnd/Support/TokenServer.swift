@@ -21,8 +21,8 @@ final class TokenServer: @unchecked Sendable {
   /// What it says to a request, whatever the script is; nil: that.
   let onDecision = Guarded<(@Sendable (UpstreamRequest) -> Answer?)?>(nil)
 
-  init(_ certificate: Certificate) throws {
-    server = try UpstreamServer(chain: [certificate]) { [weak self] connection in
+  init(_ certificate: Certificate, options: UpstreamServer.Options = .init()) throws {
+    server = try UpstreamServer(chain: [certificate], options: options) { [weak self] connection in
       while let request = try? connection.readRequest() {
         guard let answer = self?.take(request) else { return }
         switch answer {

@@ -1,0 +1,92 @@
+internal import Policy
+
+/// Credentials that are named together: `credential: [a, b]`. Each such set is a credential of its own, behind those of the file.
+final class CredentialPairs {
+  private(set) var all: [(parts: [Int], place: Place)] = []
+
+  /// - Parameter parts: sorted.
+  func index(of parts: [Int], at place: Place) -> Int {
+    if let known = all.firstIndex(where: { $0.parts == parts }) { return known }
+    all.append((parts, place))
+    return all.count - 1
+  }
+
+  /// Where all of their parts may go, for all who may use each of them.
+  func drafts(of credentials: [CredentialDraft]) -> [CredentialDraft] {
+    all.map { set in
+      let parts = set.parts.map { credentials[$0] }
+      var draft = CredentialDraft(
+        name: parts.map(\.name).joined(separator: "+"), place: parts[0].place, originsPlace: parts[0].originsPlace)
+      draft.origins = parts[0].origins.filter { origin in parts.allSatisfy { $0.origins.contains(origin) } }
+      draft.callers = parts.compactMap(\.callers).reduce(nil) { $0?.intersection($1) ?? $1 }
+      let schemes = parts.compactMap(\.scheme)
+      draft.scheme = schemes.count == parts.count ? .all(schemes) : nil
+      draft.certificate = parts.compactMap(\.certificate).first
+      let suspensions = parts.compactMap(\.suspension)
+      draft.suspension = suspensions.first.map { first in
+        var strictest = first
+        for other in suspensions.dropFirst() {
+          (strictest.after, strictest.time) = (min(strictest.after, other.after), max(strictest.time, other.time))
+        }
+        return strictest
+      }
+      draft.parts = set.parts
+      draft.partGrants = parts.map(\.grant)
+      return draft
+    }
+  }
+}
+
+extension SettingsReader {
+  /// Several that set different fields.
+  func choice(_ nodes: [YAMLNode], at place: Place, among credentials: [CredentialDraft]) -> CredentialChoice? {
+    let errors = report.errorCount
+    var parts: [Int] = []
+    for node in nodes {
+      switch choice(node, among: credentials) {
+      case .inject(let index) where parts.contains(index):
+        report.error(node.place, "\"\(credentials[index].name)\" stands in this list already")
+      case .inject(let index) where credentials[index].scheme?.answersChallenges == true:
+        report.error(
+          node.place, "credential \"\(credentials[index].name)\" answers what the upstream asks, and goes out alone",
+          help: "write it without brackets, or use one of another kind")
+      case .inject(let index) where credentials[index].scheme?.login != nil:
+        report.error(
+          node.place, "credential \"\(credentials[index].name)\" is a session that a login begins, and goes out alone",
+          help: "write it without brackets, or use one of another kind")
+      case .inject(let index):
+        let overlaps = parts.contains { checkOverlap(credentials[$0], credentials[index], at: node.place) }
+        if !overlaps { parts.append(index) }
+      case CredentialChoice.none?, .pass?:
+        report.error(node.place, "in a list stand credentials, and nothing else", help: "write it alone")
+      case nil: break
+      }
+    }
+    guard errors == report.errorCount else { return nil }
+    guard parts.count > 1 else {
+      report.error(place, "a list of credentials has two or more", help: "write one alone, without brackets")
+      return nil
+    }
+    return .inject(credentials.count + pairs.index(of: parts.sorted(), at: place))
+  }
+
+  /// True: they set the same, which is reported.
+  private func checkOverlap(_ one: CredentialDraft, _ other: CredentialDraft, at place: Place) -> Bool {
+    func common(_ one: [String], _ other: [String]) -> String? {
+      func same(_ name: String) -> String { FieldRules.normalised(String(name.map { $0 == "." ? "_" : $0 })) }
+      let names = Set(one.map(same))
+      return other.first { names.contains(same($0)) }
+    }
+    let field = common(one.fieldNames, other.fieldNames)
+    let parameter = common(one.scheme?.parameterNames ?? [], other.scheme?.parameterNames ?? [])
+    let hasTwo = one.certificate != nil && other.certificate != nil
+    guard
+      let what = field.map({ "\"\($0)\"" }) ?? parameter.map({ "the parameter \"\($0)\"" })
+        ?? (hasTwo ? "a client certificate" : nil)
+    else { return false }
+    report.error(
+      place, "credentials \"\(one.name)\" and \"\(other.name)\" both set \(what)",
+      help: "two that go out together set different things; delete one of them")
+    return true
+  }
+}

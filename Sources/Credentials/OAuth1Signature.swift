@@ -1,0 +1,149 @@
+internal import System
+internal import TLS
+
+/// Signs one request for one client (RFC 5849). Everything is put together in locked memory: for PLAINTEXT the signature is the
+/// secrets themselves, for HMAC-SHA1 they are its key.
+struct OAuth1Signature {
+  /// What tells two requests of a client apart (section 3.3).
+  struct Stamp {
+    /// Seconds since 1970.
+    let timestamp: Int64
+    let nonce: String
+
+    init(timestamp: Int64, nonce: String) {
+      self.timestamp = timestamp
+      self.nonce = nonce
+    }
+
+    /// A nonce of 128 bits from the system.
+    init(now: Int64) {
+      var random = SystemRandomNumberGenerator()
+      let numbers = [random.next() as UInt64, random.next() as UInt64]
+      nonce = numbers.map { String(String($0 | 1 << 63, radix: 16).suffix(16)) }.joined()
+      timestamp = now
+    }
+  }
+
+  /// The parts of the secret, borrowed: consumer key, consumer secret, token, token secret; the last two may be empty.
+  struct Keys {
+    let consumer: UnsafeRawBufferPointer
+    let consumerSecret: UnsafeRawBufferPointer
+    let token: UnsafeRawBufferPointer
+    let tokenSecret: UnsafeRawBufferPointer
+  }
+
+  let client: OAuth1Client
+  let stamp: Stamp
+  let arena: SecretArena
+
+  /// `Authorization: OAuth …`, complete with CRLF; nil: OpenSSL could not.
+  /// - Parameters:
+  ///   - origin: scheme, host and port as section 3.4.1.2 wants them, in lower case and without the scheme's own port.
+  ///   - target: path and query as they go out.
+  ///   - form: a body of parameters; empty: there is none.
+  func line(
+    method: UnsafeRawBufferPointer, origin: String, target: UnsafeRawBufferPointer, form: UnsafeRawBufferPointer,
+    keys: Keys
+  ) throws(SystemError) -> Secret? {
+    var key = try Secret(capacity: 256, in: arena)
+    try key.append(escaped: keys.consumerSecret)
+    try key.append(UInt8(ascii: "&"))
+    try key.append(escaped: keys.tokenSecret)
+    var signature = try Secret(capacity: 64, in: arena)
+    switch client.method {
+    case .plaintext: try key.withBytes { (key) throws(SystemError) in try signature.append(key) }
+    case .hmacSHA1:
+      let base = try base(method: method, origin: origin, target: target, form: form, keys: keys)
+      let digest = base.withBytes { base in key.withBytes { hmacSHA1(of: base, key: $0) } }
+      guard let digest else { return nil }
+      try digest.span.withUnsafeBytes { (digest) throws(SystemError) in try signature.append(base64: digest) }
+    }
+    return try line(signature, keys)
+  }
+
+  /// Section 3.5.1.
+  private func line(_ signature: borrowing Secret, _ keys: Keys) throws(SystemError) -> Secret {
+    var line = try Secret(capacity: 512, in: arena)
+    try line.append("Authorization: OAuth ")
+    if let realm = client.realm { try line.append("realm=\"\(realm)\", ") }
+    for (name, value) in protocolParameters {
+      try line.append("\(name)=\"")
+      switch value {
+      case .consumer: try line.append(escaped: keys.consumer)
+      case .token: try line.append(escaped: keys.token)
+      case .text(let text): try line.append(text)
+      }
+      try line.append("\", ")
+    }
+    try line.append("oauth_signature=\"")
+    try signature.withBytes { (bytes) throws(SystemError) in try line.append(escaped: bytes) }
+    try line.append("\"\r\n")
+    return line
+  }
+
+  private enum Value { case consumer, token, text(String) }
+
+  /// All but the signature, in the order of their names.
+  private var protocolParameters: [(name: String, value: Value)] {
+    var parameters: [(name: String, value: Value)] = [
+      ("oauth_consumer_key", .consumer), ("oauth_nonce", .text(stamp.nonce)),
+      ("oauth_signature_method", .text(client.method.rawValue)), ("oauth_timestamp", .text(String(stamp.timestamp))),
+    ]
+    if client.token != nil { parameters.append(("oauth_token", .token)) }
+    if client.sendsVersion { parameters.append(("oauth_version", .text("1.0"))) }
+    return parameters
+  }
+
+  /// The signature base string (section 3.4.1.1).
+  func base(
+    method: UnsafeRawBufferPointer, origin: String, target: UnsafeRawBufferPointer, form: UnsafeRawBufferPointer,
+    keys: Keys
+  ) throws(SystemError) -> Secret {
+    let path = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
+    var list = try ParameterList(in: arena)
+    if path < target.count { try list.add(UnsafeRawBufferPointer(rebasing: target[(path + 1)...])) }
+    try list.add(form)
+    for (name, value) in protocolParameters {
+      switch value {
+      case .consumer: try list.add(name, keys.consumer)
+      case .token: try list.add(name, keys.token)
+      case .text(let text):
+        let bytes = Array(text.utf8)
+        try bytes.span.withUnsafeBytes { (bytes) throws(SystemError) in try list.add(name, bytes) }
+      }
+    }
+    var base = try Secret(capacity: 1024, in: arena)
+    try base.append(method)
+    try base.append("&")
+    try base.append(escaped: origin)
+    try base.append(escaped: UnsafeRawBufferPointer(rebasing: target[..<path]))
+    try base.append("&")
+    try list.withNormalised { (all) throws(SystemError) in try base.append(escaped: all) }
+    return base
+  }
+}
+
+extension Secret {
+  /// For text that is no secret.
+  mutating func append(escaped text: String) throws(SystemError) {
+    let bytes = Array(text.utf8)
+    try bytes.span.withUnsafeBytes { (bytes) throws(SystemError) in try append(escaped: bytes) }
+  }
+
+  /// Percent-encoded as section 3.6 of RFC 5849 wants it: all but RFC 3986's unreserved characters.
+  mutating func append(escaped bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    for byte in bytes {
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        try append(byte)
+      default:
+        try append(UInt8(ascii: "%"))
+        for digit in [byte >> 4, byte & 15] {
+          try append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") - 10 + digit)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import Glibc
+import Policy
+import System
+import TLS
+import TestSupport
+import Testing
+
+@_spi(SecretBytes) @testable import Credentials
+
+/// Signatures of RFC 5849, against what others compute for the same requests.
+@Suite struct OAuth1Tests {
+  /// What goes out, and what is put together for it.
+  private struct Signed {
+    let base: String
+    let line: String
+    /// As its base64 stands in the line.
+    var signature: String? {
+      line.firstMatch(of: /oauth_signature="([^"]*)"/).map { String($0.1) }
+    }
+  }
+
+  private func sign(
+    _ method: String = "GET", _ origin: String, _ target: String, form: String = "",
+    keys: (String, String, String, String), stamp: (Int64, String), change: (inout OAuth1Client) -> Void = { _ in }
+  ) throws -> Signed {
+    var client = OAuth1Client(consumerKey: .plain(keys.0), consumerSecret: .env("A"))
+    (client.token, client.tokenSecret) = keys.2.isEmpty ? (nil, nil) : (.env("B"), .env("C"))
+    change(&client)
+    let signature = OAuth1Signature(
+      client: client, stamp: OAuth1Signature.Stamp(timestamp: stamp.0, nonce: stamp.1), arena: SecretArena())
+    return try lend([method, target, form, keys.0, keys.1, keys.2, keys.3]) { parts in
+      let keys = OAuth1Signature.Keys(
+        consumer: parts[3], consumerSecret: parts[4], token: parts[5], tokenSecret: parts[6])
+      let base = try signature.base(
+        method: parts[0], origin: origin, target: parts[1], form: parts[2], keys: keys)
+      let line = try signature.line(
+        method: parts[0], origin: origin, target: parts[1], form: parts[2], keys: keys)
+      switch line {
+      case .some(let line): return Signed(base: text(base), line: text(line))
+      case .none: throw TestFailure("not signed")
+      }
+    }
+  }
+
+  private func text(_ secret: borrowing Secret) -> String {
+    secret.withBytes { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private func lend<Result>(_ texts: [String], _ body: ([UnsafeRawBufferPointer]) throws -> Result) throws -> Result {
+    let all = texts.map { text -> UnsafeMutableRawBufferPointer in
+      let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
+      bytes.copyBytes(from: text.utf8)
+      return bytes
+    }
+    defer { for bytes in all { bytes.deallocate() } }
+    return try body(all.map { UnsafeRawBufferPointer($0) })
+  }
+
+  private static let photos = ("dpf43f3p2l4k3l03", "kd94hf93k423kf44", "nnch734d00sl2jdk", "pfkkdhi9sl3r4s00")
+  private static let photoStamp: (Int64, String) = (1_191_242_096, "kllo9940pd9333jh")
+
+  @Test func `The photographs of OAuth Core 1.0 appendix A`() throws {
+    let signed = try sign(
+      "GET", "http://photos.example.net", "/photos?file=vacation.jpg&size=original", keys: Self.photos,
+      stamp: Self.photoStamp)
+    #expect(signed.signature == "tR3%2BTy81lMeYAr%2FFid0kMTYa%2FWM%3D")
+    #expect(
+      signed.line
+        == "Authorization: OAuth oauth_consumer_key=\"dpf43f3p2l4k3l03\", oauth_nonce=\"kllo9940pd9333jh\", "
+        + "oauth_signature_method=\"HMAC-SHA1\", oauth_timestamp=\"1191242096\", oauth_token=\"nnch734d00sl2jdk\", "
+        + "oauth_version=\"1.0\", oauth_signature=\"tR3%2BTy81lMeYAr%2FFid0kMTYa%2FWM%3D\"\r\n")
+  }
+
+  /// RFC 5849 section 3.4.1.1; of its signature the RFC has another one by mistake.
+  @Test func `The request of RFC 5849, with duplicate keys, a form, and no version`() throws {
+    let signed = try sign(
+      "POST", "http://example.com", "/request?b5=%3D%253D&a3=a&c%40=&a2=r%20b", form: "c2&a3=2+q",
+      keys: ("9djdj82h48djs9d2", "j49sk3j29djd", "kkk9d7dh3k39sjv7", "dh893hdasih9"),
+      stamp: (137_131_201, "7d8f3e4a")
+    ) {
+      $0.sendsVersion = false
+      $0.realm = "Example"
+    }
+    #expect(
+      signed.base
+        == "POST&http%3A%2F%2Fexample.com%2Frequest&a2%3Dr%2520b%26a3%3D2%2520q%26a3%3Da%26b5%3D%253D%25253D%26c%2540"
+        + "%3D%26c2%3D%26oauth_consumer_key%3D9djdj82h48djs9d2%26oauth_nonce%3D7d8f3e4a%26oauth_signature_method%3DHMAC"
+        + "-SHA1%26oauth_timestamp%3D137131201%26oauth_token%3Dkkk9d7dh3k39sjv7")
+    #expect(signed.signature == "r6%2FTJjbCOr97%2F%2BUU0NsvSne7s5g%3D")
+    #expect(signed.line.hasPrefix("Authorization: OAuth realm=\"Example\", oauth_consumer_key="))
+  }
+
+  @Test func `Spellings of one text sign alike, and the order of a query does not count`() throws {
+    func signature(_ query: String) throws -> String? {
+      try sign("GET", "https://a.test", "/x?" + query, keys: Self.photos, stamp: Self.photoStamp).signature
+    }
+    let one = try signature("b=1+2&a=%7e&a=B")
+    for other in ["a=B&a=~&b=1%202", "&a=~&&b=1%20%32&a=%42&"] { #expect(try signature(other) == one) }
+    for other in ["b=1%2B2&a=~&a=B", "b=1+2&a=~&a=b", "b=1+2&a=~"] { #expect(try signature(other) != one) }
+  }
+
+  @Test func `PLAINTEXT is both secrets, encoded twice`() throws {
+    let signed = try sign(
+      "GET", "https://a.test", "/", keys: ("k y", "s&", "t", "ü"), stamp: Self.photoStamp
+    ) { $0.method = .plaintext }
+    #expect(signed.signature == "s%2526%26%25C3%25BC")
+    #expect(signed.line.contains("oauth_consumer_key=\"k%20y\""))
+    let alone = try sign(
+      "GET", "https://a.test", "/", keys: ("k", "s", "", ""), stamp: Self.photoStamp
+    ) { $0.method = .plaintext }
+    #expect(alone.signature == "s%26" && !alone.line.contains("oauth_token"))
+  }
+
+  @Test func `Two stamps of one second are not the same, and a nonce has 32 digits`() {
+    let nonces = Set((0..<100).map { _ in OAuth1Signature.Stamp(now: 1).nonce })
+    #expect(nonces.count == 100 && nonces.allSatisfy { $0.count == 32 && $0.allSatisfy(\.isHexDigit) })
+  }
+}

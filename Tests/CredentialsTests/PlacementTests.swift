@@ -1,0 +1,128 @@
+import Credentials
+import Foundation
+import Policy
+import TestSupport
+import Testing
+
+/// What a credential writes beside field lines, and several that go out together.
+@Suite struct PlacementTests {
+  let scratch: Scratch
+  let key: SecretSource
+
+  init() throws {
+    scratch = try Scratch()
+    key = .file(try scratch.write("key", "CANARY a&b=c"))
+  }
+
+  @Test(arguments: [
+    ("/", "/?api_key=CANARY%20a%26b%3Dc"), ("/a?x=1", "/a?x=1&api_key=CANARY%20a%26b%3Dc"),
+    ("/a?", "/a?api_key=CANARY%20a%26b%3Dc"), ("/a?x&", "/a?x&api_key=CANARY%20a%26b%3Dc"),
+  ])
+  func `T13: a parameter is put into the target once, encoded`(_ target: String, _ expected: String) throws {
+    let keyring = try keyring(.query(name: "api_key", value: key))
+    let got = try sent(keyring, head: "POST \(target) HTTP/1.1\r\nHost: upstream.test\r\nX: y\r\n", body: "body")
+    #expect(got == "POST \(expected) HTTP/1.1\r\nHost: upstream.test\r\nX: y\r\n\r\nbody")
+  }
+
+  @Test(arguments: [
+    "OPTIONS * HTTP/1.1\r\nHost: a\r\n", "GET /\r\nHost: a\r\n", "GET http://a/ HTTP/1.1\r\nHost: a\r\n",
+  ])
+  func `T13: a head without a path gets no parameter, and does not go out`(_ head: String) throws {
+    let keyring = try keyring(.query(name: "api_key", value: key))
+    let upstream = try Upstream()
+    do {
+      var session = try upstream.session()
+      let denied = #expect(throws: Denied.self) {
+        try keyring.authorize(grant: 0, head: Array(head.utf8), over: &session)
+      }
+      #expect(denied?.detail.contains("CANARY") == false && session.records == 0)
+    }
+    #expect(upstream.finish() == [""])
+  }
+
+  @Test func `Several go out together, each in its place`() throws {
+    let token = try scratch.write("token", "TOKEN")
+    let scheme = AuthScheme.all([
+      .query(name: "k", value: key), .bearer(.file(token)),
+      .headers([HeaderTemplate(name: "X-Plain", prefix: "", value: .plain("p"))]),
+    ])
+    #expect(
+      try sent(keyring(scheme))
+        == "GET /?k=CANARY%20a%26b%3Dc HTTP/1.1\r\nHost: upstream.test\r\n"
+        + "Authorization: Bearer TOKEN\r\nX-Plain: p\r\n\r\n")
+  }
+
+  @Test func `T1: of several none goes out while one is missing, and none where one may not go`() throws {
+    let token = SecretSource.file(scratch.path + "/later")
+    let scheme = AuthScheme.all([.query(name: "k", value: key), .bearer(token)])
+    let keyring = try keyring(scheme)
+    #expect(!keyring.isAvailable(grant: 0))
+    #expect(keyring.status(ofGrant: 0).problem?.contains("/later does not exist") == true)
+    try scratch.write("later", "TOKEN")
+    for (origins, callers) in [(["https://other.test"], nil), (["https://upstream.test"], [7 as UInt32])] {
+      let part = try grant("part", origins: origins, callers: callers.map { Set($0) })
+      let both = Grant(
+        name: "api", origins: [try origin("https://upstream.test")], callers: nil, fieldNames: ["authorization"],
+        parts: [try grant("one"), part])
+      let keyring = try CredentialsTests.keyring(scheme, grant: both)
+      #expect(keyring.isAvailable(grant: 0))
+      let upstream = try Upstream()
+      do {
+        var session = try upstream.session()
+        let denied = #expect(throws: Denied.self) {
+          try keyring.authorize(grant: 0, head: Array("GET / HTTP/1.1\r\nHost: a\r\n".utf8), over: &session)
+        }
+        #expect(denied?.detail.hasPrefix("credential part ") == true && session.records == 0)
+      }
+      #expect(upstream.finish() == [""])
+    }
+  }
+
+  @Test func `A value that changes is another one, wherever it stands`() throws {
+    let keyring = try keyring(.query(name: "k", value: key))
+    #expect(keyring.generation(ofGrant: 0) == 1)
+    try scratch.write("key", "OTHER")
+    #expect(keyring.reload(grant: 0) && keyring.generation(ofGrant: 0) == 2)
+    #expect(try sent(keyring).hasPrefix("GET /?k=OTHER HTTP/1.1\r\n"))
+  }
+
+  @Test func `A signature is of the request that goes out, another one each time`() throws {
+    let secret = try scratch.write("secret", "SECRET-SECRET")
+    let client = OAuth1Client(consumerKey: .plain("consumer"), consumerSecret: .file(secret))
+    let keyring = try keyring(.oauth1(client))
+    let form = "POST /f HTTP/1.1\r\nHost: a\r\ncontent-type: application/x-www-form-urlencoded; charset=utf-8\r\n"
+    var signatures: Set<String> = []
+    for (head, body) in [
+      ("GET /?a=1 HTTP/1.1\r\nHost: a\r\n", ""), ("GET /?a=1 HTTP/1.1\r\nHost: a\r\n", ""),
+      (form + "Content-Length: 3\r\n", "a=b"), (form + "Transfer-Encoding: chunked\r\n", "3\r\na=b\r\n0\r\n\r\n"),
+      ("POST /j HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n", "{}"),
+    ] {
+      let got = try sent(keyring, head: head, body: body)
+      #expect(
+        got.hasPrefix(head + "Authorization: OAuth oauth_consumer_key=\"consumer\", ")
+          && got.hasSuffix("\r\n\r\n" + body))
+      #expect(!got.contains("SECRET"))
+      signatures.insert(got.components(separatedBy: "oauth_signature=")[1])
+    }
+    #expect(signatures.count == 5)
+  }
+
+  @Test func `Half of a form is not signed, and does not go out`() throws {
+    let secret = try scratch.write("secret", "SECRET-SECRET")
+    let keyring = try keyring(
+      .oauth1(OAuth1Client(consumerKey: .plain("consumer"), consumerSecret: .file(secret))))
+    let form = "POST /f HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    for (field, body) in [("Content-Length: 4", "a=b"), ("Transfer-Encoding: chunked", "3\r\na=b\r\n")] {
+      let upstream = try Upstream()
+      do {
+        var session = try upstream.session()
+        #expect(throws: Denied.self) {
+          try keyring.authorize(
+            grant: 0, head: Array((form + field + "\r\n").utf8), body: Array(body.utf8), over: &session)
+        }
+        #expect(session.records == 0)
+      }
+      #expect(upstream.finish() == [""])
+    }
+  }
+}

@@ -1,0 +1,178 @@
+import DemoUpstream
+import Policy
+import TLS
+import TestSupport
+import Testing
+
+/// A certificate of our own: shown to whom it is meant for, once that is proved (T25, A14).
+@Suite struct ClientCertificateTests {
+  let authority: Authority
+  let leaf: Certificate
+  let own: Certificate
+  let store: TrustStore
+  static let versions: [Int32] = [0x0303, 0x0304]
+
+  init() throws {
+    authority = try Authority()
+    leaf = try authority.leaf()
+    own = try authority.leaf([]) {
+      $0.commonName = "robot"; $0.serverAuth = false
+    }
+    store = try authority.store()
+  }
+
+  static func certificate(
+    _ chain: [Certificate], key: Certificate? = nil
+  ) throws(ClientCertificate.Problem) -> ClientCertificate {
+    let pem = Array(chain.map(\.pem).joined().utf8)
+    let key = Array((key ?? chain[0]).keyPEM.utf8)
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: key.count, alignment: 1)
+    bytes.copyBytes(from: key)
+    defer { bytes.deallocate() }
+    return try ClientCertificate(pem: pem, name: "c.pem", key: UnsafeRawBufferPointer(bytes), keyName: "c.key")
+  }
+
+  private func server(_ version: Int32, requires: Bool = true) throws -> UpstreamServer {
+    var options = UpstreamServer.Options()
+    options.tlsVersion = version
+    options.clientAuthorities = [authority.root]
+    options.requiresClient = requires
+    return try UpstreamServer(chain: [leaf, authority.intermediate], options: options, handler: echo)
+  }
+
+  private func context(
+    _ certificate: ClientCertificate?, pinning: PinPolicy = PinPolicy(), host: String = "upstream.test",
+    store: TrustStore? = nil
+  ) throws -> ClientContext {
+    let store = store ?? self.store
+    var trust = TrustPolicy()
+    trust.pinning = pinning
+    let identity = SessionIdentity(
+      origin: Origin(scheme: .https, host: try HostName(parsing: host), port: 443), trust: trust,
+      trustFingerprint: store.fingerprint, grant: "robot", generation: 1, certificate: certificate?.fingerprint)
+    return try ClientContext(identity: identity, store: store, certificate: certificate)
+  }
+
+  @Test(arguments: versions)
+  func `T25: the server that asks sees the certificate, and a resumed session is of the same`(
+    _ version: Int32
+  ) throws {
+    let server = try server(version)
+    defer { server.stop() }
+    let context = try context(Self.certificate([own, authority.intermediate]))
+    for _ in 0..<2 {
+      var client = try Client.connect(context, port: server.port)
+      #expect(try client.exchange("hello") == "hello")
+      client.closeNotify()
+    }
+    let records = server.finish()
+    #expect(records.map(\.clientName) == ["robot", "robot"])
+    #expect(records.map(\.isResumed) == [false, true])
+  }
+
+  /// An upstream that is not who it should be shall not even learn who asks.
+  @Test(arguments: versions) func `T25: who does not prove chain, name and pins never sees the certificate`(
+    _ version: Int32
+  ) throws {
+    let certificate = try Self.certificate([own, authority.intermediate])
+    let other = try selfSigned()
+    let wrong: [(ClientContext, TLSError.Kind)] = [
+      (try context(certificate, pinning: pinning(other, try selfSigned())), .pinMismatch),
+      (try context(certificate, pinning: pinning(leaf, other, expires: 1)), .pinsExpired),
+      (try context(certificate, host: "other.test"), .hostnameMismatch),
+      (try context(certificate, store: Authority("Other").store()), .certificateInvalid),
+    ]
+    for (context, kind) in wrong {
+      let server = try server(version, requires: false)
+      defer { server.stop() }
+      #expect(throws: TLSError.self) {
+        do {
+          _ = try Client.connect(context, port: server.port)
+        } catch let error as TLSError {
+          #expect(error.kind == kind, "\(error)")
+          throw error
+        }
+      }
+      #expect(server.finish().map(\.clientName) == [nil], "\(kind)")
+    }
+  }
+
+  @Test(arguments: versions) func `A pin that matches lets it through, and one that is only reported does`(
+    _ version: Int32
+  ) throws {
+    let certificate = try Self.certificate([own, authority.intermediate])
+    for policy in [try pinning(leaf, try selfSigned()), try pinning([own.pin, try selfSigned().pin], mode: .report)] {
+      let server = try server(version)
+      defer { server.stop() }
+      var client = try Client.connect(context(certificate, pinning: policy), port: server.port)
+      #expect(try client.exchange("hello") == "hello")
+      client.closeNotify()
+      #expect(server.finish().map(\.clientName) == ["robot"])
+    }
+  }
+
+  @Test(arguments: versions) func `Without one a server that only asks is served, one that insists says so`(
+    _ version: Int32
+  ) throws {
+    let asking = try server(version, requires: false)
+    defer { asking.stop() }
+    var client = try Client.connect(context(nil), port: asking.port)
+    #expect(try client.exchange("hello") == "hello")
+    client.closeNotify()
+    #expect(asking.finish().map(\.clientName) == [nil])
+    let insisting = try server(version)
+    defer { insisting.stop() }
+    #expect {
+      var client = try Client.connect(context(nil), port: insisting.port)
+      _ = try client.exchange("hello")
+    } throws: { error in
+      let detail = (error as? TLSError)?.detail ?? ""
+      return detail.contains("alert certificate required") || detail.contains("alert handshake failure")
+    }
+  }
+
+  @Test func `One that is not valid now is not shown: nothing is opened`() throws {
+    let certificate = try Self.certificate([own, authority.intermediate])
+    #expect(throws: TLSError.self) {
+      _ = try context(certificate).handshake(
+        sink: SocketSink(descriptor: -1), now: moment(certificate.validity.ends))
+    }
+    let other = try Self.certificate([try authority.leaf([]) { $0.serverAuth = false }])
+    #expect(other.fingerprint != certificate.fingerprint)
+  }
+
+  /// The sentence that a person gets for a certificate that cannot be used with this key.
+  private func problem(_ chain: [Certificate], key: Certificate? = nil) -> ClientCertificate.Problem? {
+    do throws(ClientCertificate.Problem) {
+      _ = try Self.certificate(chain, key: key)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test(arguments: [Certificate.Key.ec256, .ec384, .rsa2048]) func `A14: a key of another certificate is refused`(
+    _ kind: Certificate.Key
+  ) throws {
+    let one = try selfSigned { $0.key = kind }
+    #expect(problem([one]) == nil)
+    for other in [try selfSigned { $0.key = kind }, try selfSigned { $0.key = kind == .ec256 ? .rsa2048 : .ec256 }] {
+      #expect(
+        problem([one], key: other)
+          == ClientCertificate.Problem(.key, "c.key is not the key of the certificate in c.pem"))
+    }
+  }
+
+  @Test func `A14: what cannot be used says which of the two files is wrong`() throws {
+    #expect(problem([own, authority.intermediate, authority.root]) == nil)
+    #expect(problem([authority.intermediate, own], key: own)?.part == .certificate)
+    #expect(
+      problem([own, authority.root])?.sentence.hasSuffix(
+        "certificate 2 has not issued the one before it: the own one stands first") == true)
+    let ed25519 = try selfSigned { $0.key = .ed25519 }
+    #expect(
+      problem([ed25519])?.sentence == "c.key is neither an RSA key nor an EC key on P-256 or P-384")
+    let weak = try selfSigned { $0.key = .rsa1024 }
+    #expect(problem([weak])?.part == .certificate)
+  }
+}
