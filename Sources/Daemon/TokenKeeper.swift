@@ -71,12 +71,10 @@ final class TokenKeeper {
   /// An upstream has set another value, before the current one ends. Whatever is asked for is newer.
   /// - Parameter generation: of the value that the upstream was shown.
   func take(_ offer: TokenOffer, after generation: UInt64) {
-    guard generation == renewal.generation, !renewal.isRenewing else { return }
-    do throws(SecretProblem) {
-      access = try offer.secret(in: worker.generation.keyring.tokenValues.arena)
-    } catch {
-      return
-    }
+    guard generation == renewal.generation, !renewal.isRenewing,
+      let value = try? offer.secret(in: worker.generation.keyring.tokenValues.arena)
+    else { return }
+    access = consume value
     let most = source.form?.lifetime
     let lifetime = offer.lifetime.map { min($0, most ?? $0) } ?? most
     carryOut(renewal.loggedIn(Granted(lifetime: lifetime), since: BootTimer.now, chance: chance))
@@ -148,10 +146,7 @@ final class TokenKeeper {
     if let number = actions.store { store(number) }
     if actions.publish != nil { publish() }
     if actions.tellsLoginRequired {
-      let detail =
-        source.form == nil
-        ? whyLogin : "\(source.endpoint) refuses the name and password: it is not asked again until one changes"
-      worker.journal.event(.error, "login-required", ("credential", source.credential), ("detail", detail))
+      worker.journal.event(.error, "login-required", ("credential", source.credential), ("detail", whyLogin))
     }
     if actions != Renewal.Actions() { tell() }
   }

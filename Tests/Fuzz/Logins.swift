@@ -44,7 +44,8 @@ private struct Taken: Equatable {
         for index in body.indices { self.body.append(body[index]) }
       }
       cookies = Self.cookies(of: intake)
-      promise(head?.contains("QZQZCOOKIE") != true, "a cookie in the head")
+      let isElsewhere = lines(bytes).contains { !$0.lowercased().hasPrefix("set-cookie") && $0.contains("QZQZ") }
+      promise(isElsewhere || head?.contains("QZQZ") != true, "a cookie in the head")
     }
     promise(isPlain(problem ?? ""), "a sentence that a terminal obeys")
   }
