@@ -5,7 +5,7 @@ import Testing
 
 /// What an upstream can make the search of its answers cost (T33): a byte as many steps as the patterns have bytes, and never
 /// more, whatever it knows of the secret. A search that tries one way after the other does not come to its end here.
-@Suite(.timeLimit(.minutes(2))) struct RedactionCostTests {
+@Suite(.timeLimit(.minutes(2 * Int(patience)))) struct RedactionCostTests {
   static let values = [
     String(repeating: #"\"#, count: 200), String(repeating: "%", count: 200), String(repeating: "%25", count: 60),
     String(repeating: "&amp;", count: 40), String(repeating: #"\u005c"#, count: 30), String(repeating: "+", count: 200),

@@ -55,7 +55,8 @@ private struct ProcessMemory {
       let words = line.split(separator: " ")
       if words.first == "Rss:", words.dropFirst().first == "0" { current = nil }
       if let range = words.first.flatMap(ProcessMemory.range) {
-        current = words.count > 1 && words[1].hasPrefix("rw") ? range : nil
+        let isOurs = words.count > 1 && words[1].hasPrefix("rw") && range.upperBound - range.lowerBound <= Self.longest
+        current = isOurs ? range : nil
       } else if words.first == "VmFlags:", let range = current, !words.contains("lo") {
         unlocked.append(range)
       }
@@ -98,4 +99,6 @@ private struct ProcessMemory {
   }
 
   private static let piece = 1 << 20
+  /// Bytes. Only what a sanitizer keeps of every address is longer: terabytes, to be read for hours.
+  private static let longest: UInt64 = 1 << 36
 }
