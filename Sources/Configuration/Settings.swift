@@ -154,7 +154,7 @@ package struct Limits: Sendable, Equatable {
   /// nil: a part of all connections, which leaves some to others.
   package var connectionsPerUser: Int?
   package var requestsPerUser: Int?
-  package var idlePerIdentity = 1_024
+  package var idlePerIdentity = 64
   /// Milliseconds.
   package var clientHead: UInt64 = 30_000
   package var clientIdle: UInt64 = 600_000

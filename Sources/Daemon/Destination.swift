@@ -13,13 +13,12 @@ final class Destination {
   private(set) var sessionCount = 0
   /// What TLS had to say about the pins has been logged.
   var hasAdvised = false
+  /// Sessions of an earlier one are not kept.
+  private(set) var epoch: UInt64 = 0
   /// What it answers is a secret: nothing of it stays where it passes.
   let answersSecrets: Bool
   /// A newer generation is current: nothing is kept any more.
   private(set) var isRetired = false
-
-  /// Milliseconds.
-  private static let briefly: UInt64 = 5_000
 
   init(upstream: Upstream, context: ClientContext?, generation: UInt64, answersSecrets: Bool = false) {
     self.answersSecrets = answersSecrets
@@ -41,7 +40,8 @@ final class Destination {
     return nil
   }
 
-  /// More than `limit` are kept for the next wave of a busy time only: to close them at once would mean a handshake for each.
+  /// More than `limit` are kept for half the time, for the next wave of a busy time: to close them at once would mean a
+  /// handshake for each.
   /// - Parameter time: milliseconds.
   /// - Returns: for how many milliseconds it is kept; nil: it is not.
   func keep(_ session: UpstreamSession, limit: Int, time: UInt64) -> UInt64? {
@@ -50,13 +50,20 @@ final class Destination {
     all.append(session)
     let isTooMany = all.count > limit
     idle = all
-    return isTooMany ? min(time, Destination.briefly) : time
+    return isTooMany ? time / 2 : time
   }
 
   func forget(_ session: UpstreamSession) {
     var all = take()
     if let index = all.lastIndex(where: { $0 === session }) { all.remove(at: index) }
     idle = all
+  }
+
+  /// What there is so far serves nobody else, and nothing of it is resumed: requests under way end on it.
+  func setApart() {
+    epoch &+= 1
+    context?.forgetSessions()
+    closeIdle()
   }
 
   func retire() {

@@ -34,6 +34,10 @@ extension TokenKeeper {
       isUsed = false
       standing.loggedOut = nil
       update()
+      if attempt != nil {
+        worker.setApart(source.credential)
+        worker.crew?.tell { [credential = source.credential] in $0.setApart(credential) }
+      }
       var held: Secret? = consume token
       onChange(self) { [source] values in
         if let token = held.take() { values.take(source, token) }

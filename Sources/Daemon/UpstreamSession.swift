@@ -9,6 +9,7 @@ internal import TLS
 /// One connection to an upstream: a TCP stream with TLS above it, or without for a plain loopback upstream.
 final class UpstreamSession: Timed, StreamDelegate {
   let destination: Destination
+  private let epoch: UInt64
   let stream: EventLoop.Stream
   /// Let go when the session is, and when its exchange ends.
   var owner: (any UpstreamSessionOwner)?
@@ -40,6 +41,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     self.stream = stream
     self.destination = destination
     self.worker = worker
+    epoch = destination.epoch
     super.init()
     stream.delegate = self
     stream.readsOnAfterFailedWrite = true
@@ -149,7 +151,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// Back to the others of its identity, or closed if it is of no further use.
   func release() {
     owner = nil
-    guard isOfUse else { return close() }
+    guard isOfUse, epoch == destination.epoch else { return close() }
     let time = destination.keep(self, limit: worker.idleLimit, time: worker.upstreamIdleTime)
     guard let time else { return close() }
     // Whatever comes with a handshake has come by now.

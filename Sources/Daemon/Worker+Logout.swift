@@ -12,12 +12,16 @@ extension Worker {
     var cut = LogoutCut()
     for session in Array(sessions.values) { session.loggedOut(credential, &cut) }
     registries.forget(credential)
-    let names = Set(generation.snapshot.rules.grants.filter { $0.includes(credential) }.map(\.name))
-    for destination in generation.allDestinations where destination.context?.identity.grant.map(names.contains) == true
-    {
-      cut.add(destination.forget())
-    }
+    for destination in destinations(of: credential) { cut.add(destination.forget()) }
     return cut
+  }
+
+  /// Somebody has logged in, who may be another person than before: what was opened for the one serves the other no more (T25).
+  func setApart(_ credential: String) { for destination in destinations(of: credential) { destination.setApart() } }
+
+  private func destinations(of credential: String) -> [Destination] {
+    let names = Set(generation.snapshot.rules.grants.filter { $0.includes(credential) }.map(\.name))
+    return generation.allDestinations.filter { $0.context?.identity.grant.map(names.contains) == true }
   }
 
   /// Also in what requests of earlier configurations still hold.
@@ -43,8 +47,7 @@ extension Destination {
   fileprivate func forget() -> LogoutCut {
     var cut = LogoutCut()
     (cut.idle, cut.resumable) = (idle.count, context?.statistics.kept ?? 0)
-    context?.forgetSessions()
-    closeIdle()
+    setApart()
     return cut
   }
 }

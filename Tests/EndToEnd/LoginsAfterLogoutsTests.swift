@@ -51,6 +51,24 @@ import Testing
     stage.assertLogin(people, times: 4)
   }
 
+  @Test(arguments: [1, 3])
+  func `T25: whoever logs in over a login has no connection or TLS session of the one before`(workers: Int) throws {
+    let stage = try TokenStage()
+    answer(stage)
+    try stage.start(stage.device, workers: workers)
+    var people = [try Person(stage)]
+    #expect(people[0].ends() == 0, "\(people[0].text)")
+    for _ in 1...3 { #expect(try stage.stage.get().status == 200) }
+    let before = stage.stage.upstream.records.count
+    people.append(try Person(stage))
+    #expect(people[1].ends() == 0, "\(people[1].text)")
+    for _ in 1...3 { #expect(try stage.stage.get().status == 200) }
+    let after = stage.stage.upstream.records.dropFirst(before)
+    #expect(before > 0 && !after.isEmpty && !after.contains(where: \.isResumed))
+    #expect(stage.stage.upstream.wait { $0.prefix(before).allSatisfy(\.isFinished) })
+    stage.assertLogin(people, times: 6)
+  }
+
   @Test func `T46: a login under way ends with the logout, and so does who waits for it`() throws {
     let stage = try TokenStage()
     answer(stage, isPending: true)

@@ -13,14 +13,14 @@ import Testing
         connection.answer("\(connection.number)")
       }
     }
-    try stage.start(stage.configuration(more: "limits: { idle_per_identity: 1 }"))
+    try stage.start(stage.configuration(more: "limits: { idle_per_identity: 1, upstream_idle: 8s }"))
     for _ in 1...3 {
       let clients = try (1...3).map { _ in try stage.raw() }
       for client in clients { try client.send(stage.head("GET")) }
       for client in clients { #expect(try client.answer().head.hasPrefix("HTTP/1.1 200 ")) }
     }
     #expect(stage.upstream.records.count == 3)
-    // One stays for as long as upstream_idle says.
+    // One stays for as long as upstream_idle says, and they for half as long.
     #expect(stage.upstream.wait { $0.filter(\.isFinished).count == 2 })
     #expect(stage.upstream.records.count { !$0.isFinished } == 1)
     stage.assertCanary(times: 9)
