@@ -29,22 +29,25 @@ extension CredentialSlot {
       throw Denied(reason: .unavailable, detail: "the answer to the upstream's challenge cannot be made: \(error)")
     }
   }
+
+  /// What it would write, once more.
+  fileprivate func copy(in arena: SecretArena) throws(SystemError) -> Secret {
+    var copy = try Secret(capacity: 256, in: arena)
+    switch lines {
+    case .none: throw SystemError(operation: "a login", errno: 0)
+    case .some(let lines): try lines.withBytes { (bytes) throws(SystemError) in try copy.append(bytes) }
+    }
+    return copy
+  }
 }
 
 extension Keyring {
   /// What the token server of a registry's credential is shown, as Basic has it; empty: nothing.
   package func registryLogin(ofGrant index: Int) throws(SecretProblem) -> Secret {
-    do throws(SystemError) {
-      var copy = try Secret(capacity: 256, in: reader.arena)
-      guard slots.indices.contains(index), slots[index].registry != nil else {
-        throw SystemError(operation: "a login", errno: 0)
-      }
-      switch slots[index].lines {
-      case .none: throw SystemError(operation: "a login", errno: 0)
-      case .some(let lines): try lines.withBytes { (bytes) throws(SystemError) in try copy.append(bytes) }
-      }
-      return copy
-    } catch {
+    guard slots.indices.contains(index), slots[index].registry != nil else {
+      throw SecretProblem("the credential is not available")
+    }
+    do throws(SystemError) { return try slots[index].copy(in: reader.arena) } catch {
       throw SecretProblem("the credential is not available: \(error)")
     }
   }
