@@ -1,8 +1,9 @@
 package import Policy
 package import System
 
-/// How a request went out of a credential that answers challenges: to be told what became of it.
-package struct ChallengeAttempt {
+/// How a request went out of a credential that answers challenges: to be told what became of it. A class: each request of any
+/// credential has room for one.
+package final class ChallengeAttempt {
   enum Kind {
     case digest(DigestSpaces, Set<DigestHash>)
     case registry(RegistryTokens, RegistryPlace, TokenSource)
@@ -12,6 +13,12 @@ package struct ChallengeAttempt {
   package let origin: Origin
   /// Of what was shown; nil: the request went out bare, since nothing was known of what the upstream wants.
   let serial: UInt64?
+
+  init(kind: Kind, origin: Origin, serial: UInt64?) {
+    self.kind = kind
+    self.origin = origin
+    self.serial = serial
+  }
 
   /// Nothing of the credential has gone out.
   package var isBare: Bool { serial == nil }
