@@ -71,7 +71,8 @@ final class TokenKeeper {
   /// An upstream has set another value, before the current one ends. Whatever is asked for is newer.
   /// - Parameter generation: of the value that the upstream was shown.
   func take(_ offer: TokenOffer, after generation: UInt64) {
-    guard generation == renewal.generation, !renewal.isRenewing,
+    // Another worker's answer may be on its way here when somebody logs out.
+    guard generation == renewal.generation, !renewal.isRenewing, standing.loggedOut == nil,
       let value = try? offer.secret(in: worker.generation.keyring.tokenValues.arena)
     else { return }
     access = consume value
