@@ -13,11 +13,13 @@ package final class ChallengeAttempt {
   package let origin: Origin
   /// Of what was shown; nil: the request went out bare, since nothing was known of what the upstream wants.
   let serial: UInt64?
+  private let epoch: UInt64
 
   init(kind: Kind, origin: Origin, serial: UInt64?) {
     self.kind = kind
     self.origin = origin
     self.serial = serial
+    epoch = if case .registry(let tokens, _, _) = kind { tokens.epoch } else { 0 }
   }
 
   /// Nothing of the credential has gone out.
@@ -89,6 +91,11 @@ extension ChallengeAttempt {
   /// The same credential, and the same value of it.
   package func isOfSame(as other: ChallengeAttempt) -> Bool {
     guard case .registry(let mine, _, _) = kind, case .registry(let theirs, _, _) = other.kind else { return false }
-    return mine === theirs && origin == other.origin
+    return mine === theirs && origin == other.origin && epoch == other.epoch
+  }
+
+  /// The value that it was made with is still the credential's: what is granted to another one is not used.
+  package var isCurrent: Bool {
+    if case .registry(let tokens, _, _) = kind { epoch == tokens.epoch } else { true }
   }
 }

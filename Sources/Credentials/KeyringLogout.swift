@@ -1,11 +1,15 @@
+internal import Policy
+
 // Credentials whose use somebody has ended (T46).
 extension Keyring {
-  /// Wipes what would be written for a credential, alone and together with others. Its value comes back when its file holds another one; of a credential
-  /// with a command only a later keyring has one again, and so it has of any other. A token's is for its keeper to say.
-  /// - Parameter indices: of all that it goes out with.
-  package func logOut(grants indices: Set<Int>) {
-    let indices = indices.filter(slots.indices.contains)
+  /// Wipes what would be written for a credential, alone and together with others. Its value comes back when its file holds
+  /// another one; of a credential with a command only a later keyring has one again, and so it has of any other. A token's
+  /// is for its keeper to say.
+  /// - Parameter isCurrent: false: others may use what files hold and programs have printed; it is not theirs to wipe.
+  package func logOut(_ credential: String, isCurrent: Bool) {
+    let indices = Set(slots.indices.filter { slots[$0].entry.grant.includes(credential) })
     for index in indices { slots[index].logOut() }
+    guard isCurrent else { return }
     for scheme in indices.map({ slots[$0].entry.scheme }) {
       for file in scheme.files where isUsedNowhereElse(file, than: indices) { reader.files.wipe(file) }
       for command in scheme.commands where !commands.contains(command) { reader.commands.expire(command) }
@@ -38,7 +42,12 @@ extension Keyring {
 extension TokenValues {
   /// The token itself, which is no longer here then: somebody ends its use; nil: there is none.
   package func withdraw(_ source: TokenSource) -> Secret? {
-    defer { fail(source, "somebody has logged it out: bearerctl login, or a new first refresh token, brings it back") }
+    let way =
+      source.isByLogin
+      ? "bearerctl login brings"
+      : source.sources.contains { $0.role == .refreshToken }
+        ? "a new first refresh token brings" : "another secret of it, or bearerctl reload, brings"
+    defer { fail(source, "somebody has logged it out: \(way) it back") }
     return takeValue(source)
   }
 }

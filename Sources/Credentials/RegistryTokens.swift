@@ -71,13 +71,18 @@ final class RegistryTokens {
   private var lastSerial: UInt64 = 0
   /// An upstream asks for something else, and that has been told.
   var hasComplained = false
+  /// Of the credential's value.
+  private(set) var epoch: UInt64 = 0
 
   /// The oldest go: clients of many repositories, and upstreams that ask for ever new things.
   private static let mostTokens = 64
   private static let mostNeeds = 256
 
   /// The value of the credential is another one.
-  func forget() { (tokens, needs) = ([], []) }
+  func forget() {
+    (tokens, needs) = ([], [])
+    epoch &+= 1
+  }
 
   /// Appends the line of a request, or nothing: it is not known yet what it needs, or there is no token for that.
   /// - Returns: the token's serial; nil: the request goes out bare.

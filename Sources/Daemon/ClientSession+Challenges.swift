@@ -10,6 +10,8 @@ extension ClientSession {
     self.attempt = attempt
     // Whatever the upstream answers, it has not judged what it was not shown.
     if attempt?.isBare == true { returnPass() }
+    // Nor has whoever gave it anything to hear of it; a registry never sees it.
+    if let attempt, attempt.isBare || attempt.tokenServer != nil { heardValues = [] }
   }
 
   /// The head of the answer goes on, if there is one yet.
@@ -31,7 +33,10 @@ extension ClientSession {
       if challenge == nil { complain(attempt) }
       _ = attempt.rejected(with: challenge)
       // Somebody else has used the nonce up meanwhile: it says that the password was right.
-      if challenge?.isStale == true { returnPass() }
+      if challenge?.isStale == true {
+        returnPass()
+        heardValues = []
+      }
     } else if let challenge = registryChallenge(in: head, attempt), !attempt.rejected(with: challenge),
       attempt.isBare, generation === worker.generation, let grant = standing.grant
     {

@@ -51,8 +51,8 @@ final class EndpointQuestion {
       throw SecretProblem("\(endpoint) cannot be asked: \(error)")
     }
     let fetch = TokenFetch(consume request, reader: reader, timeout: source.timeout, worker: worker) {
-      [unowned self] outcome in
-      self.fetch = nil
+      [weak self] outcome in
+      self?.fetch = nil
       switch outcome {
       case .answered(let reader): onEnd(.success(reader))
       case .failed(let reason): onEnd(.failure(SecretProblem("\(endpoint) gave no token: \(reason)")))

@@ -60,7 +60,7 @@ final class RegistryAsking {
     let run = Run(attempt, challenge)
     run.waits = [wait]
     runs.append(run)
-    worker.loop.onNextTurn { [weak self] in self?.start(run, grant) }
+    worker.loop.onNextTurn { [weak self, keyring = worker.generation.keyring] in self?.start(run, grant, keyring) }
     return wait
   }
 
@@ -78,10 +78,10 @@ final class RegistryAsking {
     runs = []
   }
 
-  private func start(_ run: Run, _ grant: Int) {
+  private func start(_ run: Run, _ grant: Int, _ keyring: Keyring) {
     guard runs.contains(where: { $0 === run }) else { return }
-    let keyring = worker.generation.keyring
-    guard let source = run.attempt.tokenServer else { return end(run, false) }
+    // In another configuration the same index may be somebody else's.
+    guard keyring === worker.generation.keyring, let source = run.attempt.tokenServer else { return end(run, false) }
     let generation = keyring.generation(ofGrant: grant)
     if let pause = pauses[source.credential] {
       if pause.generation == generation, BootTimer.now < pause.end { return end(run, false) }
@@ -118,6 +118,7 @@ final class RegistryAsking {
       let lifetime = grant.lifetime ?? 0
       let used = lifetime > 4 * Self.skew ? lifetime - Self.skew : lifetime / 4 * 3
       do throws(SystemError) {
+        guard run.attempt.isCurrent else { return end(run, false) }
         try run.attempt.put(grant.accessToken, for: run.challenge, lifetime: used, in: arena)
         pauses[source.credential] = nil
         end(run, true)

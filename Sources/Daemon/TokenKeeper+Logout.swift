@@ -12,6 +12,7 @@ extension TokenKeeper {
     let logout = TokenLogout(source, login: login, worker: worker) { [weak self] outcome in
       self?.logout = nil
       onEnd(outcome)
+      self?.secretsChanged()
     }
     self.logout = logout
     logout.add(access: access.take())
@@ -20,6 +21,7 @@ extension TokenKeeper {
     if asking?.isOut == false { stopAsking() }
     logout.awaitsAnswer = asking != nil
     shown = fingerprint
+    endedWith = shown
     standing.loggedOut = Clock.now.seconds
     let actions = renewal.logout()
     update()
@@ -28,6 +30,13 @@ extension TokenKeeper {
     logout.add(access: held.token.take())
     carryOut(actions)
     logout.start()
+  }
+
+  /// Somebody has logged it out, and these secrets are no reason to begin again: they are the same, or one is not there now, or a
+  /// program gives them, which may give others each time.
+  func isOutStill(_ fingerprint: String) -> Bool {
+    standing.loggedOut != nil
+      && (fingerprint == endedWith || fingerprint.contains("-") || source.sources.contains { $0.source.command != nil })
   }
 
   /// The answer to what was asked before somebody logged out, or in: its tokens are for nobody.

@@ -21,6 +21,8 @@ final class TokenKeeper {
   var isUsed = false
   /// What the endpoint was shown last, told without showing it.
   var shown: String?
+  /// The same, when somebody logged it out.
+  var endedWith: String?
   private(set) var login: TokenLogin
   private(set) var asking: TokenAsking?
   /// Granted, and not in use yet: what came with it is not on disk.
@@ -83,7 +85,8 @@ final class TokenKeeper {
 
   /// What the endpoint is shown may be another one now.
   func secretsChanged() {
-    guard let shown, shown != fingerprint else { return }
+    // Its end looks again.
+    guard logout == nil, let shown, shown != fingerprint, !isOutStill(fingerprint) else { return }
     // A person's login is not among them.
     renewal.changed(brings: !source.isByLogin)
     tell()
@@ -166,6 +169,7 @@ final class TokenKeeper {
   // MARK: asking
 
   private func ask(_ number: UInt64) {
+    stopAsking()
     standing.asked += 1
     let asking = TokenAsking(source, login: login, worker: worker, readsAgain: shown?.contains("-") == true) {
       [unowned self] outcome in

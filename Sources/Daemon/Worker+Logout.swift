@@ -30,9 +30,10 @@ extension Worker {
     for session in sessions.values where !generations.contains(where: { $0 === session.generation }) {
       generations.append(session.generation)
     }
+    // A reload under way, of which the person who logs out knew nothing.
+    prepared?.logOut(credential, isCurrent: false)
     for generation in generations {
-      let grants = generation.snapshot.rules.grants
-      generation.keyring.logOut(grants: Set(grants.indices.filter { grants[$0].includes(credential) }))
+      generation.keyring.logOut(credential, isCurrent: generation === self.generation)
     }
   }
 }
