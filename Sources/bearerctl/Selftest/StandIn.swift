@@ -93,10 +93,9 @@ struct StandIn {
     // Attacks let the upstream reject it; the later ones would not get past that.
     derived["suspend"] = .text("off")
     // What a token endpoint grants is played by a file: nobody is asked for tokens here.
-    derived["bearer"] = (credential["bearer"] ?? credential["oauth2"] ?? credential["registry"]).map {
-      secret($0, name, 0)
-    }
-    (derived["oauth2"], derived["registry"]) = (nil, nil)
+    let granted = credential["oauth2"] ?? credential["registry"] ?? credential["login"]
+    derived["bearer"] = (credential["bearer"] ?? granted).map { secret($0, name, 0) }
+    (derived["oauth2"], derived["registry"], derived["login"]) = (nil, nil, nil)
     derived["basic"] = (credential["basic"] ?? credential["digest"]).map { basic in
       var derived = basic.mapValues { key, value in secret(value, name, key == "user" ? 1 : 0) }
       // A helper program would have said who it is.
@@ -114,7 +113,7 @@ struct StandIn {
       derived["headers"] = .sequence([StandIn.placed(field, secretFile: StandIn.secretFile(name, 0))])
     }
     if credential["client_certificate"] != nil,
-      !["bearer", "oauth2", "basic", "headers", "query", "oauth1", "digest", "registry"].contains(where: {
+      !["bearer", "oauth2", "login", "basic", "headers", "query", "oauth1", "digest", "registry"].contains(where: {
         credential[$0] != nil
       })
     {
