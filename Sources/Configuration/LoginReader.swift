@@ -40,15 +40,7 @@ extension SettingsReader {
       )
       return nil
     }
-    guard let text = text(node, "a URL like https://db.example.com/_session"), checkURL(text, at: node.place) else {
-      return nil
-    }
-    do throws(OriginError) {
-      return try Endpoint(parsing: text)
-    } catch {
-      report.error(node.place, error.message)
-      return nil
-    }
+    return endpoint(node, like: "https://db.example.com/_session")
   }
 
   // MARK: what is posted

@@ -41,15 +41,7 @@ extension SettingsReader {
         help: "add to it what the registry says: curl -si https://REGISTRY/v2/ | grep -i realm=")
       return nil
     }
-    guard let text = text(node, "a URL like https://auth.example.com/token"), checkURL(text, at: node.place) else {
-      return nil
-    }
-    do throws(OriginError) {
-      return try Endpoint(parsing: text)
-    } catch {
-      report.error(node.place, error.message)
-      return nil
-    }
+    return endpoint(node, like: "https://auth.example.com/token")
   }
 
   /// Both, or neither.
