@@ -77,11 +77,11 @@ let package = Package(
 
     // tests: one folder per module, and the promises of the whole
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: common),
-    tests("HTTP1Tests", ["HTTP1"]),
-    tests("PolicyTests", ["Policy", "HTTP1"]),
-    tests("GatewayTests", ["Gateway", "Policy", "HTTP1"]),
+    tests("HTTP1Tests", ["HTTP1", "TestSupport"]),
+    tests("PolicyTests", ["Policy", "HTTP1", "TestSupport"]),
+    tests("GatewayTests", ["Gateway", "Policy", "HTTP1", "TestSupport"]),
     tests("RenewalTests", ["Renewal"]),
-    tests("ConfigurationTests", ["Configuration", "Policy", "HTTP1"], exclude: ["Golden"]),
+    tests("ConfigurationTests", ["Configuration", "Policy", "HTTP1", "TestSupport"], exclude: ["Golden"]),
     tests("EventLoopTests", ["EventLoop"]),
     tests("SystemTests", ["System", "CLinux", "TestSupport"]),
     tests("TLSTests", ["TLS", "Policy", "DemoUpstream", "TestSupport"]),

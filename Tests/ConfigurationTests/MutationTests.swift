@@ -1,5 +1,6 @@
 @testable import Configuration
 import Foundation
+import TestSupport
 import Testing
 
 /// Whatever somebody does to a file, the reader answers, and does not repeat a secret.
@@ -24,7 +25,7 @@ import Testing
     return examples + golden + [Array(try ExamplesTests.text("bearerd.yaml").utf8)]
   }
 
-  private func mutate(_ bytes: inout [UInt8], _ random: inout SplitMix, _ seeds: [[UInt8]]) {
+  private func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator, _ seeds: [[UInt8]]) {
     for _ in 0...Int.random(in: 0...3, using: &random) {
       let start = Int.random(in: 0...bytes.count, using: &random)
       let end = min(bytes.count, start + Int.random(in: 0...12, using: &random))
@@ -43,7 +44,7 @@ import Testing
 
   @Test func `T59: mutated files are read or refused, and never trap`() throws {
     let seeds = try Self.seeds()
-    var random = SplitMix(state: 1)
+    var random = SeededGenerator(state: 1)
     var accepted = 0
     for _ in 0..<Self.rounds {
       var bytes = seeds.randomElement(using: &random) ?? []
@@ -82,7 +83,7 @@ import Testing
       services:
         one: { upstream: "https://user:S3CRET@one.example.com/", credential: one, set_headers: { Authorization: S3CRET } }
       """
-    var random = SplitMix(state: 2)
+    var random = SeededGenerator(state: 2)
     for _ in 0..<Self.rounds {
       var bytes = Array(seed.utf8)
       for _ in 0...Int.random(in: 0...2, using: &random) {
@@ -103,18 +104,5 @@ import Testing
       let shown = errors.diagnostics.map(\.description).joined(separator: "\n")
       #expect(!shown.contains("S3CRET"), "\(String(decoding: bytes, as: UTF8.self))")
     }
-  }
-}
-
-/// The same numbers on every run.
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

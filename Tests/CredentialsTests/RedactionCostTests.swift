@@ -25,7 +25,7 @@ import Testing
       #expect(try Masked(patterns).stream([Array(text[...split]), Array(text[(split + 1)...])]) == expected, "\(name)")
     }
     let oracle = SecretOracle(Array(value.utf8))
-    var random = Seeded(state: 11)
+    var random = SeededGenerator(state: 11)
     for _ in 0..<20 {
       var form: [UInt8] = []
       var index = 0

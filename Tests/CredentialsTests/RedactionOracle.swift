@@ -127,18 +127,6 @@ extension [UInt8] {
 
 func stars(_ count: Int) -> [UInt8] { Array(repeating: UInt8(ascii: "*"), count: count) }
 
-/// The same numbers each time.
-struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-}
-
 extension [UInt8] {
   func masked(_ places: [Range<Int>]) -> [UInt8] {
     var masked = self

@@ -92,7 +92,7 @@ import Testing
   func `T33: bytes that are escaped in different ways are masked, wherever they stand`(value: String) throws {
     let patterns = try Masked.patterns(of: value, asPassword: true)
     let oracle = SecretOracle(Array(value.utf8))
-    var random = Seeded(state: 5)
+    var random = SeededGenerator(state: 5)
     for before in 0..<200 {
       var form: [UInt8] = []
       var index = 0
@@ -137,7 +137,7 @@ import Testing
     let patterns = try Masked.patterns(of: value, asPassword: true)
     let oracle = SecretOracle(Array(value.utf8))
     let forms = Forms(value).all.map(\.1)
-    var random = Seeded(state: UInt64(value.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }))
+    var random = SeededGenerator(state: UInt64(value.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }))
     // Less than half of what is whole shows before it is known; and of a character of four bytes a part.
     let isASCII = value.utf8.allSatisfy { $0 < 0x80 }
     let fewest = value.utf8.count + 1 - max(8, (value.utf8.count + 1) / 2) - (isASCII ? 0 : 3)

@@ -37,7 +37,7 @@ import Testing
     let settings = try ConfigurationLoader.load(daemon.file).settings
     let snapshot = ConfigurationLoader.snapshot(of: settings, generation: 1, ports: [[port]])
 
-    var random = Random(seed: 20_261_121)
+    var random = SeededGenerator(state: 20_261_121)
     var client = try LocalClient(port: port)
     var forwarded = 0
     for _ in 0..<10_000 {
@@ -72,7 +72,7 @@ import Testing
       handler: UpstreamServer.recordingHTTP { request in
         Array("HTTP/1.1 200 OK\r\nContent-Length: \(request.head.count)\r\n\r\n".utf8) + request.head
       })
-    var random = Random(seed: seed)
+    var random = SeededGenerator(state: seed)
     let daemon = try stage.start()
     let port = try daemon.port()
     var forwarded = 0
@@ -112,22 +112,11 @@ import Testing
 }
 
 /// Reproducible requests, most of them nearly right.
-private struct Random: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  private mutating func pick(_ choices: [String]) -> String { choices.randomElement(using: &self) ?? "" }
+extension SeededGenerator {
+  fileprivate mutating func pick(_ choices: [String]) -> String { choices.randomElement(using: &self) ?? "" }
 
   /// A few rules that have much in common.
-  mutating func rules() -> String {
+  fileprivate mutating func rules() -> String {
     let rows = (0..<Int.random(in: 2...6, using: &self)).map { index in
       let pattern = (0..<Int.random(in: 1...3, using: &self)).map { _ in "/" + pick(["a", "b", "*", "**", "a*", "?"]) }
       let methods = pick(["", "", ", methods: [GET]", ", methods: [POST, GET]", ", methods: [OPTIONS, POST]"])
@@ -138,14 +127,14 @@ private struct Random: RandomNumberGenerator {
     return "rules:\n" + rows.joined(separator: "\n")
   }
 
-  mutating func plainRequest(port: UInt16) -> [UInt8] {
+  fileprivate mutating func plainRequest(port: UInt16) -> [UInt8] {
     let path = (0..<Int.random(in: 1...3, using: &self)).map { _ in "/" + pick(["a", "b", "ab", "c"]) }.joined()
     let own = pick(["", "Authorization: Bearer own\r\n"])
     return Array(
       "\(pick(["GET", "POST", "OPTIONS"])) /api\(path) HTTP/1.1\r\nHost: localhost:\(port)\r\n\(own)\r\n".utf8)
   }
 
-  mutating func request(port: UInt16) -> [UInt8] {
+  fileprivate mutating func request(port: UInt16) -> [UInt8] {
     let method = pick(["GET", "GET", "GET", "HEAD", "POST", "DELETE", "OPTIONS", "PROPFIND", "MOVE", "TRACE"])
     var path = "/" + pick(["api", "api", "api", "bare", "bare", "own", "none"])
     for _ in 0..<Int.random(in: 0..<4, using: &self) {

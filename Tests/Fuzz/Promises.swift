@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// Ends the process, which the fuzzer takes for a finding, unless the promise is kept.
 func promise(_ isKept: Bool, _ words: @autoclosure () -> String) {
@@ -20,7 +21,7 @@ func shown(_ bytes: some Sequence<UInt8>) -> String {
 /// Ways to hand over `count` bytes in pieces, each the ends of them: byte by byte, and at a few places that depend on the
 /// input alone, so that a finding is found again.
 func waysToCut(_ bytes: [UInt8]) -> [[Int]] {
-  var random = SplitMix(bytes)
+  var random = SeededGenerator(state: bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 })
   let cuts = (0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 0...bytes.count, using: &random) }
   return [Array(0...bytes.count), cuts.sorted() + [bytes.count]]
 }
@@ -31,22 +32,5 @@ func pieces(_ bytes: [UInt8], _ ends: [Int]) -> [[UInt8]] {
   return ends.map { end in
     defer { start = end }
     return Array(bytes[start..<end])
-  }
-}
-
-/// Numbers that are the same for the same input.
-private struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ bytes: [UInt8]) {
-    state = bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -1,12 +1,13 @@
 import Gateway
 import HTTP1
 import Policy
+import TestSupport
 import Testing
 
 /// What explain says is what the live path does.
 @Suite struct ExplanationTests {
   @Test func explainEqualsLiveForRandomRequests() throws {
-    var random = Random(state: 7)
+    var random = SeededGenerator(state: 7)
     let snapshot = try rich()
     var outcomes: [String: Int] = [:]
     for _ in 0..<4_000 {
@@ -73,7 +74,7 @@ import Testing
     }
   }
 
-  private func request(_ random: inout Random) -> String {
+  private func request(_ random: inout SeededGenerator) -> String {
     let methods = ["GET", "GET", "GET", "POST", "DELETE", "OPTIONS", "TRACE", "PATCH"]
     let starts = ["/api/", "/api/", "/api/", "/api/in/", "/", "http://localhost:7070/api/"]
     let segments = ["a", "b", "c", "%61", "a;x", "a%2Fb", "", "..", "%41", "in"]

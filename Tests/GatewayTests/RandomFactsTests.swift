@@ -1,13 +1,14 @@
 import Gateway
 import HTTP1
 import Policy
+import TestSupport
 import Testing
 
 /// Whatever comes, in whatever order: nothing traps, and a request that was begun is answered once, or its connection ends.
 @Suite struct RandomFactsTests {
   @Test(arguments: 0..<40)
   func nothingTrapsAndEveryRequestEnds(seed: Int) throws {
-    var random = Random(state: UInt64(seed) &* 1_000_003)
+    var random = SeededGenerator(state: UInt64(seed) &* 1_000_003)
     let snapshots = try worlds()
     for _ in 0..<60 {
       var played = Conversation(snapshots.randomElement(using: &random) ?? snapshots[0])
@@ -73,7 +74,7 @@ import Testing
     return true
   }
 
-  private func act(_ played: inout Conversation, _ snapshots: [Snapshot], _ random: inout Random) {
+  private func act(_ played: inout Conversation, _ snapshots: [Snapshot], _ random: inout SeededGenerator) {
     let snapshot = snapshots.randomElement(using: &random) ?? played.snapshot
     let refusals: [Refusal] = [.upstreamClosed, .connectionRefused, .credentialUnavailable, .upstreamTimeout]
     let refusal = refusals.randomElement(using: &random) ?? .internalError
@@ -110,7 +111,7 @@ import Testing
   }
 
   /// A piece, sometimes cut, sometimes with a byte changed.
-  private func piece(_ pieces: [String], _ random: inout Random) -> [UInt8] {
+  private func piece(_ pieces: [String], _ random: inout SeededGenerator) -> [UInt8] {
     var bytes = Array((pieces.randomElement(using: &random) ?? "").utf8)
     if Int.random(in: 0..<3, using: &random) == 0 {
       bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random)))

@@ -36,11 +36,11 @@ let modulesWithFoundation: Set<String> = ["bearerctl"]
 
 /// What each test target may import beside the toolchain, Testing, Foundation and Dispatch.
 let testFloors: [String: Set<String>] = [
-  "HTTP1Tests": ["HTTP1"],
-  "PolicyTests": ["Policy", "HTTP1"],
-  "GatewayTests": ["Gateway", "Policy", "HTTP1"],
+  "HTTP1Tests": ["HTTP1", "TestSupport"],
+  "PolicyTests": ["Policy", "HTTP1", "TestSupport"],
+  "GatewayTests": ["Gateway", "Policy", "HTTP1", "TestSupport"],
   "RenewalTests": ["Renewal"],
-  "ConfigurationTests": ["Configuration", "Policy", "HTTP1"],
+  "ConfigurationTests": ["Configuration", "Policy", "HTTP1", "TestSupport"],
   "EventLoopTests": ["EventLoop"],
   "SystemTests": ["System", "CLinux", "TestSupport"],
   "TLSTests": ["TLS", "Policy", "DemoUpstream", "TestSupport"],

@@ -1,5 +1,6 @@
 import HTTP1
 import Policy
+import TestSupport
 import Testing
 
 /// Whatever two rules have in common, one of them decides, and it is the first.

@@ -1,5 +1,6 @@
 import HTTP1
 import Policy
+import TestSupport
 import Testing
 
 @Suite struct ShadowedRulesTests {

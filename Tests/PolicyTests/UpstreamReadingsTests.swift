@@ -1,4 +1,5 @@
 import Policy
+import TestSupport
 import Testing
 
 /// How programs behind us read the path that we send: written here anew, from their documentation, not from our code.
