@@ -23,13 +23,10 @@ final class CredentialSlot {
   private(set) var problem: String?
   /// When the value was read that differs from the one before; seconds since 1970.
   private(set) var changedAt: Int64 = 0
-  /// Somebody has ended the use of this value, and of no other one.
-  private var loggedOut: LoggedOut?
-
-  private struct LoggedOut {
-    /// nil: there was none.
-    let fingerprint: String?
-  }
+  /// Of the value that was the last one to go; nil: none has gone.
+  private var formerFingerprint: String?
+  /// Somebody has ended the use of that value, and of no other one.
+  private var hasEnded = false
 
   /// Of credentials that go out together: each by itself.
   private let parts: [CredentialSlot]
@@ -51,7 +48,9 @@ final class CredentialSlot {
   /// lines with an earlier one must not outlive that.
   ///
   /// While a file takes long to read, everything stays: with another file's new value it could be half of two.
-  func load(_ reader: SecretReader) -> Bool {
+  ///
+  /// - Parameter isOfBefore: it was there already when somebody logged out.
+  func load(_ reader: SecretReader, isOfBefore: Bool = false) -> Bool {
     if hasLines, isLasting, let delay = delay(reader) {
       problem = delay
       return false
@@ -59,8 +58,12 @@ final class CredentialSlot {
     if isLoggedOut, !entry.scheme.commands.isEmpty || !parts.isEmpty { return false }
     do throws(SecretProblem) {
       let fresh = try FieldLines(reader: reader).render(entry.scheme)
-      if isLoggedOut(fresh.lines) { return false }
-      loggedOut = nil
+      if hasEnded {
+        let fingerprint = fresh.lines.withBytes { FingerprintKey.ofProcess.fingerprint(of: $0) }
+        if isOfBefore { formerFingerprint = fingerprint }
+        if fingerprint == formerFingerprint { return false }
+        hasEnded = false
+      }
       problem =
         entry.scheme.commands.lazy.compactMap { reader.commands.failure(of: $0) }.first
         ?? entry.scheme.token.flatMap { reader.tokens.failure(of: $0) } ?? delay(reader)
@@ -79,10 +82,7 @@ final class CredentialSlot {
       guard hasLines, !error.isMissing, isLasting else {
         problem = error.sentence
         let hadLines = hasLines
-        forgetChallenges()
-        lines = nil
-        hasLines = false
-        patterns = nil
+        drop()
         return hadLines
       }
       problem = error.sentence + SecretProblem.stillInUse
@@ -94,25 +94,24 @@ final class CredentialSlot {
 
   /// Wipes its value, and does not take it again. A program may give another one each time: none of those is taken either.
   func logOut() {
-    let fingerprint = fingerprint
-    lines = nil
-    patterns = nil
-    hasLines = false
-    forgetChallenges()
+    drop()
     guard parts.isEmpty else { return problem = "somebody has logged out one of its credentials" }
     if entry.scheme.token != nil { return }
-    loggedOut = LoggedOut(fingerprint: fingerprint ?? loggedOut?.fingerprint)
+    hasEnded = true
     problem =
       entry.scheme.commands.isEmpty
       ? "somebody has logged it out: another value of its source, or bearerctl reload, brings it back"
       : "somebody has logged it out: bearerctl reload brings it back"
   }
 
-  var isLoggedOut: Bool { loggedOut != nil || parts.contains(where: \.isLoggedOut) }
+  var isLoggedOut: Bool { hasEnded || parts.contains(where: \.isLoggedOut) }
 
-  private func isLoggedOut(_ fresh: borrowing Secret) -> Bool {
-    guard let loggedOut else { return false }
-    return loggedOut.fingerprint == fresh.withBytes { FingerprintKey.ofProcess.fingerprint(of: $0) }
+  private func drop() {
+    formerFingerprint = fingerprint ?? formerFingerprint
+    lines = nil
+    hasLines = false
+    patterns = nil
+    forgetChallenges()
   }
 
   private func forgetChallenges() {
@@ -130,6 +129,7 @@ final class CredentialSlot {
 
   /// Goes on counting where the same credential of an earlier configuration stopped.
   func follow(_ earlier: CredentialSlot) {
+    formerFingerprint = earlier.fingerprint ?? earlier.formerFingerprint
     switch earlier.lines {
     case .some(let lines):
       let isSame = isCurrent(lines)

@@ -138,12 +138,15 @@ extension Keyring {
 
   /// Takes over what is known of a file now. Keeps the last good value when a new one is unusable (and says so in
   /// `status.problem`); a deleted file makes it unavailable. Returns indices of grants that changed.
-  /// - Parameter pending: files that are still being read: a credential that has one of them stays as it is until then, or it
-  ///   could be half of one value and half of another.
-  package func reload(file: SecretSource, pending: Set<SecretSource> = []) -> [Int] {
+  /// - Parameters:
+  ///   - pending: files that are still being read: a credential that has one of them stays as it is until then, or it could be
+  ///     half of one value and half of another.
+  ///   - loggedOut: credentials that somebody has logged out since the file was asked for: it may hold what they had then.
+  package func reload(file: SecretSource, pending: Set<SecretSource> = [], loggedOut: Set<String> = []) -> [Int] {
     slots.indices.filter { index in
-      let files = slots[index].entry.scheme.files
-      return files.contains(file) && pending.isDisjoint(with: files) && slots[index].load(reader)
+      let entry = slots[index].entry
+      return entry.scheme.files.contains(file) && pending.isDisjoint(with: entry.scheme.files)
+        && slots[index].load(reader, isOfBefore: loggedOut.contains(entry.grant.name))
     }
   }
 }

@@ -51,6 +51,7 @@ final class Reloads {
   }
 
   private func begin() {
+    worker.loggedOutMeanwhile = []
     ServiceManager.notify("RELOADING=1")
     limit?.start(after: patience)
     let (file, audited, looks, step) = (file, audit.file, looks, Preparation.Step())

@@ -18,7 +18,7 @@ final class SecretReads {
   private var quick = 0
   private var hanging = 0
   private var retries: [SecretSource: Retry] = [:]
-  private let onRead: (SecretReading) -> Void
+  private let onRead: (SecretReading, _ loggedOut: Set<String>) -> Void
   private let onDelay: (SecretSource, String) -> Void
 
   /// Threads for files that have not taken long yet, of all workers together. Each has a page of locked memory.
@@ -48,6 +48,9 @@ final class SecretReads {
     var next: [String]?
     var waits: [Wait] = []
     var nextWaits: [Wait] = []
+    /// Credentials that somebody has logged out since it was asked for.
+    var loggedOut: Set<String> = []
+    var nextLoggedOut: Set<String> = []
     private let onDeadline: (Read) -> Void
 
     init(_ made: [String], at now: UInt64, onDeadline: @escaping (Read) -> Void) {
@@ -80,11 +83,12 @@ final class SecretReads {
 
   /// - Parameters:
   ///   - unjudged: files that are used once `guardian` lets them.
-  ///   - onRead: takes what was read, in the order of a file's changes.
+  ///   - onRead: takes what was read, in the order of a file's changes, and the credentials that somebody has logged out since
+  ///     that was asked for.
   ///   - onDelay: a file takes long, and why.
   init(
     worker: Worker, adder: DirectoryWatch.Adder?, files: SecretFiles, unjudged: Set<SecretSource>,
-    guardian: @escaping SecretReading.Guard, onRead: @escaping (SecretReading) -> Void,
+    guardian: @escaping SecretReading.Guard, onRead: @escaping (SecretReading, _ loggedOut: Set<String>) -> Void,
     onDelay: @escaping (SecretSource, String) -> Void
   ) {
     self.worker = worker
@@ -113,6 +117,14 @@ final class SecretReads {
     waiting.append((source, read))
     startWaiting()
     schedule(read)
+  }
+
+  /// Somebody logs a credential out. What its files are read for now is what they held before.
+  func logOut(_ credential: String, files: some Sequence<SecretSource>) {
+    for case let read? in files.map({ reads[$0] }) {
+      read.loggedOut.insert(credential)
+      if read.next != nil { read.nextLoggedOut.insert(credential) }
+    }
   }
 
   /// Nobody could look at these files when the configuration was read.
@@ -166,11 +178,12 @@ final class SecretReads {
     if let made = read.next {
       self.read(source, made: made)
       reads[source]?.waits = read.nextWaits
+      reads[source]?.loggedOut = read.nextLoggedOut
     }
     switch result {
     case .some(.some(let reading)):
       if reading.isGood { unjudged.remove(source) }
-      onRead(reading)
+      onRead(reading, read.loggedOut)
       if reading.isPassing { tryAgain(source) } else { endRetry(source) }
     case .some(.none): break
     case .none:

@@ -37,7 +37,7 @@ final class SecretWatch {
         let problem = ConfigurationReader.Environment.system.problem(ofDirectoriesLeadingTo: path)
         return problem.map { "\($0.message): \($0.help)" }
       },
-      onRead: { [unowned self] in take($0) },
+      onRead: { [unowned self] in take($0, loggedOut: $1) },
       onDelay: { [unowned self] source, reason in
         tellChanges(of: source) { files.delay(source, reason) }
       })
@@ -123,13 +123,19 @@ final class SecretWatch {
     for entry in files.changed(changes) { reads?.read(entry.source, made: entry.made) }
   }
 
-  private func take(_ reading: SecretReading) {
+  /// Somebody logs a credential out: what its files hold by now is of before, also where this is not known to the loop yet.
+  func logOut(_ credential: String) {
+    if let watch { changed(watch.changes()) }
+    reads?.logOut(credential, files: wanted)
+  }
+
+  private func take(_ reading: SecretReading, loggedOut: Set<String>) {
     // What changed while it was read is known here, and not to the loop yet: until that is read as well, requests wait. A
     // credential of two files would be half of two values.
     if let watch { changed(watch.changes()) }
     guard wanted.contains(reading.source) else { return }
-    tellChanges(of: reading.source) { files.take(reading) }
-    worker.onSecretRead?(reading.source)
+    tellChanges(of: reading.source, loggedOut: loggedOut) { files.take(reading) }
+    worker.onSecretRead?(reading.source, loggedOut)
     for (directory, result) in reading.watches { register(directory, result) }
     // A symbolic link may lead somewhere else now.
     watch?.keep(only: files.directories)
@@ -155,14 +161,15 @@ final class SecretWatch {
     worker.journal.event(.warning, "secrets-not-watched", ("directory", directory), ("detail", error.description))
   }
 
-  private func tellChanges(of source: SecretSource, _ change: () -> Void) {
+  private func tellChanges(of source: SecretSource, loggedOut: Set<String> = [], _ change: () -> Void) {
     let generation = worker.generation
     let keyring = generation.keyring
     let problems = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0).problem }
     change()
-    _ = worker.prepared?.reload(file: source, pending: reads?.pending ?? [])
+    let pending = reads?.pending ?? []
+    _ = worker.prepared?.reload(file: source, pending: pending, loggedOut: loggedOut)
     // Also of this file itself, if it has changed meanwhile: with what another one holds now, this would be half of two values.
-    let changed = Set(keyring.reload(file: source, pending: reads?.pending ?? []))
+    let changed = Set(keyring.reload(file: source, pending: pending, loggedOut: loggedOut))
     for index in 0..<keyring.grantCount {
       // A file that has become unusable changes nothing yet, and somebody should know (T44).
       if changed.contains(index) || keyring.status(ofGrant: index).problem != problems[index] {

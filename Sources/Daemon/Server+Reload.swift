@@ -13,10 +13,10 @@ extension Server {
         fail(.system("workers: it says \(workers), and \(commons.workers) run: restart bearerd for this change")))
     }
     // The first one alone ahead of the others: it empties the environment of secrets.
-    worker.prepare(preparation) { [unowned self] error in
+    worker.prepare(preparation, loggedOut: worker.loggedOutMeanwhile) { [unowned self] error in
       if let error { return answer(fail(error)) }
-      crew.ask { worker, reply in
-        worker.prepare(preparation, onEnd: reply)
+      crew.ask { [loggedOut = worker.loggedOutMeanwhile] worker, reply in
+        worker.prepare(preparation, loggedOut: loggedOut, onEnd: reply)
       } then: { [unowned self] (errors: [StartError?]) in
         if case let error?? = errors.first(where: { $0 != nil }) { return answer(fail(error)) }
         guard !worker.isDraining else { return answer(fail(.system("bearerd is stopping"))) }

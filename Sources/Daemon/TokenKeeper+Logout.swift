@@ -53,8 +53,9 @@ extension TokenKeeper {
   }
 
   /// A new configuration is in use. What no person has logged in to needs none to come back; a login's end stays.
-  func reloaded() {
-    if source.store == nil, standing.loggedOut != nil, logout == nil {
+  /// - Parameter brings: somebody wanted it after the logout.
+  func reloaded(brings: Bool) {
+    if brings, source.store == nil, standing.loggedOut != nil, logout == nil {
       renewal.changed(brings: true)
       tell()
       want()

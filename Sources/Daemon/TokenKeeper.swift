@@ -84,7 +84,9 @@ final class TokenKeeper {
   }
 
   /// What the endpoint is shown may be another one now.
-  func secretsChanged() {
+  /// - Parameter areOfBefore: it was there already when somebody logged out.
+  func secretsChanged(areOfBefore: Bool = false) {
+    if areOfBefore, standing.loggedOut != nil { endedWith = fingerprint }
     // Its end looks again.
     guard logout == nil, let shown, shown != fingerprint, !isOutStill(fingerprint) else { return }
     // A person's login is not among them.

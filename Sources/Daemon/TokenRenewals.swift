@@ -28,8 +28,10 @@ final class TokenRenewals {
       throw .system("\(error)")
     }
     worker.tokens?.onWish = { [unowned self] in take($0) }
-    worker.onSecretRead = { [unowned self] source in
-      for keeper in keepers.values where keeper.source.files.contains(source) { keeper.secretsChanged() }
+    worker.onSecretRead = { [unowned self] source, loggedOut in
+      for keeper in keepers.values where keeper.source.files.contains(source) {
+        keeper.secretsChanged(areOfBefore: loggedOut.contains(keeper.source.credential))
+      }
       settle()
     }
   }
@@ -44,7 +46,7 @@ final class TokenRenewals {
     }
     for source in wanted {
       if let keeper = keepers[source] {
-        keeper.reloaded()
+        keeper.reloaded(brings: !worker.loggedOutMeanwhile.contains(source.credential))
         publish(source, keeper.standing, hasNewValue: false)
       } else {
         let keeper = TokenKeeper(source, worker: worker, beside: beside) { [unowned self] keeper, change in

@@ -28,17 +28,21 @@ struct Installation: Sendable {
 extension Worker {
   /// Reads the files that a configuration names, and makes its keyring. `onEnd` is called on a later turn, with what is in
   /// the way.
-  func prepare(_ preparation: Preparation, onEnd: @escaping (StartError?) -> Void) {
+  /// - Parameter loggedOut: credentials that somebody has logged out since the reload began.
+  func prepare(_ preparation: Preparation, loggedOut: Set<String>, onEnd: @escaping (StartError?) -> Void) {
+    loggedOutMeanwhile = loggedOut
     let files = ConfigurationLoader.secretFiles(of: preparation.settings)
     let make = { [unowned self] in
       // Meanwhile it may have been stopped.
       guard !isDraining else { return onEnd(.system("bearerd is stopping")) }
       do throws(Denied) {
         let current = generation.keyring
-        prepared = try ConfigurationLoader.keyring(
+        let next = try ConfigurationLoader.keyring(
           for: preparation.settings, commands: current.commandOutputs, files: current.fileContents,
           tokens: current.tokenValues,
           pending: secrets?.pending ?? [], after: current)
+        for credential in loggedOutMeanwhile { next.logOut(credential, isCurrent: false) }
+        prepared = next
         onEnd(nil)
       } catch {
         onEnd(.system(error.description))

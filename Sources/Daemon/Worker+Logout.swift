@@ -30,7 +30,8 @@ extension Worker {
     for session in sessions.values where !generations.contains(where: { $0 === session.generation }) {
       generations.append(session.generation)
     }
-    // A reload under way, of which the person who logs out knew nothing.
+    secrets?.logOut(credential)
+    loggedOutMeanwhile.insert(credential)
     prepared?.logOut(credential, isCurrent: false)
     for generation in generations {
       generation.keyring.logOut(credential, isCurrent: generation === self.generation)

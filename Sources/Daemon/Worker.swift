@@ -33,9 +33,11 @@ final class Worker {
   private(set) var tokens: TokenWaits?
   private(set) lazy var registries = RegistryAsking(worker: self)
   /// Told of each file of a secret that has been read.
-  var onSecretRead: ((SecretSource) -> Void)?
+  var onSecretRead: ((SecretSource, _ loggedOut: Set<String>) -> Void)?
   /// The credentials of a configuration that is to come.
   var prepared: Keyring?
+  /// Credentials that somebody has logged out since the last reload began: it does not bring them back.
+  var loggedOutMeanwhile: Set<String> = []
   /// Sessions that begin something at the end of the turn.
   private var opening: [ClientSession] = []
   private let desks: Desks

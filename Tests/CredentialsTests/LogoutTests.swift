@@ -47,6 +47,38 @@ import Testing
     #expect(keyring.status(ofGrant: 0).problem == nil && keyring.generation(ofGrant: 0) == 2)
   }
 
+  @Test func `T46: what its file held by then is no other value, and what it holds later is`() throws {
+    let scratch = try Scratch()
+    let path = try scratch.write("a.token", "one-secret")
+    let keyring = try Self.keyring(["a": path, "b": path])
+    try scratch.write("a.token", "two-secret")
+    keyring.fileContents.take(SecretReading(of: .file(path), mustLock: false))
+    keyring.logOut("a", isCurrent: true)
+    #expect(keyring.reload(file: .file(path), loggedOut: ["a"]) == [1], "who did not log out gets it")
+    #expect(!keyring.isAvailable(grant: 0) && keyring.isLoggedOut(grant: 0))
+    look(keyring, at: path)
+    #expect(!keyring.isAvailable(grant: 0) && keyring.isLoggedOut(grant: 0))
+    try scratch.write("a.token", "three-secret")
+    look(keyring, at: path)
+    #expect(keyring.isAvailable(grant: 0) && !keyring.isLoggedOut(grant: 0))
+  }
+
+  @Test func `T46: nor does it come back with a file that was gone meanwhile`() throws {
+    let scratch = try Scratch()
+    let path = try scratch.write("a.token", "one-secret")
+    let keyring = try Self.keyring(["a": path])
+    unlink(path)
+    look(keyring, at: path)
+    #expect(!keyring.isAvailable(grant: 0) && !keyring.isLoggedOut(grant: 0))
+    keyring.logOut("a", isCurrent: true)
+    try scratch.write("a.token", "one-secret")
+    look(keyring, at: path)
+    #expect(!keyring.isAvailable(grant: 0) && keyring.isLoggedOut(grant: 0))
+    try scratch.write("a.token", "two-secret")
+    look(keyring, at: path)
+    #expect(keyring.isAvailable(grant: 0))
+  }
+
   @Test func `T46: who has the same file keeps it`() throws {
     let scratch = try Scratch()
     let path = try scratch.write("a.token", "one-secret")
