@@ -94,8 +94,7 @@ struct SecretMask {
     switch key {
     case nil: true
     case let key where Self.takesSource(key): true
-    // A token where its place was wanted.
-    case LoginKey.form.rawValue, LoginKey.json.rawValue, LoginKey.token.rawValue, CredentialKey.login.rawValue: true
+    case LoginKey.form.rawValue, LoginKey.json.rawValue, CredentialKey.login.rawValue: true
     case LoginKey.cookie.rawValue: !FieldRules.isToken(text)
     case CredentialKey.oauth2.rawValue, OAuth2Key.parameters.rawValue, OAuth2Key.claims.rawValue: true
     case ListenerKey.clients.rawValue: TokenDigest(parsing: text) == nil
@@ -148,8 +147,10 @@ struct SecretMask {
       BasicKey.password.rawValue, HeaderKey.value.rawValue, SourceKey.command.rawValue,
       OAuth2Key.clientSecret.rawValue, OAuth2Key.privateKey.rawValue, OAuth2Key.refreshToken.rawValue,
       OAuth2Key.subjectToken.rawValue, OAuth2Key.actorToken.rawValue, OAuth1Key.consumerSecret.rawValue,
-      OAuth1Key.token.rawValue, OAuth1Key.tokenSecret.rawValue:
+      OAuth1Key.tokenSecret.rawValue:
       true
+    // Of OAuth 1; and of a login, a token where its place was wanted.
+    case OAuth1Key.token.rawValue: true
     default: false
     }
   }

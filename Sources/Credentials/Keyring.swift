@@ -184,6 +184,6 @@ extension Keyring {
 
   /// Whether it is only not available because a command's first run has not ended.
   package func isAwaited(grant index: Int) -> Bool {
-    slots.indices.contains(index) && slots[index].entry.scheme.commands.contains { reader.commands.isAwaited($0) }
+    slots.indices.contains(index) && slots[index].entry.commands.contains { reader.commands.isAwaited($0) }
   }
 }

@@ -22,23 +22,36 @@ final class TokenAsking {
   private unowned let worker: Worker
   /// A secret was not there the last time, and perhaps nobody tells when it is.
   private let readsAgain: Bool
+  private let onRead: () -> Void
   private var onEnd: ((consuming Outcome) -> Void)?
   private let question: EndpointQuestion
+  /// A program's first run has not ended.
+  private var wait: SecretWait?
 
-  /// - Parameter onEnd: called once.
+  /// - Parameters:
+  ///   - onRead: called once the secrets are there, before the endpoint is shown any.
+  ///   - onEnd: called once.
   init(
-    _ source: TokenSource, login: TokenLogin, worker: Worker, readsAgain: Bool,
+    _ source: TokenSource, login: TokenLogin, worker: Worker, readsAgain: Bool, onRead: @escaping () -> Void,
     onEnd: @escaping (consuming Outcome) -> Void
   ) {
     self.source = source
     self.login = login
     self.worker = worker
     self.readsAgain = readsAgain
+    self.onRead = onRead
     self.onEnd = onEnd
     question = EndpointQuestion(source, worker: worker)
   }
 
   func start() {
+    wait = worker.generation.grant(named: source.credential).flatMap {
+      worker.commands?.wait(forGrant: $0) { [weak self] in self?.readFiles() }
+    }
+    if wait == nil { readFiles() }
+  }
+
+  private func readFiles() {
     guard readsAgain, let secrets = worker.secrets else { return readLogin() }
     secrets.read(source.files, unanswered: []) { [weak self] in self?.readLogin() }
   }
@@ -48,11 +61,13 @@ final class TokenAsking {
 
   func cancel() {
     onEnd = nil
+    wait?.cancel()
     question.cancel()
   }
 
   private func readLogin() {
     guard onEnd != nil else { return }
+    onRead()
     login.read(mustLock: mustLock) { [weak self] problem in
       guard let self, onEnd != nil else { return }
       if let problem { return fail(problem) }

@@ -174,7 +174,9 @@ final class TokenKeeper {
     stopAsking()
     standing.asked += 1
     let asking = TokenAsking(source, login: login, worker: worker, readsAgain: shown?.contains("-") == true) {
-      [unowned self] outcome in
+      [unowned self] in
+      shown = fingerprint
+    } onEnd: { [unowned self] outcome in
       self.asking = nil
       if !hasEnded { answered(outcome, number) }
     }
@@ -182,7 +184,6 @@ final class TokenKeeper {
     // Not from within a request that may be the one to wait for it.
     worker.loop.onNextTurn { [weak self] in
       guard let self, !hasEnded, self.asking === asking else { return }
-      shown = fingerprint
       asking.start()
     }
   }

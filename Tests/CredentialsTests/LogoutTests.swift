@@ -129,6 +129,21 @@ import Testing
     #expect(next.isAvailable(grant: 0) && !next.isLoggedOut(grant: 0))
   }
 
+  /// A request that began before a reload may still hold the earlier one.
+  @Test func `T46: what an earlier configuration used is not wiped where a later one uses it for somebody else`() throws
+  {
+    let scratch = try Scratch()
+    let path = try scratch.write("a.token", "one-secret")
+    let files = SecretFiles()
+    let earlier = try Self.keyring(["a": path], files: files)
+    let later = try Self.keyring(["b": path], files: files, after: earlier)
+    earlier.logOut("a", isCurrent: false)
+    later.logOut("a", isCurrent: true)
+    #expect(!earlier.isAvailable(grant: 0) && later.isAvailable(grant: 0))
+    _ = later.reload(file: .file(path))
+    #expect(later.isAvailable(grant: 0) && later.status(ofGrant: 0).problem == nil)
+  }
+
   @Test func `T46: a token is withdrawn, and whoever asks hears why`() throws {
     let values = TokenValues()
     let source = TokenSource(

@@ -31,14 +31,17 @@ import Testing
     func wait() { _ = eventually { access(path, F_OK) == 0 } }
   }
 
-  private func start(_ stage: Stage, _ options: String = "") throws {
+  private func helper(_ stage: Stage) throws -> String {
     let path = stage.scratch.path
     let script = "echo \"$1\" >> HERE/calls\ncat > HERE/$1\ntest \"$1\" = get && cat HERE/answer; true\n"
     let text = "#!/bin/sh\n\(script)".replacing("HERE", with: path)
-    let file = try stage.scratch.write("helper", text, mode: 0o700)
+    return try stage.scratch.write("helper", text, mode: 0o700)
+  }
+
+  private func start(_ stage: Stage, _ options: String = "") throws {
     try stage.start(
       stage.configuration(
-        credential: "bearer: { command: [\(file)], format: git-credential\(options) }\n    suspend: off"))
+        credential: "bearer: { command: [\(try helper(stage))], format: git-credential\(options) }\n    suspend: off"))
   }
 
   private func notes(_ stage: Stage, _ name: String) -> String {
@@ -61,6 +64,31 @@ import Testing
     #expect(!notes(stage, "calls").contains("erase"))
     #expect(!stage.daemon!.logText.contains("command-value-rejected"))
     stage.assertCanary(times: 1)
+  }
+
+  /// A 401 to a request that went out without it says nothing of it.
+  @Test func `T42: nothing is said of a value that the upstream was not shown`() throws {
+    let server = DigestServer()
+    let stage = try Stage(handler: { server.serve($0) })
+    server.change { $0.password = "another" }
+    try stage.scratch.write("answer", "password=\(stage.canary)\n")
+    let password = "password: { command: [\(try helper(stage))], format: git-credential, ttl: none }"
+    func configuration(_ algorithm: String) -> String {
+      stage.configuration(
+        credential: "digest: { user: deploy, \(password), algorithms: [\(algorithm)] }", more: "control: control.sock\n"
+      )
+    }
+    // It asks for what may not be computed.
+    try stage.start(configuration("SHA-512-256"))
+    for _ in 0..<3 { #expect(try stage.get().status == 401) }
+    #expect(server.verdicts == ["bare", "bare", "bare"])
+    // Of what was shown, it hears: after whatever it heard before.
+    try stage.reload(configuration("SHA-256"))
+    #expect(try stage.get().status == 401)
+    #expect(eventually { notes(stage, "calls").contains("erase") })
+    #expect(notes(stage, "calls").components(separatedBy: "erase").count == 2)
+    #expect(server.verdicts == ["bare", "bare", "bare", "bare", "wrong"])
+    stage.assertCanary(times: 0)
   }
 
   @Test func `T42: it is told of no value that was accepted, unless it wants to`() throws {

@@ -138,6 +138,73 @@ import Testing
     stage.assertSecrets(times: 0)
   }
 
+  /// What it is shown changes while the answer to the question before is awaited.
+  @Test func `T46: a new first refresh token that comes during a logout is a new beginning, after its end`() throws {
+    let stage = try TokenStage()
+    let (gate, asked) = (Gate(), Gate())
+    stage.revokes { isRevocation in
+      if isRevocation { return }
+      asked.open()
+      gate.pass()
+    }
+    try stage.start(TokenStage.person, more: stage.revocation)
+    #expect(asked.pass())
+    let asking = try LocalClient(unix: stage.stage.scratch.path + "/control.sock")
+    try asking.send("logout canary\n")
+    #expect(try stage.stage.get().isRefused("login-required"))
+    let second = "SECOND-" + UUID().uuidString
+    try stage.stage.scratch.write("first.token", second)
+    // It has been seen: what is asked for now is of the same turn, or a later one.
+    for _ in 0..<3 { #expect(try stage.stage.get().isRefused("login-required")) }
+    gate.open(times: 8)
+    while try !asking.isAtEnd() { try asking.drain() }
+    #expect(asking.received.starts(with: Array("ok\n".utf8)))
+    #expect(try stage.ask(until: { $0.status == 200 }) != nil)
+    let refreshes = stage.tokens.forms.compactMap { $0["refresh_token"] }
+    #expect(refreshes == [stage.first, second])
+    stage.assertSecrets(times: 1)
+  }
+
+  /// The same secret once more, and other ones of a program, are no reason.
+  @Test func `T46: a client's secret that is written anew brings no token back`() throws {
+    let stage = try TokenStage()
+    stage.revokes()
+    try stage.start(more: stage.revocation)
+    #expect(try stage.stage.get().status == 200)
+    try stage.stage.logOut()
+    let count = stage.tokens.requests.count
+    let path = stage.stage.scratch.path + "/client.secret"
+    #expect(unlink(path) == 0)
+    for _ in 0..<3 { #expect(try stage.stage.get().isRefused("login-required")) }
+    try stage.stage.scratch.write("client.secret", stage.clientSecret + "\n")
+    for _ in 0..<3 { #expect(try stage.stage.get().isRefused("login-required")) }
+    #expect(stage.tokens.requests.count == count)
+    stage.assertSecrets(times: 1)
+  }
+
+  @Test func `T46: nor does what a program says next`() throws {
+    let stage = try TokenStage()
+    stage.revokes()
+    let helper = try stage.stage.scratch.write(
+      "helper", "#!/bin/sh\ndate +%s%N\n", mode: 0o700)
+    try stage.stage.start(
+      stage.configuration(more: stage.revocation).replacing(
+        "{ file: client.secret }", with: "{ command: [\(helper)], ttl: 1s }"))
+    let first = try stage.stage.get()
+    #expect(first.status == 200, "\(first.text) \(stage.log)")
+    try stage.stage.logOut()
+    let count = stage.tokens.requests.count
+    // As long as two of its values last.
+    let end = DispatchTime.now() + .milliseconds(2_500)
+    while DispatchTime.now() < end { #expect(try stage.stage.get().isRefused("login-required")) }
+    #expect(stage.tokens.requests.count == count)
+    try stage.stage.reload(
+      stage.configuration(more: stage.revocation).replacing(
+        "{ file: client.secret }", with: "{ command: [\(helper)], ttl: 1s }"))
+    #expect(try stage.ask(until: { $0.status == 200 }) != nil)
+    stage.stage.assertCanary(times: 2)
+  }
+
   @Test func `T46: where that cannot be written down, the login goes all the same, and it is said`() throws {
     let stage = try TokenStage()
     stage.revokes()

@@ -108,6 +108,30 @@ import Testing
     #expect(server.asked.count == shown + 1)
   }
 
+  @Test func `T40: what is granted to a password that was replaced meanwhile is not used`() throws {
+    let (stage, server) = try stage()
+    let (asked, gate) = (Gate(), Gate())
+    server.onAsked.withLock {
+      $0 = {
+        asked.open()
+        gate.pass()
+      }
+    }
+    let client = try stage.client()
+    try client.send(stage.head("GET", "/api/v2/a/manifests/1"))
+    #expect(asked.pass())
+    try stage.scratch.write("canary.token", "another\n")
+    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    gate.open(times: 8)
+    _ = try client.response()
+    server.change { $0.password = "another" }
+    server.forget()
+    #expect(try ask(stage, "GET", "/v2/a/manifests/1").status == 200)
+    let pairs = server.asked.map { $0.text.contains(Data("deploy:another".utf8).base64EncodedString()) }
+    #expect(pairs.first == false && pairs.last == true)
+    #expect(!server.verdicts.contains("wrong"), "what the first one was granted goes nowhere")
+  }
+
   @Test func `T40: a token is not used after its time`() throws {
     let (stage, server) = try stage()
     server.change { $0.lifetime = 1 }

@@ -20,6 +20,27 @@ import Testing
     stage.assertSecrets(times: 3)
   }
 
+  @Test(arguments: [1, 2])
+  func `T42: the first request waits for the program that gives the client's secret`(workers: Int) throws {
+    let stage = try TokenStage()
+    let path = stage.stage.scratch.path
+    let helper = try stage.stage.scratch.write(
+      "helper", "#!/bin/sh\nuntil test -e \(path)/go; do sleep 0.02; done\ncat \(path)/client.secret\n", mode: 0o700)
+    try stage.stage.start(
+      stage.configuration(workers: workers).replacing("{ file: client.secret }", with: "{ command: [\(helper)] }"))
+    let client = try stage.stage.client()
+    try client.send(stage.stage.head("GET"))
+    #expect(try stage.stage.control("status").hasPrefix("ok\n"), "others do not wait")
+    try stage.stage.scratch.write("go", "")
+    #expect(try client.response().status == 200)
+    #expect(!stage.log.contains("token-failed") && !stage.log.contains("unavailable"), "\(stage.log)")
+    // Nor is it asked for once more, since the secret was not there at first.
+    try stage.stage.scratch.write("unrelated", "")
+    #expect(try stage.stage.get().status == 200)
+    #expect(stage.tokens.requests.count == 1)
+    stage.assertSecrets(times: 2)
+  }
+
   @Test func `a person's refresh token brings the first one`() throws {
     let stage = try TokenStage()
     try stage.start(TokenStage.person)
