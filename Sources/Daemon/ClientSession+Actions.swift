@@ -36,6 +36,7 @@ extension ClientSession {
     if actions.contains(.openUpstream) { open(fresh: false) }
     if actions.contains(.openFreshUpstream) { open(fresh: true) }
     if actions.contains(.renewCredential) { renewCredential() }
+    if actions.contains(.replaceCredential) { replaceCredential() }
     if actions.contains(.shutdownClient) { stream.shutdown() }
     if actions.contains(.reset) { close(reset: true) } else if actions.contains(.close) { close() }
   }

@@ -31,6 +31,12 @@ extension ClientSession {
     secretWait = wait
   }
 
+  /// For those who come next.
+  func replaceCredential() {
+    guard generation === worker.generation, let grant = standing.grant else { return }
+    worker.tokens?.replace(tokenGeneration, ofGrant: grant)
+  }
+
   private func renewed(_ hasAnother: Bool) {
     secretWait = nil
     // The same value once more would be rejected once more.

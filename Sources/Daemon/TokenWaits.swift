@@ -122,13 +122,22 @@ final class TokenWaits {
     _ = add(wait)
     worker.loop.onNextTurn { [weak self] in
       guard let self else { return }
-      let isAskedFor = row.standing.rejected == generation && row.standing.outlook.isRenewing
-      if !isAskedFor, row.standing.isReplaced(generation, at: BootTimer.now) == nil {
-        tell(TokenWish(source: row.source, kind: .another(than: generation)))
-      }
+      wantAnother(than: generation, row)
       endThoseWhoAreOver()
     }
     return wait
+  }
+
+  /// The same, of a request that does not wait for it.
+  func replace(_ generation: UInt64, ofGrant index: Int) {
+    guard !isClosed, generation > 0, let row = row(index) else { return }
+    wantAnother(than: generation, row)
+  }
+
+  private func wantAnother(than generation: UInt64, _ row: Row) {
+    let isAskedFor = row.standing.rejected == generation && row.standing.outlook.isRenewing
+    if isAskedFor || row.standing.isReplaced(generation, at: BootTimer.now) != nil { return }
+    tell(TokenWish(source: row.source, kind: .another(than: generation)))
   }
 
   /// Why a request with this credential of the current generation cannot go out; nil: that is not for a token to say.

@@ -20,7 +20,8 @@ public struct Actions: OptionSet, Sendable {
   @inlinable public var concernConnections: Bool {
     rawValue
       & (Actions.openUpstream.rawValue | Actions.openFreshUpstream.rawValue | Actions.shutdownClient.rawValue
-        | Actions.reset.rawValue | Actions.close.rawValue | Actions.renewCredential.rawValue) != 0
+        | Actions.reset.rawValue | Actions.close.rawValue | Actions.renewCredential.rawValue
+        | Actions.replaceCredential.rawValue) != 0
   }
 
   /// `upstreamHead` is a head without its closing line: have it authorised and sent.
@@ -52,6 +53,8 @@ public struct Actions: OptionSet, Sendable {
   /// The upstream calls the credential expired, and its answer is held back: have a new value fetched, and answer with
   /// `credentialRenewed` or `renewalRefused`. Until then nothing of the upstream is read.
   @inlinable public static var renewCredential: Actions { Actions(rawValue: 1 << 13) }
+  /// The upstream calls the credential expired, and the request cannot go out again: a new value helps the next one.
+  @inlinable public static var replaceCredential: Actions { Actions(rawValue: 1 << 15) }
   /// With `releaseUpstream`: the session may serve this caller on this connection, as long as that lasts, and nobody else.
   @inlinable public static var dedicateUpstream: Actions { Actions(rawValue: 1 << 14) }
 }

@@ -69,6 +69,7 @@ extension Exchange {
     if response.status < 200 { return takeInterim(output: &output) }
     if ConnectionLogin.isWanted(by: response) { hasConnectionLogin = true }
     if mayWantSecondTry(output: &output) { return nil }
+    if isExpiryForOthers { output.actions.insert(.replaceCredential) }
     record.upstreamStatus = response.status
     guard let route, let snapshot else { return .internalError }
 

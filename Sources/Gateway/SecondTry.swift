@@ -72,6 +72,18 @@ extension Exchange {
     return true
   }
 
+  /// Whether the answer whose head was read says that the credential has expired, to a request that was not tried twice, since
+  /// not all of it is there.
+  var isExpiryForOthers: Bool {
+    guard (400..<500).contains(response.status), !secondTry.isUnderWay, !secondTry.isRefused, let grant, let snapshot
+    else { return false }
+    let permission = snapshot.rules.grants[grant]
+    guard permission.replayBuffer != nil, permission.secondTry == .expiry,
+      case .isMeant = CredentialExpiry.judge(response, by: permission.expiry)
+    else { return false }
+    return true
+  }
+
   private mutating func mayBeExpiry(_ signs: ExpirySigns, output: inout Output) -> Bool {
     switch CredentialExpiry.judge(response, by: signs) {
     case .isNotMeant: return false

@@ -46,18 +46,25 @@ import Testing
 
   @Test func `T41: the same body goes out with it, and one that is not kept does not`() throws {
     let stage = try stage()
-    stage.tokens.answers([.token(stage.stage.canary, expiresIn: 3600), .token(next, expiresIn: 3600)])
+    let third = "THIRD-" + UUID().uuidString
+    stage.tokens.answers([stage.stage.canary, next, third].map { .token($0, expiresIn: 3600) })
     good.withLock { $0 = [next] }
     try stage.start(more: ", replay_buffer: 8")
     let large = try stage.stage.raw()
     try large.send(stage.stage.head("POST", fields: "Content-Length: 9\r\n") + "ninebytes")
     #expect(try large.answer().head.hasPrefix("HTTP/1.1 401 "))
-    #expect(stage.tokens.requests.count == 1)
+    // Whoever comes next has another one.
+    try large.send(stage.stage.head("POST", fields: "Content-Length: 9\r\n") + "ninebytes")
+    #expect(try large.answer().head.hasPrefix("HTTP/1.1 200 "))
+    #expect(stage.tokens.requests.count == 2)
+    good.withLock { $0 = [third] }
     let small = try stage.stage.raw()
     try small.send(stage.stage.head("POST", fields: "Content-Length: 8\r\n") + "8 bytes!")
     let answer = try small.answer()
     #expect(answer.head.hasPrefix("HTTP/1.1 200 ") && answer.body == "echo:8 bytes!")
-    assertSecrets(stage, canary: 2, next: 1)
+    #expect(stage.tokens.requests.count == 3)
+    assertSecrets(stage, canary: 1, next: 2)
+    stage.stage.assertCanary(times: 1, as: third, secret: third)
   }
 
   @Test(arguments: [1, 2])
