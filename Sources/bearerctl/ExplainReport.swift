@@ -86,7 +86,7 @@ struct ExplainReport {
     switch route.credential {
     case .inject(let index) where explanation.grant != nil:
       credential =
-        self.credential(settings.credentials[index], live.heldBack)
+        self.credential(settings.credentials[index], explanation.grant, live.heldBack)
         + (live.notLoggedIn.map { [terminal.bad($0.row)] } ?? [])
     case .inject: credential = ["none added: the program's own stays (on_client_header: keep)"]
     case .none: credential = ["none; what the program sends is removed"]
@@ -135,11 +135,12 @@ struct ExplainReport {
     return pinning.pins.map(\.description) + [mode, "besides chain and name, by \(authorities)"]
   }
 
-  private func credential(_ credential: CredentialSettings, _ heldBack: HeldBack?) -> [String] {
+  private func credential(_ credential: CredentialSettings, _ grant: Grant?, _ heldBack: HeldBack?) -> [String] {
     let sources = credential.sources.map(\.short)
     return ["\(credential.name)" + (sources.first.map { ", from \($0)" } ?? "")]
       + sources.dropFirst().map { "and \($0)" }
       + (credential.certificate.map { ["with certificate \($0.file), if TLS asks for one"] } ?? [])
+      + (grant?.secondTryLines ?? [])
       + (credential.suspension.map { [text($0)] } ?? [])
       + (heldBack.map { [terminal.bad($0.row)] } ?? [])
   }

@@ -251,6 +251,41 @@ import Testing
     #expect(out.contains("removed X-Hop added Via (by via: true)"), "\(out)")
   }
 
+  @Test(
+    "after which answers a request would go out once more",
+    arguments: [
+      (
+        "oauth2: { token_url: https://a.example.com/t, grant: client_credentials, client_id: b, client_secret: { file: s } }",
+        "after 401 another value would be fetched,\n              and the request sent once more (with a body of at most 64KiB)"
+      ),
+      (
+        "login: { url: https://a.example.com/l, json: { p: { file: s } }, token: t, replay_buffer: 0, refresh_on: [403, { status: 400, field: a.b, value: gone }] }",
+        "after 401 or 403 or 400 whose a.b says so another value would be fetched,\n              and the request sent once more (without a body)"
+      ),
+      (
+        "digest: { user: u, password: { file: s }, replay_buffer: 100 }",
+        "a challenge for Digest would be met,\n              and the request sent once more (with a body of at most 100 bytes)"
+      ),
+      (
+        "registry: { realm: https://a.example.com/token, user: u, password: { file: s } }",
+        "a challenge would be met with a token of https://a.example.com/token,\n              and the request sent once more (with a body"
+      ),
+      ("bearer: { file: s }", nil),
+    ])
+  func secondTries(_ credential: String, _ line: String?) throws {
+    let text = """
+      listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
+      credentials: { a: { origins: [https://a.example.com], \(credential) } }
+      services: { a: { upstream: https://a.example.com/, credential: a } }
+
+      """
+    let scratch = try Scratch()
+    let run = try Run("explain", "GET", "/a/x", "-c", try scratch.write("bearerd.yaml", text, mode: 0o644))
+    #expect(run.errors == "")
+    if let line { #expect(run.output.contains("              \(line)"), "\(run.output)") }
+    #expect(run.output.contains("once more") == (line != nil), "\(run.output)")
+  }
+
   @Test("an upgrade is asked for, or removed")
   func upgrades() throws {
     let scratch = try Scratch()
