@@ -151,7 +151,13 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
 
   private static func noCredential(_ name: String, among names: [String]) -> String {
     let guess = Suggestion.nearest(to: name, in: names).map { "did you mean \"\($0)\"?" }
-    let help = guess ?? (names.isEmpty ? "there are none" : "there are \(names.joined(separator: ", "))")
+    let all =
+      switch names.count {
+      case 0: "there are none"
+      case 1: "there is only \"\(names[0])\""
+      default: "there are \(names.joined(separator: ", "))"
+      }
+    let help = guess ?? all
     return "There is no credential \"\(name)\" in the configuration in use: \(help)"
   }
 

@@ -85,10 +85,18 @@ private final class Announcer: Sendable {
       StandardOutput.print("upstream received  \(line)   \(authorization ?? "(no credential)")\n")
     }
     let isKnown = authorization == "Authorization: Bearer \(token)"
-    let body = isKnown ? "Hello. Your token is right.\n" : "I do not know you.\n"
+    return DemoWords.answer(isKnown ? "Hello. Your token is right.\n" : nil)
+  }
+}
+
+/// What a demo's upstream says.
+enum DemoWords {
+  /// - Parameter words: nil: it does not know who asks.
+  static func answer(_ words: String?) -> [UInt8] {
+    let body = words ?? "I do not know you.\n"
     return Array(
       """
-      HTTP/1.1 \(isKnown ? "200 OK" : "401 Unauthorized")\r
+      HTTP/1.1 \(words == nil ? "401 Unauthorized" : "200 OK")\r
       Content-Type: text/plain\r
       Content-Length: \(body.utf8.count)\r
       \r

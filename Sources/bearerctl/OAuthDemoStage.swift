@@ -56,15 +56,7 @@ final class OAuthDemoStage {
     let mark = "Authorization: Bearer "
     let line = String(decoding: request.head, as: UTF8.self).split(separator: "\r\n").first { $0.hasPrefix(mark) }
     let isGood = line.map { server.isGood(String($0.dropFirst(mark.count))) } ?? false
-    let body = isGood ? "You have 3 messages.\n" : "I do not know you.\n"
-    return Array(
-      """
-      HTTP/1.1 \(isGood ? "200 OK" : "401 Unauthorized")\r
-      Content-Type: text/plain\r
-      Content-Length: \(body.utf8.count)\r
-      \r
-      \(body)
-      """.utf8)
+    return DemoWords.answer(isGood ? "You have 3 messages.\n" : nil)
   }
 
   private static func text(port: UInt16, api: UInt16, tokens: UInt16, pins: [String]) -> String {

@@ -201,7 +201,8 @@ import Testing
     let stage = try TokenStage()
     try stage.start()
     let rows = [
-      ("canari", "did you mean \"canary\"?"), ("nonsense", "there are canary"), ("canary", "grant client_credentials"),
+      ("canari", "did you mean \"canary\"?"), ("nonsense", "there is only \"canary\""),
+      ("canary", "grant client_credentials"),
     ]
     for (name, why) in rows {
       let person = try Person(stage, ["login", name])
