@@ -52,11 +52,16 @@ extension TokenKeeper {
     logout.answered()
   }
 
-  /// A new configuration is in use. What no person has logged in to needs none to come back; a login's end stays.
+  /// A new configuration is in use: what has failed is tried at once. What no person has logged in to needs none to come back; a
+  /// login's end stays.
   /// - Parameter brings: somebody wanted it after the logout.
   func reloaded(brings: Bool) {
     if brings, source.store == nil, standing.loggedOut != nil, logout == nil {
       renewal.changed(brings: true)
+      tell()
+      want()
+    } else if standing.loggedOut == nil, renewal.failures > 0 {
+      renewal.changed()
       tell()
       want()
     }

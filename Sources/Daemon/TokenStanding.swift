@@ -52,6 +52,16 @@ extension TokenStanding {
     return end > now && end < .max ? (end &- now) / 1_000 : nil
   }
 
+  /// Seconds until it is asked for again, if somebody wants it; nil: that is at once, or under way, or not for time to say.
+  var secondsOfPause: UInt64? {
+    switch outlook.reason {
+    case nil, .loginRequired: return nil
+    case .unavailable(let until), .notStored(let until), .storm(let until):
+      let now = BootTimer.now
+      return until > now ? (until &- now &+ 999) / 1_000 : nil
+    }
+  }
+
   var isLoginRequired: Bool { outlook.reason == .loginRequired }
 
   /// For `status`.
@@ -63,6 +73,8 @@ extension TokenStanding {
       json.member("asked", asked)
       json.member("granted", granted)
       json.member("failed", failed)
+      json.member("failures_in_a_row", UInt64(outlook.failures))
+      json.member("next_attempt_in", secondsOfPause)
       json.member("last_granted", grantedAt.map { UInt64(max(0, $0)) })
       json.member("last_failed", failure.map { UInt64(max(0, $0.at)) })
       json.member("last_failure", failure?.sentence)

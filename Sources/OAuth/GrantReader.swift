@@ -16,6 +16,8 @@ extension AnswerReader {
     if purpose == .token, source.isTokenExchange, document.kind("issued_token_type") != .string {
       remarks.append("no issued_token_type")
     }
+    remarkScope(document, &remarks)
+    remarkClock(&remarks)
     let remark = remarks.isEmpty ? nil : "the answer of \(name) has \(remarks.joined(separator: ", "))"
     return TokenGrant(accessToken: accessToken, refreshToken: refreshToken, lifetime: lifetime, remark: remark)
   }

@@ -35,6 +35,7 @@ package struct Renewal: Sendable {
   private(set) var isRejected = false
   private(set) var restUntil: UInt64 = 0
   private var recentStarts: [UInt64] = []
+  private var isStormTold = false
   /// Failures in a row.
   package private(set) var failures = 0
 
@@ -102,9 +103,12 @@ package struct Renewal: Sendable {
     if needsLogin { return .refused(.loginRequired) }
     recentStarts.removeAll { $0.saturating(settings.stormWindow) <= now }
     if recentStarts.count >= settings.stormLimit {
+      actions.tellsStorm = !isStormTold
+      isStormTold = true
       return .refused(.storm(until: recentStarts[0].saturating(settings.stormWindow)))
     }
     recentStarts.append(now)
+    isStormTold = false
     let number = next()
     work = .asking(number, since: now)
     actions.ask = number

@@ -30,6 +30,8 @@ extension Renewal {
     package internal(set) var isDiscarded = false
     /// Tell once that a person has to log in.
     package internal(set) var tellsLoginRequired = false
+    /// Tell once that there were too many renewals.
+    package internal(set) var tellsStorm = false
     /// All who wait ask again.
     package internal(set) var releases = false
 

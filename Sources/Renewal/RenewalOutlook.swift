@@ -11,6 +11,8 @@ extension Renewal {
     package var isRenewing = false
     /// Why it is not renewed now; nil: it is, or can be.
     package var reason: Reason?
+    /// In a row.
+    package var failures = 0
 
     package init() {}
   }
@@ -23,6 +25,7 @@ extension Renewal {
       outlook.usableUntil = token.usableUntil ?? .max
     }
     outlook.isRenewing = isRenewing
+    outlook.failures = failures
     var copy = self
     if !isRenewing, case .refused(let reason) = copy.requestWithoutToken(at: now) { outlook.reason = reason }
     return outlook

@@ -110,6 +110,9 @@ struct StatusDocument: Decodable {
       /// When something came in the way last, and what; nil: never.
       let lastFailed: Int?
       let lastFailure: String?
+      let failuresInARow: Int?
+      /// Seconds; nil: nothing is in the way of the next one.
+      let nextAttemptIn: Int?
     }
   }
 

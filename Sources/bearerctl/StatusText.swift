@@ -103,7 +103,7 @@ struct StatusText: CustomStringConvertible {
     let problems = status.credentials.compactMap { credential in
       credential.problem.map { "  \(terminal.bad(credential.name)): \($0.harmless)\n" }
     }
-    let failures = status.credentials.compactMap { failure($0) }
+    let failures = status.credentials.compactMap { failure($0) } + status.credentials.compactMap { pause($0) }
     let suspensions = status.credentials.flatMap { credential in
       credential.suspended.map { "  \(terminal.bad(credential.name)): \(suspension($0))\n" }
     }
@@ -123,6 +123,13 @@ struct StatusText: CustomStringConvertible {
     else { return nil }
     let since = token.lastGranted.map { "; the last token came \(ago($0))" } ?? ""
     return "  \(terminal.warning(credential.name)): asked in vain \(ago(failed))\(since): \(sentence.harmless)\n"
+  }
+
+  /// Of a token: when the endpoint is asked again.
+  private func pause(_ credential: StatusDocument.Credential) -> String? {
+    guard let token = credential.token, let seconds = token.nextAttemptIn else { return nil }
+    let failures = token.failuresInARow.flatMap { $0 > 0 ? " after \(counted($0, "failure")) in a row" : nil } ?? ""
+    return "  \(terminal.warning(credential.name)): asked for again in \(Age(seconds))\(failures)\n"
   }
 
   private func left(_ credential: StatusDocument.Credential) -> String {

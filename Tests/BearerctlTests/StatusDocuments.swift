@@ -67,7 +67,8 @@ enum StatusDocuments {
       "mail", "oauth2 client_credentials",
       """
       "available":true,"logged_out":false,"problem":null,"generation":3,"changed":\(now - 60),"fingerprint":"01020304",
-      "token":{"seconds_left":3000,"login_required":false,"last_granted":\(now - 60),\(failure)}
+      "token":{"seconds_left":3000,"login_required":false,"last_granted":\(now - 60),\(failure),
+      "failures_in_a_row":2,"next_attempt_in":8}
       """)
       + credential(
         "calendar", "oauth2 refresh_token",

@@ -80,8 +80,7 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
-  @Test func `A14: a key of another certificate, one that others can read, and an old certificate stop a start`() throws
-  {
+  @Test func `a key of another certificate, one that others can read, and an old certificate stop a start`() throws {
     let mutual = try CertificateStage()
     let stage = mutual.stage
     func said(_ line: String) throws -> String {

@@ -98,6 +98,19 @@ import Testing
     #expect((2...6).contains(stage.tokens.requests.count))
   }
 
+  /// Each time somebody else, so that no breaker ends it.
+  @Test func `T41: where no token is ever good, five are asked for within half a minute, and it is told once`() throws {
+    let stage = try stage()
+    stage.tokens.answers((0..<40).map { .token("TOKEN-\($0)", expiresIn: 3600) })
+    try stage.stage.start(stage.configuration().replacing("    oauth2:", with: "    suspend: off\n    oauth2:"))
+    for _ in 0..<20 { #expect(try stage.stage.get().status == 401) }
+    #expect(stage.stage.daemon!.waitForLog("event=token-storm credential=canary"))
+    // One at the start; each window lasts for half a minute, and this may take two on a slow machine.
+    #expect((5...10).contains(stage.tokens.requests.count))
+    #expect(stage.log.components(separatedBy: "event=token-storm").count - 1 <= stage.tokens.requests.count / 5)
+    #expect(try stage.stage.control("status").contains("\"next_attempt_in\":"))
+  }
+
   @Test func `T41: the same token once more is not sent once more`() throws {
     let stage = try stage()
     stage.tokens.answers(.token(stage.stage.canary, expiresIn: 3600))

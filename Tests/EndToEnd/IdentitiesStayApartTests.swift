@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `A15: whoever takes one out of the configuration, or logs one out, leaves the other's bytes as they are`(
+  func `T46: whoever takes one out of the configuration, or logs one out, leaves the other's bytes as they are`(
     workers: Int
   ) throws {
     let stage = try Self.stage()

@@ -21,6 +21,14 @@ import Testing
     #expect(!stage.daemon!.logText.contains("api_key"))
   }
 
+  /// A name that means nothing to anybody else.
+  @Test func `T13: the program's own parameter of that name does not go beside it, whatever the name is`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(credential: Self.line.replacing("api_key", with: "whose")))
+    #expect(try stage.get("/api/x?a=1&whose=mine&WHOSE=mine&who%73e=mine&whoseelse=b").status == 200)
+    stage.assertCanary(times: 1, as: "GET /base/x?a=1&whoseelse=b&whose=\(stage.canary) HTTP/1.1\r\n")
+  }
+
   @Test func `T13 T33: what an upstream repeats of its target is masked in all places that name one`() throws {
     let stage = try Stage { connection in
       while let request = try? connection.readRequest() {

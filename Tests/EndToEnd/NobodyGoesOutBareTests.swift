@@ -53,6 +53,79 @@ import Testing
     stage.assertSecrets(times: 0)
   }
 
+  /// All who wait are told, and none goes out; and those who come next hear it without another question.
+  @Test(arguments: [1, 3])
+  func `T39: fifty that wait for a token that does not come are answered, after one question`(workers: Int) throws {
+    let stage = try TokenStage()
+    let gate = Gate()
+    stage.tokens.onRequest.withLock { $0 = { _ in gate.pass() } }
+    stage.tokens.answers(
+      .raw("HTTP/1.1 503 X\r\nContent-Type: application/json\r\nRetry-After: 60\r\nContent-Length: 2\r\n\r\n{}"))
+    try stage.start(more: ", timeout: 30s", workers: workers)
+    #expect(stage.tokens.waitForRequests(1))
+    let clients = try (0..<50).map { _ in try stage.stage.client() }
+    for client in clients { try client.send(stage.stage.head("GET")) }
+    gate.open()
+    for client in clients { #expect(try client.response().isRefused("token-unavailable")) }
+    for client in clients { try client.send(stage.stage.head("GET")) }
+    for client in clients { #expect(try client.response().isRefused("token-unavailable")) }
+    #expect(stage.tokens.requests.count == 1 && stage.stage.upstream.records.isEmpty)
+    let status = try stage.stage.control("status")
+    #expect(status.contains("\"failures_in_a_row\":1"), "\(status)")
+    let pause = status.firstMatch(of: /"next_attempt_in":([0-9]+)/).flatMap { Int($0.1) } ?? 0
+    #expect((1...60).contains(pause), "\(status)")
+    stage.assertSecrets(times: 0)
+  }
+
+  /// T39: it expires while all of them are at work.
+  @Test(arguments: [1, 3])
+  func `T39: two hundred at its expiry have one new token fetched`(workers: Int) throws {
+    let stage = try TokenStage()
+    let gate = Gate()
+    let count = Guarded(0)
+    stage.tokens.onRequest.withLock {
+      $0 = { _ in
+        let isFirst = count.withLock { value in
+          value += 1
+          return value == 1
+        }
+        if !isFirst { gate.pass() }
+      }
+    }
+    stage.tokens.answers([.token(stage.stage.canary, expiresIn: 4), .token(stage.stage.canary, expiresIn: 3600)])
+    try stage.start(more: ", timeout: 30s", workers: workers)
+    let clients = try (0..<200).map { _ in try stage.stage.client() }
+    #expect(try stage.stage.get().status == 200)
+    // It is renewed ahead of its end, which is held up until nobody may use it any more.
+    #expect(stage.tokens.waitForRequests(2))
+    #expect(eventually { (try? stage.stage.control("status"))?.contains("\"seconds_left\":null") == true })
+    for client in clients { try client.send(stage.stage.head("GET")) }
+    gate.open(times: 10)
+    for client in clients { #expect(try client.response().status == 200) }
+    #expect(stage.tokens.requests.count == 2)
+    stage.assertSecrets(times: 201)
+  }
+
+  /// What only a change can cure is not asked for again and again.
+  @Test(arguments: [(401, "invalid_client"), (400, "unauthorized_client"), (404, "no"), (302, "no")])
+  func `T38: an endpoint that refuses the client is asked once`(_ status: Int, _ code: String) throws {
+    let stage = try TokenStage()
+    stage.tokens.answers(.error(status, code))
+    try stage.start()
+    #expect(stage.stage.daemon!.waitForLog("event=token-failed"))
+    let end = DispatchTime.now() + .milliseconds(2_500)
+    while DispatchTime.now() < end { #expect(try stage.stage.get().isRefused("token-unavailable")) }
+    #expect(stage.tokens.requests.count == 1)
+    // Whoever reloads wants it tried again, and another secret is a change.
+    #expect(try stage.stage.control("reload") == "ok\n2\n")
+    #expect(stage.tokens.waitForRequests(2))
+    stage.tokens.answers(.token(stage.stage.canary, expiresIn: 3600))
+    try stage.stage.scratch.write("client.secret", "ANOTHER-secret")
+    #expect(try stage.ask(until: { $0.status == 200 }) != nil)
+    #expect(stage.tokens.requests.count == 3)
+    stage.assertSecrets(times: 1)
+  }
+
   @Test func `T40: an endpoint that never answers holds a request up no longer than it may`() throws {
     let stage = try TokenStage()
     let gate = Gate()

@@ -18,7 +18,7 @@ import Testing
 
   private static let form = "POST /api/f HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/x-www-form-urlencoded\r\n"
 
-  @Test func `A1: the signature goes out, and no secret`() throws {
+  @Test func `T40: the signature goes out, and no secret`() throws {
     let stage = try stage()
     #expect(try stage.get("/api/x?b=2&a=1&oauth_token=mine", fields: "Authorization: Bearer mine\r\n").status == 200)
     let head = stage.recorded
@@ -28,6 +28,46 @@ import Testing
     #expect(head.matches(of: pattern).count == 1)
     stage.assertCanary(times: 0)
     stage.assertCanary(times: 0, as: "TOKEN-secret", secret: "TOKEN-secret")
+  }
+
+  private static let json = "POST /api/j HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n"
+
+  /// Judged as an upstream does, by other code than ours.
+  @Test(arguments: [
+    ("GET /api/x HTTP/1.1\r\nHost: HOST\r\n\r\n", ""),
+    ("DELETE /api/a%20b/%C3%BC?b=2&a=1&a=0&c=%20x+y&d&e=%3D%26 HTTP/1.1\r\nHost: HOST\r\n\r\n", ""),
+    (form + "Content-Length: 15\r\n\r\n", "a=1&b=%2B+c&a=0"),
+    (form.replacing("/api/f", with: "/api/f?z=1&a=2") + "Content-Length: 3\r\n\r\n", "a=1"),
+    (form + "Transfer-Encoding: chunked\r\n\r\n", "3\r\na=1\r\n4\r\n&b=2\r\n0\r\n\r\n"),
+    (json + "Content-Length: 7\r\n\r\n", "{\"a\":1}"),
+  ])
+  func `T40: an upstream finds each one right`(_ head: String, _ body: String) throws {
+    let stage = try stage()
+    #expect(try stage.request(head, body: body).status == 200)
+    let request = try #require(SignedRequest(stage.recorded))
+    func isRight(_ secret: String, _ tokenSecret: String, _ origin: String) -> Bool {
+      request.isSigned(secret: secret, tokenSecret: tokenSecret, origin: origin)
+    }
+    #expect(isRight(stage.canary, "TOKEN-secret", stage.origin), "\(stage.recorded)")
+    #expect(!isRight("another", "TOKEN-secret", stage.origin) && !isRight(stage.canary, "", stage.origin))
+    #expect(!isRight(stage.canary, "TOKEN-secret", "https://localhost"))
+  }
+
+  /// What goes out with it is signed as well.
+  @Test func `T40: a parameter of another credential is signed, too`() throws {
+    let stage = try Stage()
+    try stage.scratch.write("t", "token-of-somebody\n")
+    try stage.scratch.write("ts", "TOKEN-secret\n")
+    try stage.scratch.write("key", "KEY-of-the-application\n")
+    try stage.start(
+      stage.configuration(
+        credential: Self.line
+          + "\n  key: { origins: [\"\(stage.origin)\"], query: { name: api_key, value: { file: key } } }"
+      ).replacing("credential: canary", with: "credential: [canary, key]"))
+    #expect(try stage.get("/api/x?b=2").status == 200)
+    #expect(stage.recorded.hasPrefix("GET /base/x?b=2&api_key=KEY-of-the-application HTTP/1.1\r\n"))
+    let request = try #require(SignedRequest(stage.recorded))
+    #expect(request.isSigned(secret: stage.canary, tokenSecret: "TOKEN-secret", origin: stage.origin))
   }
 
   @Test(arguments: [

@@ -111,17 +111,20 @@ private let half: UInt64 = 1 << 63
 
   @Test("a server whose tokens are never accepted is asked five times in half a minute")
   mutating func storm() {
-    var asked = 0
+    var (asked, told) = (0, 0)
     for now in stride(from: UInt64(0), to: 30_000, by: 10) {
       let generation = renewal.generation ?? 0
       let actions = generation == 0 ? renewal.request(at: now).1 : renewal.rejected(generation, at: now).1
+      if actions.tellsStorm { told += 1 }
       guard let number = actions.ask else { continue }
       asked += 1
       _ = renewal.granted(granted(3600), number: number, at: now + 1, chance: half)
     }
-    #expect(asked == 5)
+    #expect(asked == 5 && told == 1)
     #expect(renewal.rejected(5, at: 29_999).0 == .refused(.storm(until: 30_000)))
     #expect(renewal.rejected(5, at: 30_000).1.ask == 6)
+    _ = renewal.granted(granted(3600), number: 6, at: 30_001, chance: half)
+    #expect(renewal.rejected(6, at: 30_001).1.tellsStorm, "the next one is told, too")
   }
 
   @Test("a token that has expired when it comes is not used", arguments: [0, 1] as [UInt64])

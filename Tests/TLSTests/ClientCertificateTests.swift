@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [Certificate.Key.ec256, .ec384, .rsa2048]) func `A14: a key of another certificate is refused`(
+  @Test(arguments: [Certificate.Key.ec256, .ec384, .rsa2048]) func `a key of another certificate is refused`(
     _ kind: Certificate.Key
   ) throws {
     let one = try selfSigned { $0.key = kind }
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func `A14: what cannot be used says which of the two files is wrong`() throws {
+  @Test func `what cannot be used says which of the two files is wrong`() throws {
     #expect(problem([own, authority.intermediate, authority.root]) == nil)
     #expect(problem([authority.intermediate, own], key: own)?.part == .certificate)
     #expect(

@@ -1,0 +1,54 @@
+import Credentials
+import OAuth
+import Policy
+import Testing
+
+/// What is odd about a grant is said once, in our own words.
+@Suite struct RemarkTests {
+  private func remark(_ more: String, scope: [String] = [], date: String? = nil, now: Int64 = 0) throws -> String? {
+    var asked = try source()
+    asked.scope = scope
+    let body = Array("{\"access_token\":\"a\",\"token_type\":\"bearer\"\(more)}".utf8)
+    let head = AnswerHead(status: 200, contentType: "application/json", date: date)
+    switch TokenAnswer.read(head, body.span, of: asked, to: .token, now: now, in: arena) {
+    case .granted(let grant): return grant.remark
+    case .refused(let refusal): return "refused: \(refusal.sentence)"
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("", ["mail.read"], nil), (#","scope":"mail.read""#, ["mail.read"], nil),
+      (#","scope":"mail.send mail.read""#, ["mail.read", "mail.send"], nil),
+      (#","scope":"anything""#, [], nil), (#","scope":["mail.read"]"#, ["mail.read"], nil),
+      (
+        #","scope":"mail.read""#, ["mail.read", "mail.send", "mail.move"],
+        "less than the scope that was asked for (mail.send mail.move)"
+      ),
+      (#","scope":"MAIL.read mail.read""#, ["mail.read"], "more than the scope that was asked for"),
+      (
+        #","scope":"admin\r\nX-Evil: 1""#, ["mail.read"],
+        "less than the scope that was asked for (mail.read), more than the scope that was asked for"
+      ), (#","scope":"""#, ["mail.read"], "less than the scope that was asked for (mail.read)"),
+    ] as [(String, [String], String?)])
+  func `T38: what was granted is compared with what was asked for`(
+    _ more: String, _ scope: [String], _ odd: String?
+  ) throws {
+    let start = "the answer of https://login.example.com/oauth2/token has "
+    #expect(try remark(more, scope: scope) == odd.map { start + $0 })
+  }
+
+  /// 1994-11-06 08:49:37
+  private static let (date, time) = ("Sun, 06 Nov 1994 08:49:37 GMT", Int64(784_111_777))
+
+  @Test(
+    arguments: [
+      (0, nil), (59, nil), (-59, nil), (60, "a minute ahead of"), (-60, "a minute behind"),
+      (3_600, "an hour ahead of"), (-90_000, "a day behind"),
+    ] as [(Int64, String?)])
+  func `T57: a clock that differs is told of`(_ lead: Int64, _ words: String?) throws {
+    let said = try remark("", date: Self.date, now: Self.time - lead)
+    #expect(said?.contains("a date that is more than \(words ?? "?") our clock") == (words == nil ? nil : true))
+    #expect(try remark("", date: "yesterday") == nil)
+  }
+}
