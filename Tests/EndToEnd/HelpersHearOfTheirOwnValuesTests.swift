@@ -82,7 +82,10 @@ import Testing
     try stage.start(configuration("SHA-512-256"))
     for _ in 0..<3 { #expect(try stage.get().status == 401) }
     #expect(server.verdicts == ["bare", "bare", "bare"])
-    // Of what was shown, it hears: after whatever it heard before.
+    // The log says so before the answer goes on.
+    #expect(try stage.control("status").hasPrefix("ok\n"))
+    #expect(!stage.daemon!.logText.contains("command-value-rejected"))
+    // Of what was shown, it hears.
     try stage.reload(configuration("SHA-256"))
     #expect(try stage.get().status == 401)
     #expect(eventually { notes(stage, "calls").contains("erase") })

@@ -137,6 +137,26 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
+  @Test(arguments: [1, 2])
+  func `T47: a hundred reloads, one after the other, mix no pair either`(workers: Int) throws {
+    let places = try Places(workers: workers)
+    let stage = places.stage
+    try stage.start(places.configuration(0) + "\ncontrol: control.sock\n")
+    let port = try stage.daemon!.port()
+    let load = SteadyLoad(callers: 6, port: port) { client, number in
+      try Places.ask(client, number, port: port)
+    }
+    for generation in 1...100 {
+      try stage.scratch.write(
+        "bearerd.yaml", Stage.withWorkers(places.configuration(generation)) + "\ncontrol: control.sock\n", mode: 0o644)
+      #expect(try stage.control("reload") == "ok\n\(generation + 1)\n")
+    }
+    try load.goOn(by: 20)
+    #expect(load.stop() == [])
+    places.check()
+    stage.assertCanary(times: 0)
+  }
+
   /// Each service loses something else of what let its exchange through; `kept` and `load` lose nothing.
   private static func revoking(_ stage: Stage, _ isRevoked: Bool) -> String {
     func service(_ name: String, _ before: String, _ after: String) -> String {

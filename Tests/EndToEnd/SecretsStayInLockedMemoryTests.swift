@@ -55,6 +55,30 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
+  @Test func `T50: thousands of rotations lock no more memory, and none of the values stays`() throws {
+    let stage = try Stage()
+    let daemon = try stage.start()
+    let client = try stage.client()
+    func rotate(_ rounds: Range<Int>) throws {
+      for round in rounds {
+        try stage.scratch.write("canary.token", "ROTATED-\(round)-" + String(repeating: "x", count: round * 37 % 3_000))
+        try client.send(stage.head("GET"))
+        #expect(try client.response().status == 200)
+      }
+    }
+    try rotate(0..<200)
+    let locked = Observed(pid: daemon.pid).locked
+    try rotate(200..<1_200)
+    // Pages in which a file is being read at this moment.
+    #expect(Observed(pid: daemon.pid).locked < locked + 64)
+    if isRoot {
+      for round in [0, 199, 900] {
+        #expect(try ForeignMemory.places(of: "ROTATED-\(round)-", in: daemon.pid, isEverywhere: true) == [])
+      }
+    }
+    stage.assertCanary(times: 0)
+  }
+
   @Test func `where it is not demanded a large value is used`() throws {
     let stage = try Stage()
     try stage.start(wrapper: Self.limited)

@@ -41,6 +41,21 @@ import Testing
     stage.assertSecrets(times: 2)
   }
 
+  @Test func `the password grant is warned of at every start`() throws {
+    let stage = try TokenStage()
+    try stage.stage.scratch.write("password", "PASSWORD-of-somebody\n")
+    for _ in 0..<2 {
+      let daemon = try stage.start("grant: password, user: me, password: { file: password }")
+      #expect(daemon.waitForLog("level=warning event=configuration"))
+      #expect(stage.log.contains("RFC 9700 advises against it"), "\(stage.log)")
+      #expect(try stage.stage.get().status == 200)
+      _ = daemon.stop()
+    }
+    #expect(
+      stage.tokens.forms.allSatisfy { $0["grant_type"] == "password" && $0["password"] == "PASSWORD-of-somebody" })
+    stage.stage.assertCanary(times: 0, as: "PASSWORD-of-somebody", secret: "PASSWORD-of-somebody")
+  }
+
   @Test func `a person's refresh token brings the first one`() throws {
     let stage = try TokenStage()
     try stage.start(TokenStage.person)

@@ -6,6 +6,10 @@ import Testing
   static let scripts: [Script] = [
     Script(name: "all is well"),
     Script(name: "no rotation", rotates: false),
+    Script(name: "all of it is done at once", answersAfter: 0, storesAfter: 0),
+    Script(
+      name: "refused at once", answersAfter: 0, storesAfter: 0, down: 25_000..<60_000, diskFails: 80_000..<120_000),
+    Script(name: "logout where all is done at once", answersAfter: 0, storesAfter: 0, logout: 60_000, login: 90_000),
     Script(name: "the server is slow", answersAfter: 9_000),
     Script(name: "the disk is slow", storesAfter: 4_000),
     Script(name: "down for a moment", down: 25_000..<29_000),

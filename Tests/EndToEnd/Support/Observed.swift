@@ -8,6 +8,8 @@ struct Observed {
   /// Resident memory in KiB, now and at its highest.
   var resident: Int { status("VmRSS") }
   var residentPeak: Int { status("VmHWM") }
+  /// Memory that cannot be swapped out, in KiB.
+  var locked: Int { status("VmLck") }
 
   /// The sanitizers keep what was freed: what they watch has no constant memory.
   static let isMemoryMeasurable = !isSanitized
