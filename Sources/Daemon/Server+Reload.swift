@@ -72,9 +72,19 @@ extension Server {
       audit.settle()
       worker.lifetime.reloaded(problem: nil)
       journal.event(.notice, "reloaded", ("generation", String(number)))
+      reportSystemd(settings)
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
       answer(.success(number))
     }
+  }
+
+  /// systemd reads its credentials when it starts a unit; whether it renews them depends on its version.
+  private func reportSystemd(_ settings: Settings) {
+    let names = settings.credentials.filter { $0.sources.contains(where: \.isSystemd) && !$0.isCombined }.map(\.name)
+    if names.isEmpty { return }
+    journal.event(
+      .notice, "systemd-credentials", ("credentials", names.joined(separator: " ")),
+      ("detail", "they have the values of the unit's start, unless systemd renews them: restart bearerd for others"))
   }
 
   private func fail(_ error: StartError) -> Result<UInt64, StartError> {
@@ -127,4 +137,8 @@ extension Server {
       )
     }
   }
+}
+
+extension CredentialSettings.Source {
+  fileprivate var isSystemd: Bool { if case .systemd = self { true } else { false } }
 }

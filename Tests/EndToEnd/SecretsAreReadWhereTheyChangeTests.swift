@@ -222,6 +222,9 @@ import Testing
     try stage.scratch.write("credentials/api-token", stage.canary, mode: 0o440)
     #expect(changed(stage, to: 1))
     #expect(try stage.get().status == 200)
+    #expect(!stage.daemon!.logText.contains("event=systemd-credentials"))
+    try stage.daemon!.reload()
+    #expect(stage.daemon!.waitForLog("event=systemd-credentials credentials=canary detail=\"they have the values"))
     stage.assertCanary(times: 1)
   }
 
