@@ -52,7 +52,8 @@ extension SettingsReader {
           help: "add to it: client_id: NAME")
       }
     case .none:
-      if token.grant == .clientCredentials {
+      let isMeant = fields.isMisspelt(.clientSecret) || fields.isMisspelt(.privateKey)
+      if token.grant == .clientCredentials, !isMeant {
         report.error(
           place, "grant client_credentials is for clients that prove who they are (RFC 6749 section 4.4)",
           help: "add to it: client_secret: { file: NAME }, or private_key with client_auth: private_key_jwt")

@@ -15,7 +15,9 @@ extension SettingsReader {
     case .mapping: break
     }
     guard let fields = fields(node, at: place, of: SourceKey.self) else { return nil }
-    let sources = [SourceKey.file, .systemd, .env, .command].filter { fields.has($0) }
+    let all: [SourceKey] = [.file, .systemd, .env, .command]
+    let sources = all.filter { fields.has($0) }
+    if sources.isEmpty, all.contains(where: fields.isMisspelt) { return nil }
     guard let key = sources.first, let value = fields[key] else {
       report.error(
         node.place, "no source of the secret",

@@ -99,7 +99,7 @@ final class CredentialSlot {
     if entry.scheme.token != nil { return }
     hasEnded = true
     problem =
-      entry.scheme.commands.isEmpty
+      hasFiles && entry.scheme.commands.isEmpty
       ? "somebody has logged it out: another value of its source, or bearerctl reload, brings it back"
       : "somebody has logged it out: bearerctl reload brings it back"
   }

@@ -43,10 +43,15 @@ extension TokenValues {
   /// The token itself, which is no longer here then: somebody ends its use; nil: there is none.
   package func withdraw(_ source: TokenSource) -> Secret? {
     let way =
-      source.isByLogin
-      ? "bearerctl login brings"
-      : source.sources.contains { $0.role == .refreshToken }
-        ? "a new first refresh token brings" : "another secret of it, or bearerctl reload, brings"
+      if source.isByLogin {
+        "bearerctl login brings"
+      } else if source.sources.contains(where: { $0.role == .refreshToken }) {
+        "a new first refresh token brings"
+      } else if source.sources.contains(where: { $0.source.command != nil }) {
+        "bearerctl reload brings"
+      } else {
+        "another secret of it, or bearerctl reload, brings"
+      }
     defer { fail(source, "somebody has logged it out: \(way) it back") }
     return takeValue(source)
   }

@@ -106,7 +106,9 @@ extension SecretSource {
     case .env(let name): "env \(name)"
     case .command(let command): "command \(command.place)"
     case .userOfCommand(let command): "user of command \(command.place)"
-    case .token(let token): "\(token.form == nil ? "token endpoint" : "login at") \(token.endpoint)"
+    case .token(let token):
+      token.form == nil
+        ? "token endpoint \(token.endpoint) for client \(token.client.id)" : "login at \(token.endpoint)"
     }
   }
 }

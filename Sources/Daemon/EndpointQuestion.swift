@@ -10,6 +10,9 @@ final class EndpointQuestion {
   private let source: TokenSource
   private unowned let worker: Worker
   private var fetch: TokenFetch?
+  private var onEnd: ((Result<AnswerIntake, SecretProblem>) -> Void)?
+  /// What is being asked; nil: nothing.
+  private(set) var purpose: TokenRequest.Purpose?
 
   init(_ source: TokenSource, worker: Worker) {
     self.source = source
@@ -21,26 +24,34 @@ final class EndpointQuestion {
     _ purpose: TokenRequest.Purpose, _ secrets: TokenSecrets,
     onEnd: @escaping (Result<AnswerIntake, SecretProblem>) -> Void
   ) {
+    (self.purpose, self.onEnd) = (purpose, onEnd)
     do throws(SecretProblem) {
       let moment = TokenRequest.Moment(now: Clock.now.seconds, nonce: TokenLogin.random())
       let arena = worker.generation.keyring.tokenValues.arena
-      try send(try TokenRequest.render(source, purpose, secrets, at: moment, in: arena), onEnd)
+      try send(try TokenRequest.render(source, purpose, secrets, at: moment, in: arena))
     } catch {
-      onEnd(.failure(error))
+      end(.failure(error))
     }
   }
+
+  private func end(_ result: Result<AnswerIntake, SecretProblem>) {
+    let onEnd = onEnd
+    (fetch, purpose, self.onEnd) = (nil, nil, nil)
+    onEnd?(result)
+  }
+
+  /// The answer to what is being asked is somebody else's now.
+  func handOver(to onEnd: @escaping (Result<AnswerIntake, SecretProblem>) -> Void) { self.onEnd = onEnd }
 
   /// The endpoint may have heard of it.
   var isOut: Bool { fetch != nil }
 
   func cancel() {
     fetch?.cancel()
-    fetch = nil
+    (fetch, purpose, onEnd) = (nil, nil, nil)
   }
 
-  private func send(
-    _ request: consuming TokenRequest, _ onEnd: @escaping (Result<AnswerIntake, SecretProblem>) -> Void
-  ) throws(SecretProblem) {
+  private func send(_ request: consuming TokenRequest) throws(SecretProblem) {
     let endpoint = request.endpoint
     let destination: Destination
     let reader: AnswerIntake
@@ -52,10 +63,9 @@ final class EndpointQuestion {
     }
     let fetch = TokenFetch(consume request, reader: reader, timeout: source.timeout, worker: worker) {
       [weak self] outcome in
-      self?.fetch = nil
       switch outcome {
-      case .answered(let reader): onEnd(.success(reader))
-      case .failed(let reason): onEnd(.failure(SecretProblem("\(endpoint) gave no token: \(reason)")))
+      case .answered(let reader): self?.end(.success(reader))
+      case .failed(let reason): self?.end(.failure(SecretProblem("\(endpoint) gave no token: \(reason)")))
       }
     }
     self.fetch = fetch

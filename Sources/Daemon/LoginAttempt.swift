@@ -19,7 +19,7 @@ final class LoginAttempt: Timed {
   let source: TokenSource
   let settings: CredentialSettings.OAuth2
   unowned let worker: Worker
-  let question: EndpointQuestion
+  private(set) var question: EndpointQuestion
   private var way: (any LoginWay)?
   private var onOutcome: ((Outcome) -> Void)?
   private var watchers: [ControlExchange] = []
@@ -62,6 +62,19 @@ final class LoginAttempt: Timed {
 
   /// From outside.
   func cancel(_ why: String) { fail(why) }
+
+  /// The same, but what its server is granting at this moment is the caller's. nil: that is nothing.
+  func surrender(_ why: String) -> EndpointQuestion? {
+    var asked: EndpointQuestion?
+    switch question.purpose {
+    case .code, .deviceToken:
+      asked = question
+      question = EndpointQuestion(source, worker: worker)
+    case .token, .deviceAuthorization, .revocation, nil: break
+    }
+    fail(why)
+    return asked
+  }
 
   override func deadlinePassed() {
     guard let deadline else { return }

@@ -91,12 +91,16 @@ struct LogoutReport {
     json.object { json in
       json.member("credential", credential.name)
       json.member("kind", credential.kind)
-      json.array("sources") { json in for source in credential.sources { json.member(nil, source.short) } }
+      json.array("sources") { json in
+        if let certificate = credential.certificate { json.member(nil, "certificate \(certificate.file)") }
+        for source in credential.allSources { json.member(nil, source.short) }
+      }
       cut.write(to: &json)
       json.member("login", credential.token.map { $0.store != nil } == true)
-      json.member("commands", credential.sources.contains(where: \.isCommand))
+      json.member("reload_only", credential.isForReloadsOnly)
       guard let outcome, let token = credential.token else { return }
       json.member("store", token.store)
+      json.member("had_tokens", outcome.hadTokens)
       json.member("problem", outcome.problem)
       json.member("revocation", token.revocation?.description)
       json.array("revoked") { json in
@@ -113,10 +117,11 @@ struct LogoutReport {
 }
 
 extension CredentialSettings {
-  /// For people and scripts: `bearer`, `basic`, `headers`, `login`, `digest`, `registry`, `query`, `oauth1`, `several`, or `oauth2 GRANT`.
+  /// For people and scripts: `bearer`, `basic`, `headers`, `login`, `digest`, `registry`, `query`, `oauth1`, `client_certificate`, `several`, or `oauth2 GRANT`.
   var kind: String {
     if let token { return "oauth2 \(token.grant.rawValue)" }
     if login != nil { return "login" }
+    if certificate != nil, sources.isEmpty { return "client_certificate" }
     switch scheme {
     case .bearer: return "bearer"
     case .basic: return "basic"
@@ -127,6 +132,13 @@ extension CredentialSettings {
     case .oauth1: return "oauth1"
     case .all: return "several"
     }
+  }
+}
+
+extension CredentialSettings {
+  /// Another value of a file brings it back by itself, and nothing else does.
+  fileprivate var isForReloadsOnly: Bool {
+    sources.contains(where: \.isCommand) || !sources.contains { SecretSource($0).isFile }
   }
 }
 

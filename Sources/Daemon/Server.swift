@@ -115,7 +115,7 @@ package final class Server {
           logouts.logOut(name) { exchange.end($0) }
         },
       ],
-      credentials: { [worker] in worker.generation.settings.credentials.map(\.name) })
+      credentials: { [worker] in worker.generation.settings.credentials.filter { !$0.isCombined }.map(\.name) })
     control?.follow(worker.generation.settings)
     lifecycle = try Lifecycle(
       loop: loop, isAlive: { [crew] in crew.hasPulse() }, reload: { reloads.ask { _ in } },

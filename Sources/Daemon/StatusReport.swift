@@ -158,7 +158,7 @@ struct StatusReport {
     json.member("expires", expiry(index))
     json.member("fingerprint", generation.keyring.fingerprint(ofGrant: index))
     json.array("sources") { json in
-      for source in generation.settings.credentials[index].sources { json.object { self.source(source, &$0) } }
+      for source in generation.settings.credentials[index].allSources { json.object { self.source(source, &$0) } }
     }
     worker.tokens?.standing(ofGrant: index)?.write(to: &json)
     json.member("accepted", tally.accepted.count)

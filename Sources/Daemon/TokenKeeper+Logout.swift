@@ -16,10 +16,13 @@ extension TokenKeeper {
     }
     self.logout = logout
     logout.add(access: access.take())
-    attempt?.cancel("somebody has logged it out meanwhile")
-    (attempt, waiting) = (nil, nil)
     if asking?.isOut == false { stopAsking() }
-    logout.awaitsAnswer = asking != nil
+    if asking != nil { logout.awaitAnswer() }
+    let purpose = attempt?.question.purpose
+    if let question = attempt?.surrender("somebody has logged it out meanwhile"), let purpose {
+      logout.awaitAnswer(to: question, purpose)
+    }
+    (attempt, waiting) = (nil, nil)
     shown = fingerprint
     endedWith = shown
     standing.loggedOut = Clock.now.seconds

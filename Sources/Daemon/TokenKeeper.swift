@@ -134,8 +134,9 @@ final class TokenKeeper {
   }
 
   func stopAsking() {
-    asking?.cancel()
-    asking = nil
+    guard let asking else { return }
+    self.asking = nil
+    asking.cancel()
     logout?.answered()
   }
 

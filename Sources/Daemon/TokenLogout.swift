@@ -3,6 +3,7 @@ internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import OAuth
+internal import System
 
 /// What is left to do of one token's logout once nothing goes out with it any more: end the stored login, hear what was asked
 /// for already, and give back what there was. Each in bounded time (T46).
@@ -11,6 +12,8 @@ final class TokenLogout: Timed {
     var revoked: [TokenRevocation.Result] = []
     /// Of the stored login; nil: it is gone, or there was none.
     var problem: String?
+    /// There was something to give back.
+    var hadTokens = false
   }
 
   private let source: TokenSource
@@ -24,8 +27,10 @@ final class TokenLogout: Timed {
   private var access: [Held] = []
   private var revocation: TokenRevocation?
   private var isWiped = false
-  /// The endpoint has been asked for a token, and has not answered yet.
-  var awaitsAnswer = false
+  /// Questions for tokens that the endpoint has not answered yet.
+  private var awaited = 0
+  /// A person's login that was under way.
+  private var question: EndpointQuestion?
 
   private final class Held {
     var token: Secret?
@@ -54,6 +59,31 @@ final class TokenLogout: Timed {
     if let held = Held(consume token) { access.append(held) }
     // The newest one first: a server that has replaced the others knows it alone.
     if let held = Held(consume refreshToken) { refresh.insert(held, at: 0) }
+  }
+
+  /// The endpoint has been asked for a token: `answered` will be called.
+  func awaitAnswer() { awaited += 1 }
+
+  /// The same, of a login that was under way.
+  func awaitAnswer(to question: EndpointQuestion, _ purpose: TokenRequest.Purpose) {
+    awaited += 1
+    self.question = question
+    question.handOver { [weak self] result in self?.take(result, purpose) }
+  }
+
+  private func take(_ result: Result<AnswerIntake, SecretProblem>, _ purpose: TokenRequest.Purpose) {
+    question = nil
+    defer { answered() }
+    guard case .success(let intake) = result else { return }
+    let arena = keyring.tokenValues.arena
+    let answer = intake.withAnswer { head, body in
+      TokenAnswer.read(head, body, of: source, to: purpose, now: Clock.now.seconds, in: arena)
+    }
+    guard case .granted(let grant) = consume answer else { return }
+    var access: Secret?
+    var refresh: Secret?
+    grant.take(access: &access, refresh: &refresh)
+    add(access: access.take(), refresh: refresh.take())
   }
 
   func start() {
@@ -86,13 +116,14 @@ final class TokenLogout: Timed {
 
   /// What was asked for has come, or will not.
   func answered() {
-    guard awaitsAnswer else { return }
-    awaitsAnswer = false
+    guard awaited > 0 else { return }
+    awaited -= 1
     revokeIfReady()
   }
 
   private func revokeIfReady() {
-    guard isWiped, !awaitsAnswer, revocation == nil else { return }
+    guard isWiped, awaited == 0, revocation == nil else { return }
+    outcome.hadTokens = !refresh.isEmpty || !access.isEmpty
     let tokens: [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)]
     do throws(SecretProblem) {
       tokens = source.revocation == nil ? [] : try requests(refresh, .refreshToken) + requests(access, .accessToken)
@@ -129,7 +160,8 @@ final class TokenLogout: Timed {
   func cancel() {
     onEnd = nil
     isWiped = true
-    awaitsAnswer = true
+    awaited = .max
+    question?.cancel()
     worker.deadlines.cancel(self)
     revocation?.cancel()
     revocation = nil

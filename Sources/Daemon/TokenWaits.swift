@@ -148,8 +148,10 @@ final class TokenWaits {
     let problem = worker.generation.keyring.status(ofGrant: index).problem ?? "the time of the token is over"
     switch row.standing.refusal(at: now) {
     case .loginRequired: return ConnectFailure(.loginRequired, problem)
-    case .unavailable(let until), .notStored(let until), .storm(let until):
+    case .unavailable(let until), .notStored(let until):
       return ConnectFailure(.tokenUnavailable(until &- now), problem)
+    case .storm(let until):
+      return ConnectFailure(.tokenUnavailable(until &- now), "too many tokens were asked for within half a minute")
     case nil: return ConnectFailure(.tokenUnavailable(1_000), problem)
     }
   }

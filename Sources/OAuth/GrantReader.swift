@@ -54,7 +54,7 @@ extension AnswerReader {
     case .boolean, .number, .string, .array, .object: break
     }
     guard let seconds, seconds >= 1 else {
-      remarks.append("an expires_in that is no number of seconds: the token is used until it is rejected")
+      remarks.append("an expires_in that is no positive number of seconds: the token is used until it is rejected")
       return nil
     }
     return TokenGrant.milliseconds(seconds)

@@ -119,7 +119,9 @@ package struct StoredLogin: ~Copyable {
       let place = take(until: "\n", 64, from: &rest), take("first ", from: &rest),
       let first = take(until: "\n", 64, from: &rest), let kind = takeKind(from: &rest), rest.last == 0x0A
     else {
-      throw SecretProblem("\(source.store ?? "the stored login") is no login that this version has written: remove it")
+      let next = source.isByLogin ? "log in anew" : "place a new first refresh token"
+      throw SecretProblem(
+        "\(source.store ?? "the stored login") is no login that this version has written: remove it, and \(next)")
     }
     let token = rest.dropLast()
     guard kind == .ended ? token.isEmpty : isToken(token) else {

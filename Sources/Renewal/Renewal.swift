@@ -13,6 +13,9 @@ package struct Renewal: Sendable {
     let renewAt: UInt64?
     let usableUntil: UInt64?
 
+    /// It lives long enough for its end to be no reason to ask less often.
+    let isLasting: Bool
+
     func isUsable(at now: UInt64) -> Bool { usableUntil.map { now < $0 } ?? true }
     func isDue(at now: UInt64) -> Bool { renewAt.map { now >= $0 } ?? false }
   }
@@ -101,14 +104,16 @@ package struct Renewal: Sendable {
       return .wait
     }
     if needsLogin { return .refused(.loginRequired) }
-    recentStarts.removeAll { $0.saturating(settings.stormWindow) <= now }
-    if recentStarts.count >= settings.stormLimit {
-      actions.tellsStorm = !isStormTold
-      isStormTold = true
-      return .refused(.storm(until: recentStarts[0].saturating(settings.stormWindow)))
+    if token?.isLasting != true || isRejected {
+      recentStarts.removeAll { $0.saturating(settings.stormWindow) <= now }
+      if recentStarts.count >= settings.stormLimit {
+        actions.tellsStorm = !isStormTold
+        isStormTold = true
+        return .refused(.storm(until: recentStarts[0].saturating(settings.stormWindow)))
+      }
+      recentStarts.append(now)
+      isStormTold = false
     }
-    recentStarts.append(now)
-    isStormTold = false
     let number = next()
     work = .asking(number, since: now)
     actions.ask = number
@@ -207,6 +212,7 @@ package struct Renewal: Sendable {
     if login { needsLogin = false }
     restUntil = 0
     failures = 0
+    recentStarts = []
   }
 
   // MARK: -
@@ -229,7 +235,9 @@ package struct Renewal: Sendable {
       usableUntil = end
       renewAt = end - min(end, lead - (lead / 2).part(chance))
     }
-    token = Token(generation: lastGeneration, renewAt: renewAt, usableUntil: usableUntil)
+    token = Token(
+      generation: lastGeneration, renewAt: renewAt, usableUntil: usableUntil,
+      isLasting: granted.lifetime.map { $0 >= settings.lastingLifetime } ?? true)
     work = .none
     isRejected = false
     needsLogin = false

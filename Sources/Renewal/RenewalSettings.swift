@@ -14,6 +14,8 @@ package struct RenewalSettings: Sendable, Equatable {
   /// So many renewals within `stormWindow`, and no more: a server whose tokens are never accepted would be asked for ever.
   package var stormLimit = 5
   package var stormWindow: UInt64 = 30_000
+  /// Renewals at the end of a token that lives so long do not count among them.
+  package var lastingLifetime: UInt64 = 2_000
 
   package init() {}
 }

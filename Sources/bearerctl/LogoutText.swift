@@ -22,7 +22,9 @@ struct LogoutText: CustomStringConvertible {
     let cut: Cut
     /// Whether a person has to log in again.
     let login: Bool
-    let commands: Bool
+    /// No other value brings it back.
+    let reloadOnly: Bool
+    let hadTokens: Bool?
     let store: String?
     let problem: String?
     let revocation: String?
@@ -72,6 +74,7 @@ struct LogoutText: CustomStringConvertible {
 
   private var revoked: [String] {
     guard let revoked = report.revoked else { return [] }
+    if report.hadTokens == false, revoked.isEmpty { return ["  revoked: there was no token"] }
     guard let place = report.revocation?.harmless else {
       return [
         "  \(terminal.warning("not revoked")): there is no revocation_url, so the server takes its tokens until they expire"
@@ -94,7 +97,7 @@ struct LogoutText: CustomStringConvertible {
     }
     if report.login { return "\(refused) until there is another first refresh token." }
     let kept = report.sources.map(\.harmless).joined(separator: ", ")
-    let back = report.commands ? "bearerctl reload" : "another value is there, or bearerctl reload"
+    let back = report.reloadOnly ? "bearerctl reload" : "another value is there, or bearerctl reload"
     return "\(refused) until \(back); what it is made of stays where it is: \(kept)"
   }
 }

@@ -112,6 +112,8 @@ struct OAuthDemoReport {
             --control \(stage.control)
           \(DemoDaemon.ownDirectory)/bearerctl login mail \\
             --control \(stage.control)
+          \(DemoDaemon.ownDirectory)/bearerctl logout mail \\
+            --control \(stage.control)
 
       Then: \(own); bearerd.yaml(5) has the keys.
       Ctrl-C ends it.

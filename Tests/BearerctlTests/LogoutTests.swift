@@ -12,7 +12,7 @@ import Testing
   ) -> String {
     """
     ok
-    {"credential":"mail","kind":"\(kind)","sources":[\(sources)],"cut":{\(cut)},"login":\(login),"commands":\(commands)\(more)}
+    {"credential":"mail","kind":"\(kind)","sources":[\(sources)],"cut":{\(cut)},"login":\(login),"reload_only":\(commands)\(more)}
     """
   }
 

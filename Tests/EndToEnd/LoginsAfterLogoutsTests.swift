@@ -51,6 +51,34 @@ import Testing
     stage.assertLogin(people, times: 4)
   }
 
+  /// The server has granted tokens, and its answer is on its way.
+  @Test(arguments: [1, 2])
+  func `T46: what a login that was under way brings is given back`(workers: Int) throws {
+    let stage = try TokenStage()
+    let (asked, gate) = (Gate(), Gate())
+    let granted = stage.granted
+    let onDecision: @Sendable (UpstreamRequest) -> TokenServer.Answer? = { request in
+      if request.text.hasPrefix("POST /oauth2/device ") { return TokenStage.deviceAnswer() }
+      if request.text.hasPrefix("POST /oauth2/revoke ") { return TokenStage.revoked }
+      asked.open()
+      gate.pass()
+      return granted
+    }
+    stage.tokens.onDecision.withLock { $0 = onDecision }
+    try stage.start(stage.device, more: stage.revocation, workers: workers)
+    let person = try Person(stage)
+    #expect(asked.pass())
+    let asking = try LocalClient(unix: stage.stage.scratch.path + "/control.sock")
+    try asking.send("logout canary\n")
+    #expect(person.ends() == 1, "\(person.text)")
+    gate.open(times: 4)
+    while try !asking.isAtEnd() { try asking.drain() }
+    #expect(asking.received.starts(with: Array("ok\n".utf8)))
+    #expect(stage.givenBack == [["refresh_token", stage.refresh], ["access_token", stage.stage.canary]])
+    #expect(try stage.stage.get().isRefused("login-required"))
+    stage.assertLogin([person], times: 0)
+  }
+
   @Test(arguments: [1, 3])
   func `T25: whoever logs in over a login has no connection or TLS session of the one before`(workers: Int) throws {
     let stage = try TokenStage()

@@ -127,6 +127,20 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.rejected(6, at: 30_001).1.tellsStorm, "the next one is told, too")
   }
 
+  @Test("tokens that live for seconds are renewed as often as they end")
+  mutating func shortLives() {
+    var asked = 0
+    for now in stride(from: UInt64(0), to: 60_000, by: 10) {
+      let (verdict, actions) = renewal.request(at: now)
+      #expect(actions.ask != nil || verdict != .wait, "at \(now)")
+      if let number = actions.ask {
+        asked += 1
+        _ = renewal.granted(granted(3), number: number, at: now + 1, chance: half)
+      }
+    }
+    #expect((20...40).contains(asked))
+  }
+
   @Test("a token that has expired when it comes is not used", arguments: [0, 1] as [UInt64])
   mutating func expired(seconds: UInt64) {
     for number in 1...5 {
