@@ -38,7 +38,8 @@ package enum CredentialKey: String, ConfigurationKey {
   case suspend
   case digest, registry
   case clientCertificate = "client_certificate"
-  case query, oauth1
+  case query, oauth1, mode
+  case replayBuffer = "replay_buffer"
 }
 
 package enum SuspendKey: String, ConfigurationKey {

@@ -50,6 +50,10 @@ extension SettingsReader {
         report.error(
           node.place, "credential \"\(credentials[index].name)\" answers what the upstream asks, and goes out alone",
           help: "write it without brackets, or use one of another kind")
+      case .inject(let index) where credentials[index].isAwaited:
+        report.error(
+          node.place, "credential \"\(credentials[index].name)\" has mode: challenge, and goes out alone",
+          help: "write it without brackets, or delete its mode")
       case .inject(let index) where credentials[index].scheme?.login != nil:
         report.error(
           node.place, "credential \"\(credentials[index].name)\" is a session that a login begins, and goes out alone",

@@ -12,6 +12,8 @@ struct CredentialDraft {
   var scheme: CredentialSettings.Scheme?
   var suspension: Suspension? = Suspension()
   var certificate: ClientCertificateDraft?
+  /// Of a credential that waits until it is asked for: what is kept of a request's body; nil: it goes out at once.
+  var bodyKeptForChallenge: Int?
   /// Of credentials that go out together, their indices and their grants.
   var parts: [Int] = []
   var partGrants: [Grant] = []
@@ -30,7 +32,7 @@ struct CredentialDraft {
     case .digest(let digest): digest.replayBuffer
     case .registry(let registry): registry.replayBuffer
     case .bearer, .basic, .headers, .query, .oauth1, .all, nil:
-      scheme?.token?.replayBuffer ?? scheme?.login?.replayBuffer
+      scheme?.token?.replayBuffer ?? scheme?.login?.replayBuffer ?? bodyKeptForChallenge
     }
   }
 
@@ -38,9 +40,13 @@ struct CredentialDraft {
     switch scheme {
     case .digest(let digest): .digest(digest.hashes)
     case .registry(let registry): .registry(registry.realm)
-    case .bearer, .basic, .headers, .query, .oauth1, .all, nil: .expiry
+    case .bearer, .basic: isAwaited ? scheme?.awaited.map { .awaited($0) } ?? .expiry : .expiry
+    case .headers, .query, .oauth1, .all, nil: .expiry
     }
   }
+
+  /// It does not go out before an upstream has asked for it.
+  var isAwaited: Bool { bodyKeptForChallenge != nil }
 
   /// Challenges of RFC 6750 are for bearer tokens: what is none may be rejected with any other, or with none.
   private var expiry: ExpirySigns {
@@ -87,6 +93,7 @@ extension SettingsReader {
     }
     draft.scheme = scheme(fields, of: draft)
     if let node = fields[.suspend] { draft.suspension = suspension(node, at: fields.place(of: .suspend)) }
+    draft.bodyKeptForChallenge = bodyKeptForChallenge(fields)
     draft.environmentPlace = draft.scheme?.usesEnvironment == true ? place(of: fields) : nil
     return draft
   }
@@ -162,7 +169,9 @@ extension SettingsReader {
     case .registry: return registry(node, at: place, of: draft.name)
     case .query: return query(node, at: place, for: origins)
     case .oauth1: return oauth1(node, at: place, for: origins)
-    case .origins, .allowUsers, .allowGroups, .allowClients, .suspend, .clientCertificate: return nil
+    case .origins, .allowUsers, .allowGroups, .allowClients, .suspend, .clientCertificate, .mode,
+      .replayBuffer:
+      return nil
     }
   }
 

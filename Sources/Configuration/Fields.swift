@@ -113,6 +113,8 @@ extension SettingsReader {
       report.error(place, message, help: "a blank is missing after the colon")
     } else if let key = meant(by: entry.name, in: Key.self) {
       report.error(place, message, help: "did you mean \"\(key.rawValue)\"?")
+    } else if Key.self == BasicKey.self || Key.self == SourceKey.self, CredentialKey(rawValue: entry.name) != nil {
+      report.error(place, message, help: "\"\(entry.name)\" is a key of \(CredentialKey.kind)")
     } else if let home = SchemaWords.kinds(with: entry.name).first {
       report.error(place, message, help: "\"\(entry.name)\" is a key of \(home)")
     } else if let word = SchemaWords.ofOthers(entry.name).first, let home = SchemaWords.kinds(with: word).first {

@@ -7,6 +7,7 @@ package final class ChallengeAttempt {
   enum Kind {
     case digest(DigestSpaces, Set<DigestHash>)
     case registry(RegistryTokens, RegistryPlace, TokenSource)
+    case awaited(BareStart)
   }
 
   let kind: Kind
@@ -39,6 +40,10 @@ extension ChallengeAttempt {
       if tokens.hasComplained { return nil }
       tokens.hasComplained = true
       return "it answers 401, and asks for no token of \(source.endpoint)"
+    case .awaited(let start):
+      if start.hasComplained { return nil }
+      start.hasComplained = true
+      return "it answers 401, and asks for no \(start.scheme.rawValue)"
     }
   }
 }

@@ -10,6 +10,10 @@ final class CredentialSlot {
   /// base64, or nothing.
   let digest: (spaces: DigestSpaces, hashes: Set<DigestHash>)?
   let registry: (tokens: RegistryTokens, source: TokenSource)?
+  /// Of a credential that waits until it is asked for.
+  let bareStart: BareStart?
+  /// What is written depends on what the upstream has asked for: one of the three above.
+  let answersChallenges: Bool
   /// nil: not available.
   private(set) var lines: Secret?
   /// Asked for each request: to look at what may be changed costs a check.
@@ -39,6 +43,8 @@ final class CredentialSlot {
     hasListeners = entry.scheme.commands.contains(where: \.isListener)
     digest = entry.scheme.hashes.map { (DigestSpaces(), $0) }
     registry = entry.scheme.registry.map { (RegistryTokens(), $0) }
+    bareStart = if case .awaited(let scheme) = entry.grant.secondTry { BareStart(scheme) } else { nil }
+    answersChallenges = digest != nil || registry != nil || bareStart != nil
   }
 
   /// Renders anew what its sources hold. True when what would be written has changed.

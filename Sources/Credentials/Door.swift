@@ -9,11 +9,14 @@ extension Keyring {
   ///
   /// Nothing is sent unless everything holds. `sessionFailed`: the connection is of no use any more.
   ///
-  /// - Parameter now: seconds since 1970.
+  /// - Parameters:
+  ///   - now: seconds since 1970.
+  ///   - isAsked: the upstream has answered this very request, and asked for the credential. Without it, one that waits for that
+  ///     stays here, and the head goes out bare.
   /// - Returns: whom to tell of the answer; nil: what went out does not depend on answers.
   @discardableResult
   package func authorize(
-    grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64,
+    grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64, isAsked: Bool = false,
     over session: inout VerifiedSession
   ) throws(Denied) -> ChallengeAttempt? {
     guard index >= 0, index < slots.count else {
@@ -34,7 +37,7 @@ extension Keyring {
     case .none:
       throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
-      guard slot.digest != nil || slot.registry != nil else {
+      guard slot.answersChallenges, slot.bareStart == nil || !isAsked else {
         if slot.isPlain {
           try send(head, cookies, lines, body, to: &session)
         } else {

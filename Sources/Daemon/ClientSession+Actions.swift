@@ -75,11 +75,11 @@ extension ClientSession {
       let attempt: ChallengeAttempt?
       if output.toUpstream.isEmpty {
         attempt = try upstream.send(
-          head: head, grant: output.grant, caller: output.caller, body: input.extracting(body),
+          head: head, grant: output.grant, caller: output.caller, isAsked: output.isAsked, body: input.extracting(body),
           keyring: worker.generation.keyring)
       } else {
         attempt = try upstream.send(
-          head: head, grant: output.grant, caller: output.caller,
+          head: head, grant: output.grant, caller: output.caller, isAsked: output.isAsked,
           body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count),
           keyring: worker.generation.keyring)
         upstream.send(input.extracting(body))

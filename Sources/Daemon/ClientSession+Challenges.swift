@@ -37,6 +37,8 @@ extension ClientSession {
         returnPass()
         heardValues = []
       }
+    } else if let scheme = attempt.awaited {
+      if !scheme.isWanted(by: head) { complain(attempt) }
     } else if let challenge = registryChallenge(in: head, attempt), !attempt.rejected(with: challenge),
       attempt.isBare, generation === worker.generation, let grant = standing.grant
     {
@@ -65,6 +67,8 @@ extension ClientSession {
     var isWorthIt = false
     if let hashes = attempt.hashes {
       isWorthIt = attempt.rejected(with: DigestChallenge.strongest(in: head, of: hashes))
+    } else if attempt.awaited != nil {
+      isWorthIt = true
     } else if let challenge = registryChallenge(in: head, attempt) {
       isWorthIt = attempt.rejected(with: challenge)
       if !isWorthIt, generation === worker.generation, let grant = standing.grant {

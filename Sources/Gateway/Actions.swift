@@ -67,6 +67,8 @@ package struct Output: Sendable {
   /// What the keyring has to add to `upstreamHead`, and for whom; nil: nothing, nobody.
   package var grant: Int?
   package var caller: Caller?
+  /// With `grant`: the upstream has answered this request once, and asked for the credential.
+  package var isAsked = false
   package var toUpstream = ByteBuffer()
   /// Bytes of the event's input that follow `toClient`, without having been copied.
   package var clientBody = 0..<0

@@ -19,6 +19,7 @@ extension Exchange {
     if ConnectionLogin.isTried(by: head) { hasConnectionLogin = true }
     output.grant = grant
     output.caller = caller
+    output.isAsked = secondTry.isAsked
     output.actions.insert(.sendHead)
     if secondTry.isUnderWay { sendKeptBody(output: &output) } else { keepBody(for: snapshot) }
     if form.isWhole { send(whole: form.body, output: &output) }

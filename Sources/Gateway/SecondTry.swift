@@ -9,9 +9,13 @@ struct SecondTry: Sendable {
   /// The body so far, without its framing.
   private(set) var body: [UInt8] = []
   private var limit = 0
+  /// A configuration that came since then leads it elsewhere, or with another credential: who goes there has not been asked for.
+  var isElsewhere = false
 
   /// The request is out for the second time.
   var isUnderWay: Bool { state == .underWay }
+  /// The upstream has asked for what the request goes out with.
+  var isAsked: Bool { isUnderWay && !isElsewhere }
   /// There is no other value: the first answer stands.
   var isRefused: Bool { state == .refused }
   /// Everything is there that was sent.
@@ -34,12 +38,20 @@ struct SecondTry: Sendable {
     if bytes.count <= limit - body.count { body.append(bytes) } else { reset() }
   }
 
-  mutating func start() { state = .underWay }
+  mutating func start() { (state, isElsewhere) = (.underWay, false) }
 
   mutating func refuse() {
     state = .refused
     body.removeAll()
   }
+}
+
+/// An upstream that has asked for a credential.
+struct AskedPlace: Equatable {
+  let grant: Grant
+  /// No part of what grants are compared by.
+  let reason: SecondTryReason
+  let origin: Origin
 }
 
 extension Exchange {
@@ -67,6 +79,8 @@ extension Exchange {
       guard response.status == 401, DigestChallenge.strongest(in: response, of: hashes) != nil else { return false }
     case .registry(let realm):
       guard response.status == 401, RegistryChallenge.find(in: response, realm: realm) != nil else { return false }
+    case .awaited(let scheme):
+      guard response.status == 401, scheme.isWanted(by: response) else { return false }
     }
     hold(output: &output)
     return true
@@ -155,6 +169,14 @@ extension Exchange {
     informational = 0
     hasResponseBytes = false
     hasSurplus = false
+  }
+
+  /// Who has asked, and for which credential; nil: nobody has.
+  var askedPlace: AskedPlace? {
+    guard secondTry.isAsked, let grant, let route, let snapshot else { return nil }
+    let permission = snapshot.rules.grants[grant]
+    let origin = snapshot.rules.services[route.service].upstream.origin
+    return AskedPlace(grant: permission, reason: permission.secondTry, origin: origin)
   }
 
   mutating func sendKeptBody(output: inout Output) { send(whole: secondTry.body, output: &output) }

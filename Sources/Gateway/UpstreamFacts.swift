@@ -142,7 +142,9 @@ extension ClientConnection {
   /// A request that was not authorised yet is decided anew; one that was goes on. The shell drops the session it was opening.
   package mutating func configurationChanged(_ snapshot: Snapshot, output: inout Output) {
     guard phase == .awaitingUpstream else { return }
+    let before = exchange.askedPlace
     decide(snapshot: snapshot, output: &output)
+    if let before, exchange.askedPlace.map({ $0 != before }) ?? true { exchange.secondTry.isElsewhere = true }
   }
 
   /// Whether a running exchange would still be allowed, to the same place with the same credential.

@@ -62,4 +62,6 @@ package enum SecondTryReason: Sendable, Equatable {
   case digest(Set<DigestHash>)
   /// For what a token is wanted that this place grants.
   case registry(Endpoint)
+  /// For it by its scheme: the first request goes out without it.
+  case awaited(AwaitedScheme)
 }

@@ -5,12 +5,17 @@ extension Grant {
   var secondTryLines: [String] {
     guard let replayBuffer else { return [] }
     let body = replayBuffer == 0 ? "without a body" : "with a body of at most \(Self.size(replayBuffer))"
-    let cause =
-      switch secondTry {
-      case .expiry: "after \(expiry.text) another value would be fetched"
-      case .digest: "a challenge for Digest would be met"
-      case .registry(let realm): "a challenge would be met with a token of \(realm)"
-      }
+    let cause: String
+    switch secondTry {
+    case .expiry: cause = "after \(expiry.text) another value would be fetched"
+    case .digest: cause = "a challenge for Digest would be met"
+    case .registry(let realm): cause = "a challenge would be met with a token of \(realm)"
+    case .awaited(let scheme):
+      return [
+        "the request would go out without it first, and, after a 401",
+        "that challenges for \(scheme.rawValue), once more with it (\(body))",
+      ]
+    }
     return ["\(cause),", "and the request sent once more (\(body))"]
   }
 

@@ -270,7 +270,15 @@ import Testing
         "registry: { realm: https://a.example.com/token, user: u, password: { file: s } }",
         "a challenge would be met with a token of https://a.example.com/token,\n              and the request sent once more (with a body"
       ),
-      ("bearer: { file: s }", nil),
+      (
+        "bearer: { file: s }, mode: challenge",
+        "the request would go out without it first, and, after a 401\n              that challenges for Bearer, once more with it (with a body of at most 64KiB)"
+      ),
+      (
+        "basic: { user: u, password: { file: s } }, mode: challenge, replay_buffer: 0",
+        "the request would go out without it first, and, after a 401\n              that challenges for Basic, once more with it (without a body)"
+      ),
+      ("bearer: { file: s }, mode: preemptive", nil),
     ])
   func secondTries(_ credential: String, _ line: String?) throws {
     let text = """

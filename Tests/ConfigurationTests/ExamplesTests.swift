@@ -67,7 +67,7 @@ import Testing
     let (settings, _) = try machine.read(text).get()
     #expect(
       settings.credentials.map(\.name) == [
-        "github", "registry", "search", "vault", "git", "mail", "panel", "camera", "images",
+        "github", "registry", "search", "vault", "git", "mail", "panel", "camera", "wiki", "images",
       ])
     #expect(settings.rules.services.first?.rules?.count == 4)
     #expect(settings.controlSocket == "/run/bearerd/control.sock")

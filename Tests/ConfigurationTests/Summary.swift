@@ -20,7 +20,7 @@ struct Summary: CustomStringConvertible {
       let origins = grant.origins.map(\.description).joined(separator: " ")
       let callers = grant.callers.map { " callers \(Self.uids($0))" } ?? ""
       lines.append(
-        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme))\(credential.certificate.map { " with \($0.file) and \(Self.text($0.key))" } ?? "") to \(origins) sets \(grant.fieldNames)\(callers)\(Self.suspension(credential))"
+        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme))\(credential.certificate.map { " with \($0.file) and \(Self.text($0.key))" } ?? "") to \(origins) sets \(grant.fieldNames)\(Self.mode(grant))\(callers)\(Self.suspension(credential))"
       )
     }
     for service in settings.rules.services { lines += Self.service(service, settings) }
@@ -100,6 +100,11 @@ struct Summary: CustomStringConvertible {
     func text(_ time: UInt64?) -> String { time.map { "\($0)" } ?? "none" }
     return "timeouts connect \(timeouts.connect) handshake \(timeouts.handshake) head \(text(timeouts.responseHead)) "
       + "silence \(text(timeouts.bodySilence)) upgraded \(text(timeouts.upgraded)) total \(text(timeouts.total))"
+  }
+
+  private static func mode(_ grant: Grant) -> String {
+    guard case .awaited(let scheme) = grant.secondTry else { return "" }
+    return " after a challenge for \(scheme.rawValue) keeps \(grant.replayBuffer.map { "\($0)" } ?? "nothing")"
   }
 
   private static func suspension(_ credential: CredentialSettings) -> String {

@@ -64,6 +64,68 @@ import Testing
     #expect(try !log(digest, .digest([.sha256]), status: "403 Forbidden").contains("renew"))
   }
 
+  @Test(
+    "T41: What waits to be asked for goes out after a challenge of its own scheme, and after no other answer",
+    arguments: [
+      ("401 Unauthorized", ["Basic realm=\"x\""], AwaitedScheme.basic, true),
+      ("401 Unauthorized", ["Negotiate", "bAsIc"], .basic, true),
+      ("401 Unauthorized", ["Digest realm=\"Basic\", nonce=\"n\", Bearer"], .bearer, true),
+      ("401 Unauthorized", ["Bearer error=\"insufficient_scope\""], .bearer, true),
+      ("401 Unauthorized", ["Basic realm=\"x\""], .bearer, false),
+      ("401 Unauthorized", ["Bearer"], .basic, false),
+      ("401 Unauthorized", ["Digest realm=\"Basic\", nonce=\"n\""], .basic, false),
+      ("401 Unauthorized", ["Basic e30="], .basic, false),
+      ("401 Unauthorized", ["Basic", "Bearer realm=\"x"], .basic, false),
+      ("401 Unauthorized", [], .basic, false),
+      ("403 Forbidden", ["Basic"], .basic, false),
+      ("407 Proxy Authentication Required", ["Basic"], .basic, false),
+      ("200 OK", ["Basic"], .basic, false),
+    ])
+  func awaited(_ status: String, _ challenges: [String], _ scheme: AwaitedScheme, _ isMet: Bool) throws {
+    let fields = challenges.map { "WWW-Authenticate: \($0)\r\n" }.joined()
+    let answer = "HTTP/1.1 \(status)\r\n\(fields)Content-Length: 0\r\n\r\n"
+    let snapshot = try snapshot(replayBuffer: 16, secondTry: .awaited(scheme))
+    var conversation = exchange(get(), answer, snapshot)
+    #expect(conversation.log.contains("renew") == isMet && conversation.asked == [false])
+    if !isMet { return #expect(GatewayTests.status(conversation.answer) == String(status.prefix(3))) }
+    conversation.fact { $0.credentialRenewed(output: &$1) }
+    conversation.upstream(answer)
+    #expect(conversation.asked == [false, true] && GatewayTests.status(conversation.answer) == "401")
+    conversation.client(get())
+    #expect(conversation.asked == [false, true, false])
+  }
+
+  @Test("T41: A stale session's retry has not been asked for anything")
+  func stale() throws {
+    var conversation = Conversation(try snapshot(replayBuffer: 16, secondTry: .awaited(.basic)))
+    conversation.isReused = true
+    conversation.client(get())
+    conversation.isReused = false
+    conversation.upstreamEnded()
+    #expect(conversation.log.contains("open fresh") && conversation.asked == [false, false])
+  }
+
+  @Test("T41: Who is asked for one credential does not show another one, nor the same elsewhere")
+  func elsewhere() throws {
+    let origins = try ["https://up.test", "https://other.test"].map { try Origin(parsing: $0) }
+    let old = try snapshot(replayBuffer: 16, secondTry: .awaited(.basic), origins: origins)
+    for (upstream, reason, isAsked) in [
+      ("https://up.test/base/", SecondTryReason.awaited(.basic), true),
+      ("https://up.test/other/", .awaited(.basic), true),
+      ("https://other.test/base/", .awaited(.basic), false),
+      ("https://up.test/base/", .awaited(.bearer), false),
+    ] {
+      var conversation = exchange(
+        get(), ok("WWW-Authenticate: Basic", status: "401 Unauthorized", body: "no"), old)
+      conversation.opensAtOnce = false
+      conversation.fact { $0.credentialRenewed(output: &$1) }
+      let new = try snapshot(upstream: upstream, generation: 2, replayBuffer: 16, secondTry: reason, origins: origins)
+      conversation.fact { $0.configurationChanged(new, output: &$1) }
+      conversation.ready()
+      #expect(conversation.asked == [false, isAsked])
+    }
+  }
+
   @Test("A body that is larger than the buffer is not kept, and its 401 goes on")
   func tooLarge() throws {
     for (count, isKept) in [(16, true), (17, false)] {

@@ -11,13 +11,13 @@ func snapshot(
   credential: CredentialChoice = .inject(0), fields: [String] = ["authorization"], generation: UInt64 = 1,
   more: [Service] = [], limits: HeadLimits = HeadLimits(), pages: [String] = [], replayBuffer: Int? = nil,
   secondTry: SecondTryReason = .expiry, expiry: ExpirySigns = ExpirySigns(), cookie: String? = nil,
-  edit: (inout Service) -> Void = { _ in }
+  origins: [Origin]? = nil, edit: (inout Service) -> Void = { _ in }
 ) throws -> Snapshot {
   var service = Service(
     name: "api", listener: 0, mount: mount, upstream: try Upstream(parsing: upstream), credential: credential)
   edit(&service)
   let grant = Grant(
-    name: "token", origins: [service.upstream.origin], callers: nil, fieldNames: fields,
+    name: "token", origins: origins ?? [service.upstream.origin], callers: nil, fieldNames: fields,
     replayBuffer: replayBuffer, secondTry: secondTry, expiry: expiry, cookie: cookie)
   let names = ["localhost:7070", "127.0.0.1:7070", "[::1]:7070", "api.localhost:7070"]
   return Snapshot(
@@ -55,6 +55,8 @@ struct Conversation {
   /// Everything that was asked of the shell but bytes, in order.
   var log: [String] = []
   var records: [AccessRecord] = []
+  /// Of each head: whether the upstream has asked for the credential.
+  private(set) var asked: [Bool] = []
   /// Requests that were to go out.
   private(set) var begun = 0
   /// Bytes of the client that wait.
@@ -182,6 +184,7 @@ struct Conversation {
     if wasIdle, phase == .awaitingUpstream { begun += 1 }
     let actions = output.actions
     if actions.contains(.sendHead) {
+      asked.append(output.isAsked)
       let credential = box.machine.exchange.grant == nil ? "" : "<credential>\r\n"
       send(output.upstreamHead.contents + Array(credential.utf8) + Array("\r\n".utf8))
     }

@@ -104,7 +104,8 @@ struct StandIn {
       derived["replay_buffer"] = nil
       return derived
     }
-    derived["digest"] = nil
+    // Each request of ours shows at once what it carries.
+    for key in ["digest", "mode", "replay_buffer"] { derived[key] = nil }
     // No upstream of ours asks for one. Where it is all that there is, a field stands in for it.
     derived["client_certificate"] = nil
     for (kind, field) in [("query", "X-Stand-In-Parameter"), ("oauth1", "Authorization")] where credential[kind] != nil

@@ -1,0 +1,60 @@
+internal import Policy
+
+/// `mode` of a credential: whether it goes out at once, or not before the upstream has asked for it. And `replay_buffer`, which is
+/// for the latter alone.
+extension SettingsReader {
+  private enum Mode { case preemptive, challenge }
+
+  private static let largestReplayBuffer = 1 << 20
+
+  /// What is kept of a request's body for the second one, in bytes; nil: the credential goes out at once.
+  func bodyKeptForChallenge(_ fields: Fields<CredentialKey>) -> Int? {
+    let mode: Mode? = fields[.mode].flatMap { choice($0, [("preemptive", .preemptive), ("challenge", .challenge)]) }
+    let buffer = fields[.replayBuffer].flatMap { size($0, in: 0...Self.largestReplayBuffer) }
+    let other = Self.otherKind(fields)
+    if fields.has(.mode), let other {
+      report.error(
+        fields.place(of: .mode), "\"mode\" is for bearer and basic alone, and this credential is \(other)",
+        help: "delete it")
+    }
+    if fields.has(.replayBuffer), mode != .challenge || other != nil {
+      reportIdleBuffer(fields, mode, other)
+    }
+    return mode == .challenge ? buffer ?? 65_536 : nil
+  }
+
+  /// Why the buffer would be of no use, unless the mode beside it has been reported.
+  private func reportIdleBuffer(_ fields: Fields<CredentialKey>, _ mode: Mode?, _ other: String?) {
+    let place = fields.place(of: .replayBuffer)
+    if let key = Self.keepers.first(where: { fields.has($0) }) {
+      return report.error(
+        place, "\"replay_buffer\" of this credential is a key of \"\(key.rawValue)\"",
+        help: "write it there: \(key.rawValue): { replay_buffer: 64KiB, … }")
+    }
+    guard !fields.has(.mode) || mode != nil && other == nil, !fields.isMisspelt(.mode) else { return }
+    report.error(
+      place, "\"replay_buffer\" is of use where a request may go out once more: with mode: challenge",
+      help: other == nil ? "add mode: challenge, or delete it" : "delete it")
+  }
+
+  /// Kinds with a `replay_buffer` of their own.
+  private static let keepers = [CredentialKey.oauth2, .login, .digest, .registry]
+
+  /// nil: one that has a mode, or none at all, which is reported.
+  private static func otherKind(_ fields: Fields<CredentialKey>) -> String? {
+    if fields.has(.bearer) || fields.has(.basic) { return nil }
+    let others = [CredentialKey.headers, .query, .oauth1] + keepers
+    return others.first { fields.has($0) }?.rawValue ?? (fields.has(.clientCertificate) ? "a certificate" : nil)
+  }
+}
+
+extension CredentialSettings.Scheme {
+  /// What an upstream asks for that wants it; nil: it has no mode.
+  var awaited: AwaitedScheme? {
+    switch self {
+    case .bearer: .bearer
+    case .basic: .basic
+    case .headers, .digest, .registry, .query, .oauth1, .all: nil
+    }
+  }
+}

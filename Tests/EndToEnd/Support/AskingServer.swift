@@ -1,0 +1,42 @@
+import DemoUpstream
+import Foundation
+import TestSupport
+
+/// An upstream that shows what is below `/public` to everybody, and the rest to who brings one of its secrets. What it echoes is the
+/// body.
+final class AskingServer: @unchecked Sendable {
+  struct Rules: Sendable {
+    /// Whole values of `Authorization`.
+    var good: Set<String> = []
+    /// To strangers.
+    var status = "401 Unauthorized"
+    /// The lines of the same.
+    var challenges = ["Bearer realm=\"all\""]
+  }
+
+  private let state = Guarded((rules: Rules(), verdicts: [String](), requests: [UpstreamRequest]()))
+
+  func change(_ edit: (inout Rules) -> Void) { state.withLock { edit(&$0.rules) } }
+
+  /// What it thought of each request: `bare`, `good`, `wrong`.
+  var verdicts: [String] { state.withLock(\.verdicts) }
+  var requests: [UpstreamRequest] { state.withLock(\.requests) }
+
+  func serve(_ connection: UpstreamConnection) {
+    while let request = try? connection.readRequest() {
+      let shown = request.text.firstMatch(of: /\r\nAuthorization: ([^\r]*)\r\n/).map { String($0.1) }
+      let rules = state.withLock { state in
+        state.requests.append(request)
+        state.verdicts.append(shown.map { state.rules.good.contains($0) ? "good" : "wrong" } ?? "bare")
+        return state.rules
+      }
+      if request.path.hasPrefix("/public") || shown.map(rules.good.contains) == true {
+        connection.answer("echo:" + String(decoding: request.body, as: UTF8.self))
+      } else {
+        connection.answer(
+          "the upstream's words", status: rules.status,
+          fields: rules.challenges.map { "WWW-Authenticate: \($0)\r\n" }.joined())
+      }
+    }
+  }
+}
