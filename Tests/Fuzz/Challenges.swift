@@ -13,6 +13,7 @@ func fuzzChallenge(_ bytes: [UInt8]) {
       Field(name: start..<(start + 16), value: (start + 17)..<head.bytes.count, known: .wwwAuthenticate))
   }
   for field in head.fields { checkRanges(Challenge.read(field.value, of: head.bytes.span), within: field.value) }
+  for scheme in [AwaitedScheme.basic, .bearer] { checkAwaited(scheme, head) }
   guard let challenge = DigestChallenge.strongest(in: head, of: Set(DigestHash.allCases)) else { return }
   for value in [challenge.realm, challenge.nonce, challenge.opaque ?? []] {
     promise(value.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a control byte is kept: \(shown(value))")
@@ -34,6 +35,20 @@ private func checkRanges(_ challenges: [Challenge]?, within value: Range<Int>) {
       promise(range.lowerBound >= value.lowerBound && range.upperBound <= value.upperBound, "outside of its field")
     }
   }
+}
+
+/// Nobody is shown what no readable line asks for, nor what stands in quotation marks alone.
+private func checkAwaited(_ scheme: AwaitedScheme, _ head: ResponseHead) {
+  guard scheme.isWanted(by: head) else { return }
+  let name = scheme.rawValue.lowercased()
+  let isNamed = head.fields.contains { field in
+    let text = String(decoding: head.bytes[field.value], as: UTF8.self).lowercased()
+    let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
+    return text.contains("\\") || parts.enumerated().contains { $0 % 2 == 0 && $1.contains(name) }
+  }
+  promise(isNamed, "shown to who did not ask for \(scheme.rawValue)")
+  let isReadable = head.fields.allSatisfy { Challenge.read($0.value, of: head.bytes.span) != nil }
+  promise(isReadable, "shown to who cannot be understood")
 }
 
 /// There is one thread.
