@@ -74,8 +74,8 @@ import Testing
   func others(status: String, challenges: [String]) throws {
     let stage = try stage()
     server.change { ($0.status, $0.challenges) = (status, challenges) }
-    // And nothing of all this counts against it.
-    try stage.start(text(stage, "suspend: { after: 2, for: 1h }"))
+    // And nothing of all this counts against it. Each worker would say once what is not asked for.
+    try stage.start(text(stage, "suspend: { after: 2, for: 1h }", "workers: 1\n"))
     for _ in 0..<4 {
       let answer = try stage.get()
       #expect("\(answer.status)" == status.prefix(3) && answer.text == "the upstream's words")
@@ -180,10 +180,16 @@ import Testing
     let stage = try stage()
     server.change { $0.challenges = ["Basic realm=\"x\""] }
     let path = stage.scratch.path
-    let helper = try stage.scratch.write(
-      "helper",
-      "#!/bin/sh\necho \"$1\" >> \(path)/calls\ncat > /dev/null\ntest \"$1\" = get && echo password=\(stage.canary); true\n",
-      mode: 0o700)
+    // Whoever hears that its value was rejected has another one.
+    let script = """
+      #!/bin/sh
+      cat > /dev/null
+      echo "$1" >> \(path)/calls
+      test "$1" = get || exit 0
+      if grep -q erase \(path)/calls; then echo password=ANOTHER; else echo password=\(stage.canary); fi
+
+      """
+    let helper = try stage.scratch.write("helper", script, mode: 0o700)
     try stage.start(
       stage.configuration(
         credential: "bearer: { command: [\(helper)], format: git-credential, ttl: none }\n    mode: challenge"))
