@@ -177,11 +177,6 @@ package enum LimitKey: String, ConfigurationKey {
 
 /// All words of the schema together, for suggestions and for showing broken lines safely.
 enum SchemaWords {
-  /// Known to the documentation of later versions, refused by this one: a key that is not enforced must not be accepted.
-  static let later: Set<String> = [
-    "jar"
-  ]
-
   /// What other programs call it, in small letters and without hyphens.
   private static let others: [String: [String]] = [
     "cors": ["browsers"], "path": ["file", "match", "at"], "ratelimit": ["rate"], "ratelimits": ["rate"],

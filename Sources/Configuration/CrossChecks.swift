@@ -13,6 +13,7 @@ extension SettingsReader {
     checkStores(credentials)
     for service in services {
       checkScheme(service)
+      checkJar(service, credentials)
       checkLoop(service, listeners)
       checkCallers(service.service.callers, at: service.place, listeners, service.service.listener)
       if listeners.indices.contains(service.service.listener) {

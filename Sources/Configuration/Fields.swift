@@ -102,10 +102,6 @@ extension SettingsReader {
     let keys = Key.allCases.map(\.rawValue)
     let place = entry.key.place
     guard !report.isFull else { return report.error(place, "unknown key") }
-    if SchemaWords.later.contains(entry.name) {
-      let message = "\"\(entry.name)\" is not supported by this version"
-      return report.error(place, message, help: "delete it: what is not enforced must not look as if it were")
-    }
     let mayBeSecret = Key.self == SourceKey.self || Key.self == BasicKey.self || !SchemaWords.isPresentable(entry)
     let shown = mayBeSecret ? "unknown key" : "unknown key \(quoted(entry.name))"
     let message = "\(shown) in \(Key.kind)"

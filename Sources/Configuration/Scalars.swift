@@ -69,12 +69,8 @@ extension SettingsReader {
     let words = choices.map(\.word)
     guard let text = text(node, listed(words)) else { return nil }
     if let choice = choices.first(where: { $0.word == text }) { return choice.value }
-    let isLater = SchemaWords.later.contains(text)
     let help = Suggestion.nearest(to: text, in: words).map { "did you mean \"\($0)\"?" }
-    report.error(
-      node.place,
-      isLater ? "\"\(text)\" is not supported by this version" : "expected \(listed(words)), not \(quoted(text))",
-      help: isLater ? "write \(listed(words))" : help)
+    report.error(node.place, "expected \(listed(words)), not \(quoted(text))", help: help)
     return nil
   }
 

@@ -14,6 +14,8 @@ struct ServiceDraft {
   let trustPlace: Place?
   /// nil: the service does not say what is searched.
   let redactPlace: Place?
+  /// Of the value; nil: there is none, or nobody knows the credential.
+  let cookiesPlace: Place?
   /// A port of its own, for which `listen` makes a listener.
   let ownAddress: ListenerSettings.Address?
   let rules: [RulePlaces]
@@ -78,16 +80,16 @@ extension SettingsReader {
       mountPlace: fields[.at]?.place ?? named.place, credentialPlace: fields[.credential]?.place,
       headersPlace: fields.place(of: headersKey), pinsPlace: fields.has(.pins) ? fields.place(of: .pins) : nil,
       trustPlace: fields.has(.caFile) ? fields.place(of: .caFile) : nil,
-      redactPlace: fields[.redact]?.place, ownAddress: at.ownAddress,
+      redactPlace: fields[.redact]?.place,
+      cookiesPlace: fields.has(.credential) && credential == nil ? nil : fields[.cookies]?.place,
+      ownAddress: at.ownAddress,
       rules: rules?.map(\.places) ?? [], clients: clients ?? [])
   }
 
   private func serviceHeaders(_ fields: Fields<ServiceKey>) -> HeaderPolicy {
     var headers = HeaderPolicy()
-    if let cookies = fields[.cookies].flatMap({ choice($0, [("strip", HeaderPolicy.Cookies.strip), ("pass", .pass)]) })
-    {
-      headers.cookies = cookies
-    }
+    let words = [("strip", HeaderPolicy.Cookies.strip), ("pass", .pass), ("jar", .jar)]
+    if let cookies = fields[.cookies].flatMap({ choice($0, words) }) { headers.cookies = cookies }
     if let via = fields[.via].flatMap({ boolean($0) }) { headers.via = via }
     return headers
   }

@@ -32,6 +32,9 @@ final class CredentialSlot {
   /// Somebody has ended the use of that value, and of no other one.
   private var hasEnded = false
 
+  /// What is kept for its value goes with it.
+  var jars: CookieJars? { didSet { keepCookies() } }
+
   /// Of credentials that go out together: each by itself.
   private let parts: [CredentialSlot]
 
@@ -80,6 +83,7 @@ final class CredentialSlot {
       isPlain = layout.isPlain
       lines = .some((consume fresh).lines)
       hasLines = true
+      keepCookies()
       generation &+= 1
       changedAt = Clock.now.seconds
       return true
@@ -101,6 +105,7 @@ final class CredentialSlot {
   /// Wipes its value, and does not take it again. A program may give another one each time: none of those is taken either.
   func logOut() {
     drop()
+    jars?.forget(entry.grant.name)
     guard parts.isEmpty else { return problem = "somebody has logged out one of its credentials" }
     if entry.scheme.token != nil { return }
     hasEnded = true
@@ -118,6 +123,7 @@ final class CredentialSlot {
     hasLines = false
     patterns = nil
     forgetChallenges()
+    keepCookies()
   }
 
   private func forgetChallenges() {

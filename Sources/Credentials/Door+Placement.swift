@@ -34,8 +34,8 @@ struct StagedTarget {
 extension Keyring {
   /// The head with a parameter in its target, a line that signs all of it, then as ever.
   func place(
-    _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ body: Span<UInt8>, now: Int64,
-    to session: inout VerifiedSession
+    _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ kept: CookieLine?, _ body: Span<UInt8>,
+    now: Int64, to session: inout VerifiedSession
   ) throws(TLSError) {
     let origin = session.proof.identity.origin.description
     try head.withUnsafeBytes { (head) throws(TLSError) in
@@ -61,6 +61,7 @@ extension Keyring {
           try stage.append(UnsafeRawBufferPointer(rebasing: head[staged.target.upperBound...]), session: &session)
           try placed.signature.withBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
           try stage.append(parts.lines, session: &session)
+          try stage.append(kept, session: &session)
           try stage.appendLineBreak(session: &session)
           try stage.append(body, session: &session)
           try stage.flush(session: &session)

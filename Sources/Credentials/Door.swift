@@ -13,11 +13,12 @@ extension Keyring {
   ///   - now: seconds since 1970.
   ///   - isAsked: the upstream has answered this very request, and asked for the credential. Without it, one that waits for that
   ///     stays here, and the head goes out bare.
+  ///   - cookies: of this credential and this origin: what they have go out as well. nil: there is no jar.
   /// - Returns: whom to tell of the answer; nil: what went out does not depend on answers.
   @discardableResult
   package func authorize(
     grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64, isAsked: Bool = false,
-    over session: inout VerifiedSession
+    cookies pass: CookiePass? = nil, over session: inout VerifiedSession
   ) throws(Denied) -> ChallengeAttempt? {
     guard index >= 0, index < slots.count else {
       throw Denied(reason: .unknownGrant, detail: "there is no such credential")
@@ -33,41 +34,42 @@ extension Keyring {
       throw Denied(reason: .unavailable, detail: detail)
     }
     let cookies = slot.entry.grant.cookie == nil ? nil : CookieJoint(head)
+    let kept: CookieLine? = if let pass { try keptCookies(of: pass, slot, head, session.proof) } else { nil }
     switch slot.lines {
     case .none:
       throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
       guard slot.answersChallenges, slot.bareStart == nil || !isAsked else {
         if slot.isPlain {
-          try send(head, cookies, lines, body, to: &session)
+          try send(head, cookies, lines, kept, body, to: &session)
         } else {
-          try sendPlaced(head, slot, lines, body, now: now, to: &session)
+          try sendPlaced(head, slot, lines, kept, body, now: now, to: &session)
         }
         return nil
       }
       let answer = try slot.answer(to: head, of: session.proof.identity.origin, lines, in: reader.arena)
-      try send(head, nil, answer.line, body, to: &session)
+      try send(head, nil, answer.line, kept, body, to: &session)
       return answer.attempt
     }
   }
 
   private func sendPlaced(
-    _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ body: Span<UInt8>, now: Int64,
-    to session: inout VerifiedSession
+    _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ kept: CookieLine?, _ body: Span<UInt8>,
+    now: Int64, to session: inout VerifiedSession
   ) throws(Denied) {
     do throws(TLSError) {
-      try place(head, slot, lines, body, now: now, to: &session)
+      try place(head, slot, lines, kept, body, now: now, to: &session)
     } catch {
       throw Denied(reason: .sessionFailed(error), detail: error.description)
     }
   }
 
   private func send(
-    _ head: Span<UInt8>, _ cookies: CookieJoint?, _ lines: borrowing Secret, _ body: Span<UInt8>,
-    to session: inout VerifiedSession
+    _ head: Span<UInt8>, _ cookies: CookieJoint?, _ lines: borrowing Secret, _ kept: CookieLine?,
+    _ body: Span<UInt8>, to session: inout VerifiedSession
   ) throws(Denied) {
     do throws(TLSError) {
-      try write(head, cookies, lines, body, to: &session)
+      try write(head, cookies, lines, kept, body, to: &session)
     } catch {
       throw Denied(reason: .sessionFailed(error), detail: error.description)
     }
@@ -119,8 +121,8 @@ extension Keyring {
   }
 
   private func write(
-    _ head: Span<UInt8>, _ cookies: CookieJoint?, _ lines: borrowing Secret, _ body: Span<UInt8>,
-    to session: inout VerifiedSession
+    _ head: Span<UInt8>, _ cookies: CookieJoint?, _ lines: borrowing Secret, _ kept: CookieLine?,
+    _ body: Span<UInt8>, to session: inout VerifiedSession
   ) throws(TLSError) {
     var stage = Stage(memory: staging.bytes)
     defer { stage.wipe() }
@@ -133,52 +135,9 @@ extension Keyring {
       let line = cookies == nil ? bytes : UnsafeRawBufferPointer(rebasing: bytes.dropFirst(CookieJoint.nameCount))
       try stage.append(line, session: &session)
     }
+    try stage.append(kept, session: &session)
     try stage.appendLineBreak(session: &session)
     try body.withUnsafeBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
     try stage.flush(session: &session)
-  }
-}
-
-/// Gathers pieces into records.
-struct Stage {
-  let memory: UnsafeMutableRawBufferPointer
-  private var used = 0
-  private var most = 0
-
-  init(memory: UnsafeMutableRawBufferPointer) {
-    self.memory = memory
-  }
-
-  mutating func append(_ bytes: UnsafeRawBufferPointer, session: inout VerifiedSession) throws(TLSError) {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = min(rest.count, memory.count - used)
-      UnsafeMutableRawBufferPointer(rebasing: memory[used...]).copyMemory(
-        from: UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
-      used += count
-      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-      if used == memory.count { try flush(session: &session) }
-    }
-  }
-
-  mutating func appendLineBreak(session: inout VerifiedSession) throws(TLSError) {
-    try appendPair(0x0D, 0x0A, session: &session)
-  }
-
-  mutating func appendPair(_ one: UInt8, _ other: UInt8, session: inout VerifiedSession) throws(TLSError) {
-    let bytes = (one, other)
-    try withUnsafeBytes(of: bytes) { (bytes) throws(TLSError) in try append(bytes, session: &session) }
-  }
-
-  mutating func flush(session: inout VerifiedSession) throws(TLSError) {
-    most = max(most, used)
-    let bytes = UnsafeRawBufferPointer(rebasing: memory[..<used])
-    used = 0
-    try session.write(bytes)
-  }
-
-  /// What was ever in it.
-  mutating func wipe() {
-    Credentials.wipe(UnsafeMutableRawBufferPointer(rebasing: memory[..<max(most, used)]))
   }
 }

@@ -35,6 +35,8 @@ package final class Keyring {
   /// Where a request and its credential meet on their way into TLS; zero except during `authorize`.
   let staging: LockedMemory
   let reader: SecretReader
+  /// Where cookies are kept, once this keyring is in use; nil: nowhere.
+  package var jars: CookieJars? { didSet { for slot in slots { slot.jars = jars } } }
 
   /// Missing secrets are no error: see `status`. Runs no command, and reads no file that has been read already.
   /// - Parameters:

@@ -70,16 +70,17 @@ extension ClientSession {
     }
     do throws(Denied) {
       beginRedaction()
+      takeCookiePass(forGrant: output.grant)
       let body = output.upstreamBody
       let head = output.upstreamHead.storage.span.extracting(first: output.upstreamHead.count)
       let attempt: ChallengeAttempt?
       if output.toUpstream.isEmpty {
         attempt = try upstream.send(
-          head: head, grant: output.grant, caller: output.caller, isAsked: output.isAsked, body: input.extracting(body),
-          keyring: worker.generation.keyring)
+          head: head, grant: output.grant, cookies: cookiePass, caller: output.caller, isAsked: output.isAsked,
+          body: input.extracting(body), keyring: worker.generation.keyring)
       } else {
         attempt = try upstream.send(
-          head: head, grant: output.grant, caller: output.caller, isAsked: output.isAsked,
+          head: head, grant: output.grant, cookies: cookiePass, caller: output.caller, isAsked: output.isAsked,
           body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count),
           keyring: worker.generation.keyring)
         upstream.send(input.extracting(body))

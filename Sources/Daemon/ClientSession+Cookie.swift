@@ -1,3 +1,4 @@
+internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import HTTP1
@@ -20,6 +21,37 @@ extension ClientSession {
         }
         tokens.offer(
           bytes.extracting(cookie.value), lifetime: lifetime, after: tokenGeneration, ofGrant: grant)
+      }
+    }
+  }
+
+  /// `cookies: jar`: the request goes out with what the jar has for it now.
+  func takeCookiePass(forGrant grant: Int?) {
+    guard let grant, let way, way.keepsCookies, let origin = way.jarOrigin else {
+      if cookiePass != nil { cookiePass = nil }
+      return
+    }
+    cookiePass = worker.generation.keyring.cookiePass(
+      ofGrant: grant, to: origin, holder: worker.tokens?.standing(ofGrant: grant)?.holder ?? 0)
+  }
+
+  /// The answer has cookies for the jar. They are in it before anybody sees the answer.
+  func keepCookies() {
+    guard let desk else { return }
+    let jars = worker.commons.jars
+    let now = Clock.now.seconds
+    desk.machine.withExchange { exchange in
+      exchange.takeJarCookies { [cookiePass] cookie, bytes in
+        guard let cookiePass else { return }
+        var lifetime: UInt64?
+        switch cookie.cookie.lifetime(now: now, of: bytes) {
+        case .ended: lifetime = 0
+        case .unknown: break
+        case .seconds(let seconds): lifetime = seconds
+        }
+        jars.take(
+          name: bytes.extracting(cookie.name), value: bytes.extracting(cookie.value), path: cookie.path,
+          lifetime: lifetime, with: cookiePass)
       }
     }
   }

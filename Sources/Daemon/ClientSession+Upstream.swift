@@ -31,6 +31,7 @@ extension ClientSession: UpstreamSessionOwner {
     }
     if attempt != nil { noteChallenge() }
     if standing.hasFreshCookie { offerFreshCookie() }
+    if standing.hasJarCookies { keepCookies() }
     if pass != nil { noteVerdict() }
     if !heardValues.isEmpty { tellPrograms() }
     if headSentAt != 0, standing.hasResponseHead {

@@ -46,6 +46,8 @@ final class ClientSession: Timed, StreamDelegate {
   var valueGeneration: UInt64 = 0
   /// How the request went out, if its credential answers challenges, until that is known.
   var attempt: ChallengeAttempt?
+  /// Of the same: where its cookies came from, and those of the answer go.
+  var cookiePass: CookiePass?
   /// What the upstream did behind an answer that is held back.
   var heldEnd: HeldEnd?
   /// Of a request that is out with a credential and has no answer yet.

@@ -1,3 +1,4 @@
+internal import Credentials
 internal import Gateway
 internal import Synchronization
 internal import System
@@ -10,6 +11,7 @@ final class Commons: Sendable {
   let lock: SharedLock
   let quotas: CallerQuotas
   let strangers: Strangers
+  let jars: CookieJars
   /// No more connections are accepted just now: whoever ends one says so.
   let isFull = Atomic<Bool>(false)
   /// Some worker has no descriptor left: the others close what they do not use, once the main thread hears of it.
@@ -22,6 +24,7 @@ final class Commons: Sendable {
     lock = SharedLock(isShared: workers > 1)
     quotas = CallerQuotas(lock: lock)
     strangers = Strangers(lock: lock)
+    jars = CookieJars(isShared: workers > 1)
   }
 
   /// What one worker may have of something that there is so much of in all: together they have no less, and each has some.

@@ -42,7 +42,8 @@ final class Generation {
     let made = Way(
       route, generation: snapshot.generation, timeouts: snapshot.rules.services[route.service].timeouts,
       breaker: breaker(for: route),
-      limiter: limits.rates.limiter(of: route), logText: Journal.text(of: route, rules: snapshot.rules),
+      limiter: limits.rates.limiter(of: route), jarOrigin: jarOrigin(of: route),
+      logText: Journal.text(of: route, rules: snapshot.rules),
       credentialText: Journal.credentialText(of: route, rules: snapshot.rules), next: first)
     ways[route.service][row] = made
     return made
@@ -93,8 +94,9 @@ final class Generation {
       certificate: certificate?.fingerprint)
     let shared = allDestinations.first { $0.context?.identity == identity && $0.upstream == service.upstream }
     if let shared { return shared }
-    // An upstream sets the cookie anew when it likes.
-    let answersSecrets = snapshot.rules.grant(of: route)?.cookie != nil
+    // An upstream sets the cookie anew when it likes, and those of a jar.
+    let grant = snapshot.rules.grant(of: route)
+    let answersSecrets = grant.map { $0.cookie != nil || hasJar($0, service.upstream) } ?? false
     let context = try ClientContext(
       identity: identity, store: store, certificate: certificate, cleanses: answersSecrets)
     let made = Destination(

@@ -14,6 +14,8 @@ struct LogoutCut: Sendable, Equatable {
   var idle = 0
   /// TLS sessions that a later connection could have been resumed from.
   var resumable = 0
+  /// Cookies that were kept for it.
+  var cookies = 0
 
   mutating func add(_ other: LogoutCut) {
     waiting += other.waiting
@@ -22,6 +24,7 @@ struct LogoutCut: Sendable, Equatable {
     upgraded += other.upgraded
     idle += other.idle
     resumable += other.resumable
+    cookies += other.cookies
   }
 
   func write(to json: inout JSONWriter) {
@@ -32,6 +35,7 @@ struct LogoutCut: Sendable, Equatable {
       json.member("upgraded", UInt64(upgraded))
       json.member("idle", UInt64(idle))
       json.member("resumable", UInt64(resumable))
+      json.member("cookies", UInt64(cookies))
     }
   }
 }

@@ -51,7 +51,9 @@ final class Logouts {
   }
 
   private func cut(_ name: String, then: @escaping (LogoutCut) -> Void) {
+    let cookies = worker.forgetCookies(of: name)
     var all = worker.logOut(name)
+    all.cookies = cookies
     crew.ask { worker, reply in
       reply(worker.logOut(name))
     } then: { [unowned self] (others: [LogoutCut]) in
@@ -61,7 +63,7 @@ final class Logouts {
       worker.journal.event(
         .notice, "logged-out", ("credential", name),
         ("requests", String(all.waiting + all.underWay + all.answers + all.upgraded)),
-        ("connections", String(all.idle)))
+        ("connections", String(all.idle)), ("cookies", String(all.cookies)))
       then(all)
     }
   }

@@ -160,6 +160,7 @@ struct StatusReport {
     json.array("sources") { json in
       for source in generation.settings.credentials[index].allSources { json.object { self.source(source, &$0) } }
     }
+    if let cookies = worker.commons.jars.count(of: tally.name) { json.member("cookies", UInt64(cookies)) }
     worker.tokens?.standing(ofGrant: index)?.write(to: &json)
     json.member("accepted", tally.accepted.count)
     json.member("rejected", tally.rejected.count)
@@ -236,15 +237,4 @@ struct StatusReport {
 
 extension JSONWriter {
   fileprivate mutating func member(_ name: String, _ time: Int64?) { member(name, time.map { UInt64(max(0, $0)) }) }
-}
-
-extension Service {
-  /// Where it stands, as `at` says it.
-  fileprivate var place: String {
-    switch mount {
-    case .path(let path): String(decoding: path, as: UTF8.self)
-    case .host(let host): host
-    case .whole: "/"
-    }
-  }
 }

@@ -33,6 +33,11 @@ extension TokenKeeper {
     case .some(let token):
       isUsed = false
       standing.loggedOut = nil
+      if attempt != nil || shown != shownForHolder {
+        standing.holder &+= 1
+        worker.forgetCookies(of: source.credential)
+      }
+      shownForHolder = shown
       update()
       if attempt != nil {
         worker.setApart(source.credential)

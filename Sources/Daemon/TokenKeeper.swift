@@ -21,6 +21,8 @@ final class TokenKeeper {
   var isUsed = false
   /// What the endpoint was shown last, told without showing it.
   var shown: String?
+  /// The same, when the current token was granted.
+  var shownForHolder: String?
   /// The same, when somebody logged it out.
   var endedWith: String?
   private(set) var login: TokenLogin

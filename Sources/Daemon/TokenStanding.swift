@@ -9,6 +9,8 @@ struct TokenStanding: Sendable {
   var asked: UInt64 = 0
   var granted: UInt64 = 0
   var failed: UInt64 = 0
+  /// Counts up with each token that may be another person's than the one before.
+  var holder: UInt64 = 0
   /// The last generation that an upstream has rejected, as far as that has been looked into.
   var rejected: UInt64 = 0
   /// When the endpoint gave a token last, in seconds since 1970, as are those below; nil: never.

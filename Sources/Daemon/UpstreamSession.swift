@@ -108,13 +108,14 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// The head with the credential of `grant`, or with none; then what of the body fits in the same record.
   /// - Parameter isAsked: the upstream has asked for it.
   func send(
-    head: Span<UInt8>, grant: Int?, caller: Caller?, isAsked: Bool, body: Span<UInt8>, keyring: Keyring
+    head: Span<UInt8>, grant: Int?, cookies: CookiePass?, caller: Caller?, isAsked: Bool, body: Span<UInt8>,
+    keyring: Keyring
   ) throws(Denied) -> ChallengeAttempt? {
     if let grant {
       guard isVerified, let caller else { throw Denied.noProof }
       return try keyring.authorize(
         grant: grant, head: head, body: body, caller: caller, now: Clock.now.seconds, isAsked: isAsked,
-        over: &verified!)
+        cookies: cookies, over: &verified!)
     } else {
       var bytes = ByteBuffer()
       bytes.reserve(head.count &+ body.count &+ 2)

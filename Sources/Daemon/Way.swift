@@ -11,6 +11,10 @@ final class Way {
   let breaker: BreakerView?
   /// nil: its requests are not counted. Of all workers: to be asked under their lock.
   let limiter: RateLimiter?
+  /// The upstream's, if cookies are kept for it.
+  let jarOrigin: Origin?
+  /// There is one: asked for each request.
+  let keepsCookies: Bool
   /// What the log says of it whatever the request was, and if a credential was added.
   let logText: [UInt8]
   let credentialText: [UInt8]
@@ -21,7 +25,7 @@ final class Way {
 
   init(
     _ route: Route, generation: UInt64, timeouts: Timeouts, breaker: BreakerView?, limiter: RateLimiter?,
-    logText: [UInt8],
+    jarOrigin: Origin?, logText: [UInt8],
     credentialText: [UInt8], next: Way?
   ) {
     self.route = route
@@ -29,6 +33,8 @@ final class Way {
     self.timeouts = timeouts
     self.breaker = breaker
     self.limiter = limiter
+    self.jarOrigin = jarOrigin
+    keepsCookies = jarOrigin != nil
     self.logText = logText
     self.credentialText = credentialText
     self.next = next

@@ -88,6 +88,7 @@ final class Worker {
       Heap.giveBack()
     }
     _ = lookAtClocks()
+    keepCookies()
     flushAgain = Timer(loop: loop) { [unowned self] in flushJournal() }
     loop.onTurnEnd = { [unowned self] in
       turn &+= 1
@@ -99,8 +100,6 @@ final class Worker {
 
   var idleLimit: Int { isDraining ? 0 : commons.share(of: limits.idlePerIdentity) }
   var upstreamIdleTime: UInt64 { limits.upstreamIdle }
-  var sessionCount: Int { sessions.count }
-
   var connectionLimit: Int { min(limits.connections, affordable) }
 
   // MARK: connections
@@ -203,6 +202,7 @@ final class Worker {
   func adopt(_ new: Generation, entrances: [Entrance]) {
     let old = generation
     generation = new
+    keepCookies()
     tokens?.follow(new)
     limits = new.settings.limits
     self.entrances = entrances

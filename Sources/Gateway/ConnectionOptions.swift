@@ -70,3 +70,14 @@ struct ConnectionOptions {
     "content-encoding", "content-range", "range", "date", "location", "www-authenticate", "cache-control",
   ]
 }
+
+extension RequestForwarding {
+  /// Of a TE field.
+  func mentionsTrailers(_ field: Field, of bytes: [UInt8]) -> Bool {
+    var elements = ListElements(field.value)
+    while let token = elements.next(in: bytes.span) {
+      if FieldName.matches(token, of: bytes.span, "trailers") { return true }
+    }
+    return false
+  }
+}

@@ -33,6 +33,8 @@ package struct Exchange: ~Copyable, Sendable {
   var secondTry = SecondTry()
   /// A newer value of the credential's cookie, in the head of the answer.
   var freshCookie: SetCookie?
+  /// Lines for the jar, in the head of the answer.
+  var hasJarCookies = false
   var form = FormGathering()
   /// How the body goes on to this client.
   var responseFraming = BodyLength.none
@@ -132,6 +134,7 @@ package struct Exchange: ~Copyable, Sendable {
     refusedPage = nil
     secondTry.reset()
     freshCookie = nil
+    hasJarCookies = false
     form.reset()
     responsePhase = .head
     informational = 0

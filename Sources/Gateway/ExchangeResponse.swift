@@ -26,6 +26,7 @@ extension Exchange {
         isWithinResponseHead = false
         position += taken
         noteFreshCookie()
+        noteJarCookies()
         guard redactHead(redaction) else { return .internalError }
         if let refusal = takeHead(output: &output) { return refusal }
       }

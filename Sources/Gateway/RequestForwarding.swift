@@ -5,6 +5,8 @@ internal import Policy
 struct RequestForwarding {
   /// Whether the rule's credential is written by the keyring: false when the client's own is kept instead.
   private(set) var injects = false
+  /// Its cookies come from the jar, and those of the answer go there.
+  private(set) var keepsCookies = false
   /// To what the upstream is asked to switch.
   private(set) var upgrade: UpgradeProtocol?
   /// How often the request may still be passed on, by us as well; nil: as often as it takes.
@@ -19,7 +21,7 @@ struct RequestForwarding {
     _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, options: ConnectionOptions, route: Route,
     snapshot: Snapshot
   ) -> Refusal? {
-    injects = false
+    (injects, keepsCookies) = (false, false)
     isFromPage = admitted.page != nil
     hasClientToken = admitted.caller.client != nil
     upgrade = Upgrading.request(head, options: options, of: snapshot.rules.services[route.service].upgrades)
@@ -31,13 +33,15 @@ struct RequestForwarding {
       return error
     }
     guard case .inject(let index) = route.credential else { return nil }
-    let onClientHeader = snapshot.sharedHeaders(of: route).value.onClientHeader
+    let headers = snapshot.sharedHeaders(of: route)
+    let onClientHeader = headers.value.onClientHeader
     if nominates(snapshot.rules.grants[index].fieldNames, options, head) { return .reservedFieldInConnection }
     let own =
       if case .replace = onClientHeader { 0 } else { most(of: snapshot.rules.grants[index], in: head) }
     switch (onClientHeader, own) {
     case (.replace, _), (_, 0):
       injects = true
+      if case .jar = headers.value.cookies { keepsCookies = true }
       return nil
     case (.keep, 1): return nil
     // Of two lines nobody knows which one the upstream takes.
@@ -186,6 +190,7 @@ struct RequestForwarding {
       CredentialFields.isCredentialLike(name: bytes, range: field.name)
         || CredentialFields.isImpersonation(name: bytes, range: field.name)
     else { return .goesOn }
+    if case .jar = headers.value.cookies, field.known == .cookie { return .removed }
     let allowed = headers.value.allowClientHeaders
     for name in allowed where FieldName.resembles(field.name, of: span, name) { return .goesOn }
     return field.known == .cookie && headers.value.cookies == .pass ? .goesOn : .removed
@@ -213,14 +218,6 @@ struct RequestForwarding {
       }
       return fate(of: field, of: body.trailerBytes, head, options, route, headers, credentialFields) == .goesOn
     }
-  }
-
-  private func mentionsTrailers(_ field: Field, of bytes: [UInt8]) -> Bool {
-    var elements = ListElements(field.value)
-    while let token = elements.next(in: bytes.span) {
-      if FieldName.matches(token, of: bytes.span, "trailers") { return true }
-    }
-    return false
   }
 
   /// A target, or another place of the same service, as the upstream calls it.

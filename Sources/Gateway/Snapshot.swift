@@ -52,6 +52,12 @@ package final class Snapshot: Sendable {
   /// The headers policy of a route: the rule's (which contains the service's), or the service's own.
   func headers(of route: Route) -> HeaderPolicy { sharedHeaders(of: route).value }
 
+  /// The cookies of its requests come from a jar, if a credential is added.
+  package func keepsCookies(of route: Route) -> Bool {
+    guard case .inject = route.credential, case .jar = sharedHeaders(of: route).value.cookies else { return false }
+    return true
+  }
+
   func sharedHeaders(of route: Route) -> Shared<HeaderPolicy> {
     plans[route.service].headers(of: route)
   }

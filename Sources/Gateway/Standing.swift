@@ -27,6 +27,8 @@ extension ClientConnection {
     package let isHeld: Bool
     /// A newer value of the credential has come with the answer, and nobody has taken it yet.
     package let hasFreshCookie: Bool
+    /// The same of cookies for the jar.
+    package let hasJarCookies: Bool
     package let isAwaitingHead: Bool
     /// Between requests: whatever happens next, a machine that knows nothing but who asks, and where, goes on as well.
     package let isResting: Bool
@@ -46,7 +48,8 @@ extension ClientConnection {
     package static let atFirst = Standing(
       phase: .awaitingHead, deadline: .head, wantsClientBytes: true, holdsClientBytes: false, awaitsRequestBody: false,
       hasResponseHead: false, isScrape: false, generation: 0, route: nil, grant: nil, redacts: false, upstreamStatus: 0,
-      bytesUp: 0, isRunning: false, isHeld: false, hasFreshCookie: false, isAwaitingHead: true, isResting: true)
+      bytesUp: 0, isRunning: false, isHeld: false, hasFreshCookie: false, hasJarCookies: false, isAwaitingHead: true,
+      isResting: true)
   }
 
   /// Mutating, though it changes nothing: what only looks is lent a copy of it all.
@@ -62,7 +65,7 @@ extension ClientConnection {
       generation: exchange.snapshot?.generation ?? 0, route: exchange.route, grant: exchange.grant, redacts: redacts,
       upstreamStatus: exchange.record.upstreamStatus, bytesUp: exchange.record.bytesUp,
       isRunning: phase == .awaitingUpstream || phase == .exchanging, isHeld: exchange.isHeld,
-      hasFreshCookie: exchange.freshCookie != nil,
+      hasFreshCookie: exchange.freshCookie != nil, hasJarCookies: exchange.hasJarCookies,
       isAwaitingHead: phase == .awaitingHead, isResting: phase == .awaitingHead && !hasBegunHead)
   }
 }

@@ -12,6 +12,10 @@ package struct SetCookie: Sendable {
   package let name: Range<Int>
   /// With the quotation marks that may stand around it.
   package let value: Range<Int>
+  /// Of the last such attribute; empty if it has no value. nil: there is none.
+  package private(set) var domain: Range<Int>?
+  package private(set) var path: Range<Int>?
+  package private(set) var isSecure = false
   private var maxAge: Int64?
   private var expires: Range<Int>?
 
@@ -27,13 +31,19 @@ package struct SetCookie: Sendable {
     while position < line.upperBound {
       let attribute = Self.part(from: position + 1, line, bytes)
       position = attribute.upperBound
-      guard let equals = Self.equals(in: attribute, bytes) else { continue }
-      let attributeName = Self.trimmed(attribute.lowerBound..<equals, bytes)
-      let attributeValue = Self.trimmed((equals + 1)..<attribute.upperBound, bytes)
+      let equals = Self.equals(in: attribute, bytes)
+      let attributeName = Self.trimmed(attribute.lowerBound..<(equals ?? attribute.upperBound), bytes)
+      let attributeValue = Self.trimmed((equals.map { $0 + 1 } ?? attribute.upperBound)..<attribute.upperBound, bytes)
       if FieldName.matches(attributeName, of: bytes, "max-age") {
         maxAge = Self.seconds(attributeValue, bytes) ?? maxAge
       } else if FieldName.matches(attributeName, of: bytes, "expires") {
-        expires = attributeValue
+        if equals != nil { expires = attributeValue }
+      } else if FieldName.matches(attributeName, of: bytes, "domain") {
+        domain = attributeValue
+      } else if FieldName.matches(attributeName, of: bytes, "path") {
+        path = attributeValue
+      } else if FieldName.matches(attributeName, of: bytes, "secure") {
+        isSecure = true
       }
     }
   }

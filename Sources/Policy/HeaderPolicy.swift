@@ -1,7 +1,8 @@
 /// What happens to the head of a forwarded request and of its response; a service's and a rule's own, merged when read.
 package struct HeaderPolicy: Sendable, Equatable {
   package enum OnClientHeader: String, Sendable { case replace, keep, reject }
-  package enum Cookies: String, Sendable { case strip, pass }
+  /// `jar`: of requests with a credential, kept for later ones; of others, stripped.
+  package enum Cookies: String, Sendable { case strip, pass, jar }
   package struct Setting: Sendable, Equatable {
     package let name: String
     package let value: [UInt8]

@@ -99,7 +99,12 @@ struct ExplainReport {
     ] + rate(of: route, live.rateLeft) + (live.unrecorded.map { [Row("audit", [terminal.bad($0.row)])] } ?? []) + [
       Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + removed),
       Row("added", added(explanation)),
-    ] + (explanation.grant == nil ? [] : [Row("redact", [redaction(of: service)])])
+    ] + (explanation.grant.map { cookies($0, service) + [Row("redact", [redaction(of: service)])] } ?? [])
+  }
+
+  private func cookies(_ grant: Grant, _ service: Service) -> [Row] {
+    guard case .jar = service.headers.cookies else { return [] }
+    return [Row("cookies", ["jar of credential \(grant.name) for \(service.upstream.origin)"])]
   }
 
   private func rate(of route: Route, _ left: RateLeft?) -> [Row] {
@@ -216,36 +221,4 @@ struct ExplainReport {
   }
 
   private func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self).harmless }
-}
-
-extension CredentialSettings {
-  /// The fields that the keyring would write.
-  fileprivate var maskedFields: [(name: String, value: String)] { scheme.maskedFields }
-
-  /// The parameters that it would write into the query; empty: none.
-  fileprivate var maskedParameters: String { scheme.maskedParameters.joined(separator: "&") }
-}
-
-extension CredentialSettings.Scheme {
-  fileprivate var maskedParameters: [String] {
-    switch self {
-    case .bearer, .basic, .headers, .oauth1, .digest, .registry: []
-    case .query(let name, _): ["\(name)=••••"]
-    case .all(let schemes): schemes.flatMap(\.maskedParameters)
-    }
-  }
-
-  fileprivate var maskedFields: [(name: String, value: String)] {
-    let mask = "••••"
-    switch self {
-    case .bearer: return [("Authorization", "Bearer \(mask)")]
-    case .basic: return [("Authorization", "Basic \(mask)")]
-    case .registry: return [("Authorization", "Bearer \(mask)")]
-    case .digest: return [("Authorization", "Digest \(mask)")]
-    case .headers(let headers): return headers.map { ($0.name, $0.prefix + mask) }
-    case .query: return []
-    case .oauth1: return [("Authorization", "OAuth \(mask)")]
-    case .all(let schemes): return schemes.flatMap(\.maskedFields)
-    }
-  }
 }

@@ -11,6 +11,7 @@ struct LogoutText: CustomStringConvertible {
       let upgraded: Int
       let idle: Int
       let resumable: Int
+      let cookies: Int
     }
     struct Revoked: Decodable {
       let token: String
@@ -62,6 +63,7 @@ struct LogoutText: CustomStringConvertible {
       (cut.answers, "answer that had begun", "answers that had begun"),
       (cut.upgraded, "upgraded connection", "upgraded connections"),
       (cut.idle, "idle connection", "idle connections"), (cut.resumable, "TLS session", "TLS sessions"),
+      (cut.cookies, "cookie", "cookies"),
     ]
     let some = kinds.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? $0.1 : $0.2)" }
     return some.isEmpty ? "nothing used it" : some.joined(separator: ", ")

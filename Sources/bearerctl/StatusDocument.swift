@@ -98,6 +98,8 @@ struct StatusDocument: Decodable {
     let lastAccepted: Int?
     let lastRejected: Int?
     let suspended: [Suspension]
+    /// In its jars; nil: it has none.
+    let cookies: Int?
     let token: Token?
 
     /// Of a credential whose value a token endpoint grants.

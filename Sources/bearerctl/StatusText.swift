@@ -152,7 +152,8 @@ struct StatusText: CustomStringConvertible {
     let accepted = credential.lastAccepted.map { "accepted \(ago($0))" }
     let rejected = credential.lastRejected.map { "rejected \(ago($0)) (\(credential.rejected) in all)" }
     let uses = [accepted, rejected].compactMap(\.self)
-    return uses.isEmpty ? "not used yet" : uses.joined(separator: ", ")
+    let cookies = credential.cookies.map { ["\(counted($0, "cookie")) in its jar"] } ?? []
+    return ((uses.isEmpty ? ["not used yet"] : uses) + cookies).joined(separator: ", ")
   }
 
   private var pools: String {

@@ -60,6 +60,28 @@ import Testing
     #expect(!none.output.contains("redact") && !none.output.contains("Accept-Encoding:"), "\(none.output)")
   }
 
+  @Test("a jar is told, for requests that get a credential")
+  func jar() throws {
+    let scratch = try Scratch()
+    let text = """
+      listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
+      credentials: { a: { origins: [https://a.example.com], bearer: { file: a.token } } }
+      services:
+        a:
+          upstream: https://a.example.com/
+          credential: a
+          cookies: jar
+          rules: [{ match: "/bare/**", credential: none }, { match: "/**" }]
+
+      """
+    let file = try scratch.write("bearerd.yaml", text, mode: 0o644)
+    let injected = try Run("explain", "GET", "/a/x", "-H", "Cookie: a=b", "-c", file)
+    #expect(injected.output.contains("  cookies     jar of credential a for https://a.example.com\n"))
+    #expect(injected.output.contains("  removed     Cookie\n"))
+    let bare = try Run("explain", "GET", "/a/bare/x", "-c", file)
+    #expect(!bare.output.contains("cookies"), "\(bare.output)")
+  }
+
   @Test("a refusal says its status, its code, and the line to add")
   func refused() throws {
     let scratch = try Scratch()

@@ -4,7 +4,8 @@ import Testing
 
 /// `bearerctl logout`: what it says of what the daemon did, and its exit code.
 @Suite struct LogoutCommandTests {
-  private static let cut = "\"waiting\":0,\"under_way\":1,\"answers\":2,\"upgraded\":0,\"idle\":3,\"resumable\":0"
+  private static let cut =
+    "\"waiting\":0,\"under_way\":1,\"answers\":2,\"upgraded\":0,\"idle\":3,\"resumable\":0,\"cookies\":1"
 
   private static func answer(
     kind: String = "oauth2 refresh_token", cut: String = cut, login: Bool = true, commands: Bool = false,
@@ -34,7 +35,7 @@ import Testing
     #expect(
       run.output == """
         logged out: mail (oauth2 refresh_token)
-          cut: 1 request under way, 2 answers that had begun, 3 idle connections
+          cut: 1 request under way, 2 answers that had begun, 3 idle connections, 1 cookie
           wiped: /var/lib/bearerd/mail.login, which says now that somebody has logged out
           revoked: refresh token, access token, at https://login.example.com/r
         Requests with it get 503 (login-required) until there is another first refresh token.

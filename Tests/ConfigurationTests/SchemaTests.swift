@@ -51,9 +51,4 @@ import Testing
     try Self.check(TimeoutKey.self, kinds["timeouts"], "timeouts")
     try Self.check(LimitKey.self, kinds["limits"], "limits")
   }
-
-  /// A key of a later version must not be both: refused and known.
-  @Test func laterKeysAreUnknown() {
-    #expect(SchemaWords.later.isDisjoint(with: SchemaWords.all))
-  }
 }

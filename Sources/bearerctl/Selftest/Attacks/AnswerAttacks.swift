@@ -47,7 +47,7 @@ enum AnswerAttacks {
 
   private static func cookies(_ stage: SelftestStage) throws -> Outcome {
     var tally = Tally()
-    let targets = stage.injecting.filter { $0.headers.cookies == .strip }
+    let targets = stage.injecting.filter { $0.headers.cookies != .pass }
     guard !targets.isEmpty else {
       return .notApplicable(stage.injecting.isEmpty ? "no credential is added" : "cookies: pass")
     }

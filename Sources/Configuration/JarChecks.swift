@@ -1,0 +1,50 @@
+internal import Policy
+
+/// `cookies: jar`: what must not meet it.
+extension SettingsReader {
+  func checkJar(_ draft: ServiceDraft, _ credentials: [CredentialDraft]) {
+    guard draft.service.headers.cookies == .jar, let place = draft.cookiesPlace else { return }
+    let grants = Set(draft.service.choices.compactMap(\.grant)).sorted()
+    if grants.isEmpty {
+      report.error(
+        place,
+        "a jar belongs to a credential, and service \"\(draft.service.name)\" adds none to any request",
+        help: "write cookies: pass, and programs keep their own; or name a credential")
+    }
+    for index in grants where credentials.indices.contains(index) {
+      guard credentials[index].fieldNames.contains(where: { FieldRules.normalised($0) == "cookie" }) else { continue }
+      report.error(
+        place,
+        "credential \"\(credentials[index].name)\" is a cookie itself, and a request has one Cookie field",
+        help: "write cookies: strip, or pass")
+    }
+    let headers = [draft.service.headers] + (draft.service.rules ?? []).map(\.headers)
+    if headers.contains(where: { $0.allowClientHeaders.contains("cookie") }) {
+      report.error(
+        place, "the cookies of a jar are the credential's, and allow_client_headers lets the app's own out",
+        help: "delete one of the two")
+    }
+  }
+}
+
+extension Service {
+  /// What requests of it go out with.
+  fileprivate var choices: [CredentialChoice] {
+    guard let rules else { return [credential] }
+    return rules.compactMap { rule in
+      switch rule.action {
+      case .deny: nil
+      case .forward(let choice): choice
+      }
+    }
+  }
+}
+
+extension CredentialChoice {
+  fileprivate var grant: Int? {
+    switch self {
+    case .inject(let index): index
+    case .none, .pass: nil
+    }
+  }
+}

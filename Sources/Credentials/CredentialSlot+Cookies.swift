@@ -1,0 +1,26 @@
+internal import Policy
+
+/// Whose cookies those of a credential are.
+extension CredentialSlot {
+  /// nil: there is no value. One that OAuth renews is the same holder's; any other value may be another person's, and so may be
+  /// the next session that a login begins.
+  /// - Parameter number: of who holds the tokens.
+  func holder(_ number: UInt64) -> CookieHolder? {
+    guard hasLines else { return nil }
+    if let token = renewedToken { return .token(token, number) }
+    return fingerprint.map { .value($0) }
+  }
+
+  /// Cookies of another value are wiped. Those of tokens are with the number of their holder.
+  func keepCookies() {
+    guard let jars, renewedToken == nil else { return }
+    if let holder = holder(0) { jars.keep(entry.grant.name, of: holder) } else { jars.forget(entry.grant.name) }
+  }
+
+  private var renewedToken: TokenSource? {
+    guard entry.grant.parts.isEmpty, registry == nil, let token = entry.scheme.token, token.form == nil else {
+      return nil
+    }
+    return token
+  }
+}

@@ -1,0 +1,34 @@
+package import Policy
+internal import System
+internal import TLS
+
+extension Keyring {
+  /// Under which the cookies of a request go out, and those of its answer come in; nil: nothing is kept there, or there is no
+  /// value.
+  /// - Parameter holder: counts up with whoever logs in; of interest for tokens alone.
+  package func cookiePass(ofGrant index: Int, to origin: Origin, holder: UInt64) -> CookiePass? {
+    guard let jars, slots.indices.contains(index), let owner = slots[index].holder(holder) else { return nil }
+    return jars.pass(to: CookieJars.Place(credential: slots[index].entry.grant.name, origin: origin), of: owner)
+  }
+
+  /// Nothing goes out with a pass of another credential, or to another origin than the session has proved.
+  func keptCookies(
+    of pass: CookiePass, _ slot: CredentialSlot, _ head: Span<UInt8>, _ proof: SessionProof
+  ) throws(Denied) -> CookieLine? {
+    let grant = slot.entry.grant
+    guard pass.place == CookieJars.Place(credential: grant.name, origin: proof.identity.origin) else {
+      throw Denied(
+        reason: .wrongSession,
+        detail: "the jar is not the one of credential \(grant.name) for \(proof.identity.origin)")
+    }
+    do throws(SystemError) {
+      return try head.withUnsafeBytes { (head) throws(SystemError) in
+        guard let staged = StagedTarget(head) else { return nil }
+        let path = head[staged.target].prefix { $0 != UInt8(ascii: "?") }
+        return try jars?.line(with: pass, for: UnsafeRawBufferPointer(rebasing: path), in: reader.arena)
+      }
+    } catch {
+      throw Denied(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
+    }
+  }
+}

@@ -1,0 +1,51 @@
+internal import System
+internal import TLS
+
+/// Gathers pieces into records.
+struct Stage {
+  let memory: UnsafeMutableRawBufferPointer
+  private var used = 0
+  private var most = 0
+
+  init(memory: UnsafeMutableRawBufferPointer) {
+    self.memory = memory
+  }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer, session: inout VerifiedSession) throws(TLSError) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = min(rest.count, memory.count - used)
+      UnsafeMutableRawBufferPointer(rebasing: memory[used...]).copyMemory(
+        from: UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
+      used += count
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+      if used == memory.count { try flush(session: &session) }
+    }
+  }
+
+  mutating func append(_ line: CookieLine?, session: inout VerifiedSession) throws(TLSError) {
+    guard let line else { return }
+    try line.secret.withBytes { (bytes) throws(TLSError) in try append(bytes, session: &session) }
+  }
+
+  mutating func appendLineBreak(session: inout VerifiedSession) throws(TLSError) {
+    try appendPair(0x0D, 0x0A, session: &session)
+  }
+
+  mutating func appendPair(_ one: UInt8, _ other: UInt8, session: inout VerifiedSession) throws(TLSError) {
+    let bytes = (one, other)
+    try withUnsafeBytes(of: bytes) { (bytes) throws(TLSError) in try append(bytes, session: &session) }
+  }
+
+  mutating func flush(session: inout VerifiedSession) throws(TLSError) {
+    most = max(most, used)
+    let bytes = UnsafeRawBufferPointer(rebasing: memory[..<used])
+    used = 0
+    try session.write(bytes)
+  }
+
+  /// What was ever in it.
+  mutating func wipe() {
+    Credentials.wipe(UnsafeMutableRawBufferPointer(rebasing: memory[..<max(most, used)]))
+  }
+}

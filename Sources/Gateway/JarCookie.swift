@@ -1,0 +1,106 @@
+package import HTTP1
+package import Policy
+
+/// What a line of Set-Cookie may leave in the jar of `cookies: jar` (RFC 6265 section 5, and its successor's draft where that is
+/// stricter): always for this host alone, and nothing that could end a line.
+package struct JarCookie: Sendable {
+  /// Of the line's bytes, without blanks around them; quotation marks stay.
+  package let name: Range<Int>
+  package let value: Range<Int>
+  /// It goes out below this path alone.
+  package let path: [UInt8]
+  package let cookie: SetCookie
+
+  /// Name and value together: longer ones are no cookies (RFC 6265 section 6.1).
+  static let longest = 4_096
+  /// Longer attributes count as if they were not there.
+  static let longestAttribute = 1_024
+
+  /// nil: it is not kept.
+  /// - Parameters:
+  ///   - line: the field's value.
+  ///   - host: of the upstream that sent it.
+  ///   - requestPath: of the request, as the upstream got it, without its query.
+  package init?(_ line: Range<Int>, of bytes: Span<UInt8>, host: HostName, requestPath: [UInt8]) {
+    guard let cookie = SetCookie(line, of: bytes), Self.isClean(line, bytes),
+      Self.isName(cookie.name, bytes), Self.isValue(cookie.value, bytes),
+      cookie.name.count + cookie.value.count <= Self.longest,
+      Self.isMeant(for: host, cookie.domain, bytes)
+    else { return nil }
+    var own: [UInt8] = []
+    if let path = cookie.path, path.count <= Self.longestAttribute { own.append(bytes.extracting(path)) }
+    guard Self.keepsPromise(cookie, ownPath: own, bytes) else { return nil }
+    (name, value, self.cookie) = (cookie.name, cookie.value, cookie)
+    path = own.first == UInt8(ascii: "/") ? own : Self.directory(of: requestPath)
+  }
+
+  /// A line with a control byte is dropped as a whole.
+  private static func isClean(_ line: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+    for index in line where bytes[index] < 0x20 && bytes[index] != 0x09 || bytes[index] == 0x7F { return false }
+    return true
+  }
+
+  private static func isName(_ name: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+    for index in name where bytes[index] <= 0x20 || bytes[index] > 0x7E { return false }
+    return true
+  }
+
+  /// More than section 4.1.1 allows, since servers do: whatever is neither a control byte nor outside of ASCII. A `;` has ended
+  /// it already.
+  private static func isValue(_ value: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+    for index in value where bytes[index] < 0x20 || bytes[index] > 0x7E { return false }
+    return true
+  }
+
+  /// A cookie of a whole domain would be one of other hosts, too.
+  private static func isMeant(for host: HostName, _ domain: Range<Int>?, _ bytes: Span<UInt8>) -> Bool {
+    guard var domain, !domain.isEmpty else { return true }
+    if bytes[domain.lowerBound] == UInt8(ascii: ".") { domain.removeFirst() }
+    guard domain.count <= 255 else { return false }
+    var text: [UInt8] = []
+    text.append(bytes.extracting(domain))
+    return String(decoding: text, as: UTF8.self).lowercased() == host.description
+  }
+
+  /// What a name promises of its cookie (the draft's section 4.1.3).
+  private static func keepsPromise(_ cookie: SetCookie, ownPath: [UInt8], _ bytes: Span<UInt8>) -> Bool {
+    if begins(cookie.name, with: "__host-", bytes) {
+      return cookie.isSecure && ownPath == [UInt8(ascii: "/")] && cookie.domain?.isEmpty ?? true
+    }
+    return cookie.isSecure || !begins(cookie.name, with: "__secure-", bytes)
+  }
+
+  private static func begins(_ name: Range<Int>, with prefix: String, _ bytes: Span<UInt8>) -> Bool {
+    FieldName.matches(name.prefix(prefix.utf8.count), of: bytes, prefix)
+  }
+
+  /// Section 5.1.4, "default-path".
+  private static func directory(of path: [UInt8]) -> [UInt8] {
+    guard path.first == UInt8(ascii: "/"), let end = path.lastIndex(of: UInt8(ascii: "/")), end > 0
+    else { return [UInt8(ascii: "/")] }
+    return Array(path[..<end])
+  }
+}
+
+extension Exchange {
+  /// Notes whether the head brings something for the jar. Interim answers do not.
+  mutating func noteJarCookies() {
+    hasJarCookies = false
+    guard forwarding.keepsCookies, response.status >= 200 else { return }
+    for field in response.fields where field.known == .setCookie { hasJarCookies = true }
+  }
+
+  /// Lends each line for the jar, and forgets it.
+  package mutating func takeJarCookies(_ body: (JarCookie, Span<UInt8>) -> Void) {
+    guard hasJarCookies, let route, let snapshot else { return }
+    hasJarCookies = false
+    let upstream = snapshot.rules.services[route.service].upstream
+    let requestPath = upstream.basePath + target.path.dropFirst(route.pathStart + 1)
+    for field in response.fields where field.known == .setCookie {
+      let cookie = JarCookie(
+        field.value, of: response.bytes.span, host: upstream.origin.host, requestPath: requestPath)
+      if let cookie { body(cookie, response.bytes.span) }
+      for index in field.value { response.bytes[index] = UInt8(ascii: "x") }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+internal import Configuration
+
+extension CredentialSettings {
+  /// The fields that the keyring would write.
+  var maskedFields: [(name: String, value: String)] { scheme.maskedFields }
+
+  /// The parameters that it would write into the query; empty: none.
+  var maskedParameters: String { scheme.maskedParameters.joined(separator: "&") }
+}
+
+extension CredentialSettings.Scheme {
+  fileprivate var maskedParameters: [String] {
+    switch self {
+    case .bearer, .basic, .headers, .oauth1, .digest, .registry: []
+    case .query(let name, _): ["\(name)=••••"]
+    case .all(let schemes): schemes.flatMap(\.maskedParameters)
+    }
+  }
+
+  fileprivate var maskedFields: [(name: String, value: String)] {
+    let mask = "••••"
+    switch self {
+    case .bearer: return [("Authorization", "Bearer \(mask)")]
+    case .basic: return [("Authorization", "Basic \(mask)")]
+    case .registry: return [("Authorization", "Bearer \(mask)")]
+    case .digest: return [("Authorization", "Digest \(mask)")]
+    case .headers(let headers): return headers.map { ($0.name, $0.prefix + mask) }
+    case .query: return []
+    case .oauth1: return [("Authorization", "OAuth \(mask)")]
+    case .all(let schemes): return schemes.flatMap(\.maskedFields)
+    }
+  }
+}
