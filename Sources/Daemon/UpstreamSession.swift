@@ -105,8 +105,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     owner?.sessionIsReady(self)
   }
 
-  /// The head with the credential of `grant`, or with none; then what of the body fits in the same record.
-  /// - Parameter isAsked: the upstream has asked for it.
+  /// The head with the credential of `grant` (`isAsked`: as the upstream wants), or with none; then what of the body fits.
   func send(
     head: Span<UInt8>, grant: Int?, cookies: CookiePass?, caller: Caller?, isAsked: Bool, body: Span<UInt8>,
     keyring: Keyring

@@ -4,6 +4,7 @@ import HTTP1
 /// An upstream's bytes.
 func fuzzResponse(_ bytes: [UInt8]) {
   checkHead(bytes)
+  checkCookie(bytes)
   for request in requests {
     let whole = forward(request, bytes, [bytes.count])
     for ends in waysToCut(bytes) {
@@ -32,6 +33,7 @@ private func checkHead(_ bytes: [UInt8]) {
     if whole.taken != nil { promise(Read(other) == Read(head), "the head depends on the cuts at \(ends)") }
   }
   guard let taken = whole.taken else { return }
+  checkCookies(of: head)
   var other = ResponseHead()
   promise(read(Array(bytes[..<taken]), [taken], limits, &other) == whole, "the head depends on what follows it")
   promise(read(Array(bytes[..<(taken - 1)]), [taken - 1], limits, &other) == Outcome(), "a head ends before its end")
