@@ -70,7 +70,7 @@ extension ClientSession {
     }
     do throws(Denied) {
       beginRedaction()
-      takeCookiePass(forGrant: output.grant)
+      takeCookiePass(forGrant: output.grant, isAsked: output.isAsked)
       let body = output.upstreamBody
       let head = output.upstreamHead.storage.span.extracting(first: output.upstreamHead.count)
       let attempt: ChallengeAttempt?

@@ -2,6 +2,7 @@ internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import HTTP1
+internal import Policy
 internal import System
 
 extension ClientSession {
@@ -26,8 +27,11 @@ extension ClientSession {
   }
 
   /// `cookies: jar`: the request goes out with what the jar has for it now.
-  func takeCookiePass(forGrant grant: Int?) {
-    guard let grant, let way, way.keepsCookies, let origin = way.jarOrigin else {
+  /// A request that goes out bare, before the upstream has asked for its credential, has none.
+  func takeCookiePass(forGrant grant: Int?, isAsked: Bool) {
+    guard let grant, let way, way.keepsCookies, let origin = way.jarOrigin,
+      isAsked || !generation.snapshot.rules.grants[grant].secondTry.waitsToBeAsked
+    else {
       if cookiePass != nil { cookiePass = nil }
       return
     }

@@ -64,4 +64,6 @@ package enum SecondTryReason: Sendable, Equatable {
   case registry(Endpoint)
   /// For it by its scheme: the first request goes out without it.
   case awaited(AwaitedScheme)
+
+  package var waitsToBeAsked: Bool { if case .awaited = self { true } else { false } }
 }

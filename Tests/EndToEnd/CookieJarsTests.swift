@@ -37,6 +37,27 @@ import Testing
 
   private func stage() throws -> Stage { try Stage(handler: Self.handler) }
 
+  /// Cookies say who it is as much as the credential does.
+  @Test func `T34: a request that goes out bare has no cookie, and what it is answered fills no jar`() throws {
+    let stage = try Stage { connection in
+      while let request = try? connection.readRequest() {
+        let isBare = !request.text.contains("\r\nAuthorization: ")
+        let fields = "Set-Cookie: sid=JAR-\(isBare ? "bare" : "whole"); Path=/\r\n"
+        let (status, challenge) = isBare ? ("401 Unauthorized", "WWW-Authenticate: Bearer\r\n") : ("200 OK", "")
+        connection.answer("", status: status, fields: fields + challenge)
+      }
+    }
+    try stage.start(
+      stage.configuration(
+        service: "cookies: jar", credential: "bearer: { file: canary.token }\n    mode: challenge"))
+    for _ in 0..<2 { #expect(try stage.get().status == 200) }
+    let requests = stage.recorded.components(separatedBy: "GET /").dropFirst()
+    #expect(requests.map { $0.contains("Authorization: ") } == [false, true, false, true])
+    #expect(requests.map { $0.contains("Cookie: ") } == [false, false, false, true])
+    #expect(!stage.recorded.contains("JAR-bare"))
+    stage.assertCanary(times: 2)
+  }
+
   /// `api` and `second`, each with its credential and a jar.
   private func configuration(_ stage: Stage, workers: Int = 1, jar: String = "jar", more: String = "") throws -> String
   {
