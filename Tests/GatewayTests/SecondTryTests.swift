@@ -193,6 +193,7 @@ import Testing
       ("401 Unauthorized", ["Basic realm=\"x\"", "Bearer"], true),
       ("401 Unauthorized", ["Bearer error_description=\"error=\\\"invalid_token\\\"\""], true),
       ("401 Unauthorized", ["Bearer error=\"insufficient_scope\""], false),
+      ("401 Unauthorized", ["Bearer error=\"invalid_request\""], false),
       ("401 Unauthorized", ["Bearer error=\"invalid_token\"", "Bearer error=\"insufficient_scope\""], false),
       ("401 Unauthorized", ["Bearer error=\"invalid_token"], false),
       ("401 Unauthorized", ["Bearer error=invalid_token", "Basic realm=\"x"], false),
