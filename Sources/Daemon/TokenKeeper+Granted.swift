@@ -6,6 +6,17 @@ internal import System
 
 /// What was granted, on its way to the disk and into use.
 extension TokenKeeper {
+  /// Too much of it, in too short a time.
+  func tellStorm() {
+    let settings = RenewalSettings()
+    worker.journal.event(
+      .warning, "token-storm", ("credential", source.credential),
+      (
+        "detail",
+        "\(settings.stormLimit) tokens were asked for within \(settings.stormWindow / 1_000) s, and still one is wanted: the next one has to wait"
+      ))
+  }
+
   /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.
   func store(_ number: UInt64) {
     isStoring = true

@@ -30,7 +30,6 @@ final class TokenKeeper {
   /// Granted, and not in use yet: what came with it is not on disk.
   var access: Secret?
   private(set) var hasEnded = false
-  private var settings = RenewalSettings()
   /// What is left to do after somebody has ended its use.
   var logout: TokenLogout?
   /// It is being written, by a thread that nobody can stop.
@@ -50,6 +49,7 @@ final class TokenKeeper {
     self.beside = beside
     self.onChange = onChange
     login = TokenLogin(source, beside: beside)
+    var settings = RenewalSettings()
     (settings.lead, settings.skew) = (source.lead, source.skew)
     renewal = Renewal(settings: settings, needsLogin: false)
   }
@@ -159,14 +159,6 @@ final class TokenKeeper {
     }
     if actions.tellsStorm { tellStorm() }
     if actions != Renewal.Actions() { tell() }
-  }
-
-  private func tellStorm() {
-    let (count, window) = (settings.stormLimit, settings.stormWindow / 1_000)
-    worker.journal.event(
-      .warning, "token-storm", ("credential", source.credential),
-      ("detail", "\(count) tokens were asked for within \(window) s, and still one is wanted: the next one has to wait")
-    )
   }
 
   func tell() {

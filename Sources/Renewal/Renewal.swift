@@ -7,19 +7,6 @@
 /// Whatever happens: one renewal at a time; a refresh token is on disk before the token that came with it is used; no request
 /// goes out with a token that has expired, or bare; who waits is answered.
 package struct Renewal: Sendable {
-  struct Token {
-    let generation: UInt64
-    /// nil: it does not expire.
-    let renewAt: UInt64?
-    let usableUntil: UInt64?
-
-    /// It lives long enough for its end to be no reason to ask less often.
-    let isLasting: Bool
-
-    func isUsable(at now: UInt64) -> Bool { usableUntil.map { now < $0 } ?? true }
-    func isDue(at now: UInt64) -> Bool { renewAt.map { now >= $0 } ?? false }
-  }
-
   private enum Work {
     case none
     case asking(UInt64, since: UInt64)
@@ -37,8 +24,7 @@ package struct Renewal: Sendable {
   /// The upstream said that the current token is worth nothing.
   private(set) var isRejected = false
   private(set) var restUntil: UInt64 = 0
-  private var recentStarts: [UInt64] = []
-  private var isStormTold = false
+  private var storm = StormLimit()
   /// Failures in a row.
   package private(set) var failures = 0
 
@@ -105,14 +91,8 @@ package struct Renewal: Sendable {
     }
     if needsLogin { return .refused(.loginRequired) }
     if token?.isLasting != true || isRejected {
-      recentStarts.removeAll { $0.saturating(settings.stormWindow) <= now }
-      if recentStarts.count >= settings.stormLimit {
-        actions.tellsStorm = !isStormTold
-        isStormTold = true
-        return .refused(.storm(until: recentStarts[0].saturating(settings.stormWindow)))
-      }
-      recentStarts.append(now)
-      isStormTold = false
+      let end = storm.begin(at: now, settings, tells: &actions.tellsStorm)
+      if let end { return .refused(.storm(until: end)) }
     }
     let number = next()
     work = .asking(number, since: now)
@@ -212,7 +192,7 @@ package struct Renewal: Sendable {
     if login { needsLogin = false }
     restUntil = 0
     failures = 0
-    recentStarts = []
+    storm = StormLimit()
   }
 
   // MARK: -
