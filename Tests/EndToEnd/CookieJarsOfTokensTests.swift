@@ -30,14 +30,20 @@ import Testing
       "credential: canary\n", with: "credential: canary\n    cookies: jar\n")
   }
 
-  @Test(arguments: [1, 3])
-  func `T34: a token that is renewed is the same holder's, and each request has the cookies once`(workers: Int) throws {
+  /// The first token has brought a cookie; then the upstream takes those in `good`, and the endpoint grants `next`.
+  private func begun(workers: Int) throws -> (stage: TokenStage, good: Guarded<Set<String>>, next: String) {
     let good = Guarded(Set<String>())
     let stage = try stage(good)
     let next = "NEXT-" + UUID().uuidString
     stage.tokens.answers([.token(stage.stage.canary, expiresIn: 3600), .token(next, expiresIn: 3600)])
     try stage.stage.start(configuration(stage, workers: workers))
     #expect(try stage.stage.get("/api/set").text == "0")
+    return (stage, good, next)
+  }
+
+  @Test(arguments: [1, 3])
+  func `T34: a token that is renewed is the same holder's, and each request has the cookies once`(workers: Int) throws {
+    let (stage, good, next) = try begun(workers: workers)
     good.withLock { $0 = [next] }
     for _ in 0..<6 { #expect(try stage.stage.get().text == "1") }
     #expect(stage.tokens.requests.count == 2)
@@ -47,12 +53,7 @@ import Testing
 
   @Test(arguments: [1, 3])
   func `T34: a token for other secrets may be another person's, and has none of them`(workers: Int) throws {
-    let good = Guarded(Set<String>())
-    let stage = try stage(good)
-    let next = "NEXT-" + UUID().uuidString
-    stage.tokens.answers([.token(stage.stage.canary, expiresIn: 3600), .token(next, expiresIn: 3600)])
-    try stage.stage.start(configuration(stage, workers: workers))
-    #expect(try stage.stage.get("/api/set").text == "0")
+    let (stage, good, next) = try begun(workers: workers)
     #expect(try stage.stage.get().text == "1")
     try stage.stage.scratch.write("client.secret", "ANOTHER-secret\n")
     try stage.stage.reload(configuration(stage, workers: workers))

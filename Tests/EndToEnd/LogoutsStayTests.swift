@@ -106,9 +106,8 @@ import Testing
     stage.assertSecrets(times: 1)
   }
 
-  /// The answer to what was asked comes after the logout: nobody gets to see its tokens, and they are given back.
-  @Test(arguments: [1, 2])
-  func `T46: what was asked for before brings nothing back`(workers: Int) throws {
+  /// The endpoint has been asked, and answers once the gate is open.
+  private func asking(workers: Int) throws -> (stage: TokenStage, gate: Gate) {
     let stage = try TokenStage()
     let (gate, asked) = (Gate(), Gate())
     stage.revokes { isRevocation in
@@ -118,6 +117,13 @@ import Testing
     }
     try stage.start(TokenStage.person, more: stage.revocation, workers: workers)
     #expect(asked.pass())
+    return (stage, gate)
+  }
+
+  /// The answer to what was asked comes after the logout: nobody gets to see its tokens, and they are given back.
+  @Test(arguments: [1, 2])
+  func `T46: what was asked for before brings nothing back`(workers: Int) throws {
+    let (stage, gate) = try asking(workers: workers)
     let client = try stage.stage.raw()
     try client.send(stage.stage.head("GET"))
     let asking = try LocalClient(unix: stage.stage.scratch.path + "/control.sock")
@@ -140,15 +146,7 @@ import Testing
 
   /// What it is shown changes while the answer to the question before is awaited.
   @Test func `T46: a new first refresh token that comes during a logout is a new beginning, after its end`() throws {
-    let stage = try TokenStage()
-    let (gate, asked) = (Gate(), Gate())
-    stage.revokes { isRevocation in
-      if isRevocation { return }
-      asked.open()
-      gate.pass()
-    }
-    try stage.start(TokenStage.person, more: stage.revocation)
-    #expect(asked.pass())
+    let (stage, gate) = try asking(workers: 1)
     let asking = try LocalClient(unix: stage.stage.scratch.path + "/control.sock")
     try asking.send("logout canary\n")
     #expect(try stage.stage.get().isRefused("login-required"))
