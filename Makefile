@@ -97,10 +97,12 @@ lint: ## complain where `make format` would change something, and more
 
 # $(call text,FILE,PLACE[,SED OPTIONS]): a text, with the paths of this installation in it.
 text = sed -E -e 's|/usr/local/|$(PREFIX)/|g' $(3) $(1) > $(DESTDIR)$(2) && chmod 0644 $(DESTDIR)$(2)
-# Links between documents lead to where the other one is installed; those to sources, which are not, become plain text.
-links = -e 's|\]\(config/bearerd.yaml\)|]($(etcdir)/bearerd.yaml)|g' \
-  -e 's|\]\(config/([a-z.]+)\)|](../../bearerd/\1)|g; s|\]\(systemd/|](../../../lib/systemd/system/|g; s|\]\(docs/|](|g' \
-  -e 's/\[([^]]*)\]\((Sources|Tests|CONTRIBUTING)[^)]*\)/\1/g'
+# Links between documents stay as they are; those to the configuration lead to where it is installed, and those to sources,
+# which are not, become plain text.
+links = -e 's|\]\((\.\./)*config/bearerd.yaml\)|]($(etcdir)/bearerd.yaml)|g' \
+  -e 's|\]\((\.\./)*config/([a-z.]+)\)|]($(sharedir)/\2)|g; s|\]\((\.\./)*systemd/|]($(unitdir)/|g' \
+  -e 's/\[([^]]*)\]\((\.\.\/)*(Sources|Tests|CONTRIBUTING)[^)]*\)/\1/g'
+documents = $(patsubst ./%,%,$(sort $(shell find docs -name '*.md')))
 
 # Builds nothing: `make build` as yourself first, then this with the rights it needs.
 install: ## copy what `make build` made below DESTDIR and PREFIX (default /usr/local)
@@ -122,7 +124,8 @@ install: ## copy what `make build` made below DESTDIR and PREFIX (default /usr/l
 	$(call text,docs/man/bearerctl.1,$(mandir)/man1/bearerctl.1)
 	$(call text,docs/man/bearerd.yaml.5,$(mandir)/man5/bearerd.yaml.5)
 	$(call text,docs/man/bearerd.8,$(mandir)/man8/bearerd.8)
-	$(foreach document,README.md SECURITY.md $(wildcard docs/*.md),$(call text,$(document),$(docdir)/$(notdir $(document)),$(links)) &&) \
+	install -d $(addprefix $(DESTDIR)$(docdir)/,$(sort $(dir $(documents))))
+	$(foreach document,README.md SECURITY.md $(documents),$(call text,$(document),$(docdir)/$(document),$(links)) &&) \
 	  install -m 0644 LICENSE $(DESTDIR)$(docdir)
 	install -m 0644 config/bearerd.schema.json $(DESTDIR)$(sharedir)
 	install -m 0644 config/examples/*.yaml $(DESTDIR)$(sharedir)/examples

@@ -58,12 +58,13 @@ import Testing
     let scratch = try Scratch()
     #expect(try Self.make("install", scratch.path, prefix: "/usr").status == 0)
     let folder = scratch.path + "/usr/share/doc/bearerd"
-    let documents = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".md") }
-    #expect(documents.count >= 2)
+    let documents = Self.files(folder).filter { $0.hasSuffix(".md") }
+    #expect(documents.count >= 30)
     for document in documents {
       let text = try String(contentsOfFile: "\(folder)/\(document)", encoding: .utf8)
+      let directory = (("\(folder)/\(document)") as NSString).deletingLastPathComponent
       for match in text.matches(of: /\]\(([^)#]+)(#[^)]*)?\)/) where !match.1.contains("://") {
-        let place = match.1.hasPrefix("/") ? "\(scratch.path)\(match.1)" : "\(folder)/\(match.1)"
+        let place = match.1.hasPrefix("/") ? "\(scratch.path)\(match.1)" : "\(directory)/\(match.1)"
         #expect(FileManager.default.fileExists(atPath: place), "\(document): \(match.1)")
       }
     }

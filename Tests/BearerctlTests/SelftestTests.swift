@@ -39,18 +39,19 @@ import Testing
       "\(results)")
     // What is planned, and what cannot be played from outside.
     #expect(threats("skip") == Set([27, 31, 37, 38, 39, 46, 53, 57, 59].map { "T\($0)" }))
-    // One line for each row of SECURITY.md.
+    // One line for each row of docs/security/threats.md.
     let all = results.compactMap { $0["threat"] as? String }
     #expect(all.count == 59 && Set(all) == Set((1...59).map { "T\($0)" }), "\(all)")
   }
 
-  @Test("what is not played names tests that SECURITY.md names for that threat, and what is planned is planned there")
+  @Test("what is not played names tests that the table of threats names for it, and what is planned is planned there")
   func unplayed() throws {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", configuration("{ file: own.token }"), mode: 0o644)
     let run = try Run("selftest", "--json", "--config", file)
     let results = try #require(try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [[String: Any]])
-    let table = try String(contentsOfFile: "\(ManualTests.root)/SECURITY.md", encoding: .utf8).split(separator: "\n")
+    let file = "\(ManualTests.root)/docs/security/threats.md"
+    let table = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
     for result in results where result["outcome"] as? String == "skip" {
       let detail = try #require(result["detail"] as? String)
       let row = try #require(table.first { $0.hasPrefix("| \(result["threat"] ?? "") |") })

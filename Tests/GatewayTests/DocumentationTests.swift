@@ -18,21 +18,27 @@ import Testing
     #expect(written.sorted() == meant.sorted())
   }
 
-  /// Folders, files and links to them.
-  @Test(arguments: ["README.md", "SECURITY.md", "CONTRIBUTING.md"])
+  /// Every document: paths from the top of the repository.
+  static let documents: [String] = {
+    let pages = FileManager.default.enumerator(atPath: "\(root)/docs")?.compactMap { $0 as? String } ?? []
+    return ["README.md", "SECURITY.md", "CONTRIBUTING.md"]
+      + pages.filter { $0.hasSuffix(".md") }.map { "docs/\($0)" }.sorted()
+  }()
+
+  @Test func `the pages below docs are found`() {
+    #expect(Self.documents.count > 30)
+  }
+
+  /// Folders and files that a document names.
+  @Test(arguments: documents)
   func whatIsNamedExists(document: String) throws {
-    let text = try Self.text(document)
-    let paths =
-      text.matches(of: /`((?:Sources|Tests|config|systemd)\/[A-Za-z0-9_+\/.-]+)`/).map { String($0.1) }
-      + text.matches(of: /\]\(([A-Za-z0-9_][^):#]*)\)/).map { String($0.1) }
-    #expect(paths.count > 2)
-    for path in Set(paths) {
-      #expect(FileManager.default.fileExists(atPath: "\(Self.root)/\(path)"), "\(path)")
+    for match in try Self.text(document).matches(of: /`((?:Sources|Tests|config|systemd|docs)\/[A-Za-z0-9_+\/.-]+)`/) {
+      #expect(FileManager.default.fileExists(atPath: "\(Self.root)/\(match.1)"), "\(match.1)")
     }
   }
 
   /// "`Sources/X`: … `File.swift`": a file named alone belongs to the folder that was named last.
-  @Test(arguments: ["README.md", "CONTRIBUTING.md"])
+  @Test(arguments: ["docs/develop/source.md", "CONTRIBUTING.md"])
   func filesAreInTheFolderThatIsNamedBefore(document: String) throws {
     var folder: Substring?
     var found = 0
@@ -48,16 +54,30 @@ import Testing
     #expect(found > 0)
   }
 
-  /// Links within a document.
-  @Test(arguments: ["README.md", "SECURITY.md", "CONTRIBUTING.md"])
-  func sectionsThatAreLinkedExist(document: String) throws {
+  /// Links to files, from where the document stands, and to sections of this document or of another one.
+  @Test(arguments: documents)
+  func whatIsLinkedExists(document: String) throws {
     let text = try Self.text(document)
-    let anchors = text.split(separator: "\n").filter { $0.hasPrefix("#") }.map { line in
+    let folder = document.split(separator: "/").dropLast().joined(separator: "/")
+    for match in text.matches(of: /\]\(([^)#:]*)(?:#([^)]+))?\)/) {
+      let target = match.1.isEmpty ? document : "\(folder)/\(match.1)"
+      #expect(FileManager.default.fileExists(atPath: "\(Self.root)/\(target)"), "\(target)")
+      if let anchor = match.2 {
+        #expect(try Self.anchors(Self.text(target)).contains(String(anchor)), "\(target)#\(anchor)")
+      }
+    }
+  }
+
+  /// What the titles of a document are linked as.
+  private static func anchors(_ text: String) -> [String] {
+    text.split(separator: "\n").filter { $0.hasPrefix("#") }.map { line in
       line.drop { $0 == "#" }.dropFirst().lowercased().filter { $0.isLetter || $0.isNumber || $0 == "-" || $0 == " " }
         .map { $0 == " " ? "-" : String($0) }.joined()
     }
-    for match in text.matches(of: /\]\(#([^)]+)\)/) {
-      #expect(anchors.contains(String(match.1)), "#\(match.1)")
-    }
+  }
+
+  /// The first page that a stranger reads stays one that can be read.
+  @Test func `the README has at most 300 lines`() throws {
+    #expect(try Self.text("README.md").split(separator: "\n", omittingEmptySubsequences: false).count <= 300)
   }
 }

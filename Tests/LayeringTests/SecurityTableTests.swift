@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// SECURITY.md names, for each threat, the tests that hold its defence. This holds SECURITY.md.
+/// docs/security/threats.md names, for each threat, the tests that hold its defence. This holds that table.
 @Suite struct SecurityTableTests {
   @Test func `every threat has its row, once and in order`() throws {
     #expect(try Row.all().map(\.id) == Array(1...59))
@@ -43,7 +43,7 @@ import Testing
   }
 
   /// Whoever writes the test of a defence that was only planned comes by here.
-  @Test func `what is only planned has no test that SECURITY md does not know of`() throws {
+  @Test func `what is only planned has no test that the table does not know of`() throws {
     let files = try TestFile.all()
     for row in try Row.all() where row.status == "planned" {
       for file in files where file.threats.contains(row.id) {
@@ -72,7 +72,7 @@ private struct Row {
   let tests: [String]
 
   static func all() throws -> [Row] {
-    try contents(of: "SECURITY.md").split(separator: "\n").filter { $0.hasPrefix("| T") }.map { line in
+    try contents(of: "docs/security/threats.md").split(separator: "\n").filter { $0.hasPrefix("| T") }.map { line in
       let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       try #require(cells.count == 5, "\(line)")
       let id = try #require(Int(cells[0].dropFirst()), "\(line)")

@@ -1,4 +1,4 @@
-/// One attack of the self-test, known by the number of its threat in SECURITY.md.
+/// One attack of the self-test, known by the number of its threat in docs/security/threats.md.
 struct Attack: Sendable {
   let id: Int
   let title: String

@@ -1,4 +1,4 @@
-/// All threats of SECURITY.md, in its sections.
+/// All threats of docs/security/threats.md, in its sections.
 enum AttackSet {
   struct Section: Sendable {
     let title: String

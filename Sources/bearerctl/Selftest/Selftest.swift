@@ -13,7 +13,7 @@ struct Selftest: ParsableCommand {
     discussion: """
       Starts the installed bearerd under a throw-away configuration that has the shape of yours: your rules, header \
       policies and limits, but upstreams, keys, secrets, addresses and users that are made for this run. Then it plays \
-      the attacks of SECURITY.md against it, and says of each what came of it. Your secrets are not opened, your daemon is not \
+      the attacks of docs/security/threats.md against it, and says of each what came of it. Your secrets are not opened, your daemon is not \
       touched, and nothing leaves this machine.
 
         bearerctl selftest

@@ -73,7 +73,7 @@ struct SelftestReport {
       ? "\(terminal.good("Nothing got through"))"
       : terminal.bad("\(counted(failed.count, "attack")) got through: \(failed.joined(separator: ", "))")
     say("\n\(verdict) (\(passed) of \(results.count) passed\(notes)).\n")
-    if !failed.isEmpty { say("What each number means stands in SECURITY.md.\n") }
+    if !failed.isEmpty { say("What each number means stands in docs/security/threats.md.\n") }
   }
 
   private static let mostFindings = 5

@@ -16,7 +16,7 @@ enum Unplayed {
     unbuilt(37, "shared caches", "marks no answer as private"),
   ]
 
-  /// - Parameter tests: suites, as the row of SECURITY.md names them.
+  /// - Parameter tests: suites, as the row of docs/security/threats.md names them.
   private static func unplayed(_ id: Int, _ title: String, _ reason: String, _ tests: [String]) -> Attack {
     Attack(id, title) { _ in .skipped("\(reason); see \(tests.joined(separator: ", "))") }
   }
