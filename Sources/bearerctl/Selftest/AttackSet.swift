@@ -15,6 +15,7 @@ enum AttackSet {
     Section("A. Who reaches the daemon", 1...9), Section("B. What is asked for", 10...20),
     Section("C. The upstream connection", 21...31), Section("D. What comes back", 32...37),
     Section("E. The life of a credential", 38...47), Section("G. Under load and under attack", 54...59),
+    Section("H. Found by attacking it", 60...68),
     // T48 looks at everything that was said until then.
     Section("F. Leaks on the machine", 48...53, last: 48),
   ]

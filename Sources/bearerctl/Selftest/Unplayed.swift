@@ -14,6 +14,15 @@ enum Unplayed {
       ["HTTP1Tests.RandomBytesTests", "TLSTests.HostileBytesTests"]),
     unbuilt(27, "HTTP/2 coalescing", "speaks no HTTP/2"), unbuilt(31, "a proxy on the way out", "asks no proxy"),
     unbuilt(37, "shared caches", "marks no answer as private"),
+    unbuilt(60, "time on the loop", "has no bound on what one message costs"),
+    unbuilt(61, "links past the directory check", "judges the directories of a link, not those of its end"),
+    unbuilt(62, "bodies that an upstream does not read", "uses a connection again after the body of a GET"),
+    unbuilt(63, "letter case of deny rules", "compares the paths of deny rules with their case"),
+    unbuilt(64, "a key repeated in an error's body", "searches bodies only with redact: all"),
+    unbuilt(65, "excluded names and wildcards", "does not compare its own name with a chain's constraints"),
+    unbuilt(66, "no forward secrecy", "takes what OpenSSL takes of TLS 1.2"),
+    unbuilt(67, "a dead credential that is sent on", "holds a rejected credential back until a pause ends"),
+    unbuilt(68, "renewals that a shutdown cuts off", "drops a renewal that is under way"),
   ]
 
   /// - Parameter tests: suites, as the row of docs/security/threats.md names them.
