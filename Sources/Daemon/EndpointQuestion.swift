@@ -46,6 +46,9 @@ final class EndpointQuestion {
   /// The endpoint may have heard of it.
   var isOut: Bool { fetch != nil }
 
+  /// The endpoint may have read it.
+  var isSent: Bool { fetch?.isSent == true }
+
   func cancel() {
     fetch?.cancel()
     (fetch, purpose, onEnd) = (nil, nil, nil)

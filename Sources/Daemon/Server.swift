@@ -151,23 +151,30 @@ package final class Server {
     guard !worker.isDraining else { return finish() }
     ServiceManager.notify("STOPPING=1")
     commands?.stop()
-    tokens?.stop()
+    var isOver = (tokens: tokens == nil, others: false)
+    let finishWhenOver = { [unowned self] in
+      if isOver.tokens, isOver.others, worker.sessionCount == 0, worker.isDraining { finish() }
+    }
     crew.tell {
       $0.commands?.close()
       $0.tokens?.close()
     }
     journal.event(.notice, "stopping", ("connections", String(worker.sessionCount + crew.connections)))
     lifecycle?.startDrain(limit: worker.limits.drain) { [unowned self] in finish() }
+    // A refresh token that is on its way is stored before the end (T68).
+    tokens?.stop {
+      isOver.tokens = true
+      finishWhenOver()
+    }
     // The others first: what has been accepted for them is theirs.
-    var areOthersDrained = false
     crew.ask { worker, reply in
       worker.onDrained = { reply(true) }
       worker.drain()
-    } then: { [unowned self] (_: [Bool]) in
-      areOthersDrained = true
-      if worker.sessionCount == 0, worker.isDraining { finish() }
+    } then: { (_: [Bool]) in
+      isOver.others = true
+      finishWhenOver()
     }
-    worker.onDrained = { [unowned self] in if areOthersDrained { finish() } }
+    worker.onDrained = finishWhenOver
     worker.drain()
   }
 

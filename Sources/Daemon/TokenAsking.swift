@@ -59,6 +59,9 @@ final class TokenAsking {
   /// The endpoint may have heard of it.
   var isOut: Bool { question.isOut }
 
+  /// The endpoint may have read the request: what it answers may hold the only refresh token that is still good.
+  var isSent: Bool { question.isSent }
+
   func cancel() {
     onEnd = nil
     wait?.cancel()

@@ -55,6 +55,9 @@ final class TokenFetch: Timed, UpstreamSessionOwner {
     if onEnd == nil { self.connector = nil }
   }
 
+  /// The endpoint may have received the request, or part of it.
+  private(set) var isSent = false
+
   /// Its result is not wanted any more.
   func cancel() {
     onEnd = nil
@@ -68,6 +71,7 @@ final class TokenFetch: Timed, UpstreamSessionOwner {
   private func send(over session: UpstreamSession) {
     self.session = session
     session.owner = self
+    isSent = true
     do throws(Denied) {
       switch request.take() {
       case .some(let request):

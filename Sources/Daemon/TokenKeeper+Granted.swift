@@ -23,7 +23,10 @@ extension TokenKeeper {
     login.store(mustLock: worker.generation.settings.requireLockedMemory) { [weak self] problem in
       guard let self, !hasEnded else { return }
       isStoring = false
-      defer { takeWaiting() }
+      defer {
+        takeWaiting()
+        endRetirement()
+      }
       guard let problem else {
         return carryOut(renewal.stored(number: number, at: BootTimer.now, chance: chance))
       }
@@ -39,6 +42,8 @@ extension TokenKeeper {
   }
 
   func publish() {
+    // Its configuration is gone: what was stored is what the next one begins with.
+    if succession.isRetired { return access = nil }
     switch access.take() {
     case .none: break
     case .some(let token):

@@ -32,7 +32,7 @@ extension TokenKeeper {
     onChange(self) { [source] values in held.token = values.withdraw(source) }
     logout.add(access: held.token.take())
     carryOut(actions)
-    logout.start()
+    whenFirst { logout.start() }
   }
 
   /// Somebody has logged it out, and these secrets are no reason to begin again: they are the same, or one is not there now, or a

@@ -30,6 +30,8 @@ final class TokenKeeper {
   /// Granted, and not in use yet: what came with it is not on disk.
   var access: Secret?
   private(set) var hasEnded = false
+  /// Which keepers of the same login come before and after this one.
+  var succession = TokenSuccession()
   /// What is left to do after somebody has ended its use.
   var logout: TokenLogout?
   /// It is being written, by a thread that nobody can stop.
@@ -151,7 +153,7 @@ final class TokenKeeper {
   // MARK: what is decided
 
   func carryOut(_ actions: Renewal.Actions) {
-    if let number = actions.ask { ask(number) }
+    if let number = actions.ask, !succession.isRetired { ask(number) }
     if let number = actions.store { store(number) }
     if actions.publish != nil { publish() }
     if actions.tellsLoginRequired {
@@ -183,12 +185,15 @@ final class TokenKeeper {
     } onEnd: { [unowned self] outcome in
       self.asking = nil
       if !hasEnded { answered(outcome, number) }
+      endRetirement()
     }
     self.asking = asking
     // Not from within a request that may be the one to wait for it.
     worker.loop.onNextTurn { [weak self] in
-      guard let self, !hasEnded, self.asking === asking else { return }
-      asking.start()
+      self?.whenFirst { [weak self] in
+        guard let self, !hasEnded, self.asking === asking else { return }
+        asking.start()
+      }
     }
   }
 

@@ -14,8 +14,12 @@ final class TokenRenewals {
   private var keepers: [TokenSource: TokenKeeper] = [:]
   /// Those that somebody has logged out, until all of that is done: a reload may take them out of the others meanwhile.
   private var leaving: [TokenKeeper] = []
+  /// Those of earlier configurations whose last question has not been answered, or its answer not been stored yet.
+  private var retiring: [TokenKeeper] = []
   private let timer: BootTimer
   private var alarm: ReadableSource?
+  /// Called when nothing is asked or written any more.
+  private var onStopped: (() -> Void)?
 
   init(worker: Worker, crew: Crew) throws(StartError) {
     self.worker = worker
@@ -40,9 +44,9 @@ final class TokenRenewals {
   func follow(_ generation: Generation) {
     let wanted = generation.keyring.tokens
     for (source, keeper) in keepers where !wanted.contains(source) {
-      keeper.cancel("its configuration has changed meanwhile")
       keepers[source] = nil
       publish(source, TokenStanding(), hasNewValue: true) { $0.forget(source) }
+      retire(keeper, "its configuration has changed meanwhile")
     }
     for source in wanted {
       if let keeper = keepers[source] {
@@ -54,6 +58,7 @@ final class TokenRenewals {
           settle()
         }
         keepers[source] = keeper
+        for earlier in retiring where earlier.hasLogin(of: source) { keeper.succession.await(earlier) }
         keeper.want()
       }
     }
@@ -95,20 +100,49 @@ final class TokenRenewals {
     return true
   }
 
-  /// Nothing is asked any more.
-  func stop() {
-    for keeper in Array(keepers.values) + leaving { keeper.stop() }
+  /// Nothing more is asked. `onEnd` is called once, perhaps from within this call, when what the endpoints may have read is
+  /// answered and stored.
+  func stop(onEnd: @escaping () -> Void) {
+    for keeper in leaving { keeper.stop() }
+    let ending = Array(keepers.values)
     (keepers, leaving) = ([:], [])
     worker.onSecretRead = nil
     alarm?.close()
     alarm = nil
     worker.tokens?.close()
+    onStopped = onEnd
+    for keeper in ending { retire(keeper, "bearerd is stopping") }
+    tellStopped()
   }
 
   /// The loop ends.
   func close() {
-    stop()
+    onStopped = nil
+    for keeper in Array(keepers.values) + leaving + retiring { keeper.stop() }
+    (keepers, leaving, retiring) = ([:], [], [])
+    worker.onSecretRead = nil
+    alarm?.close()
+    alarm = nil
+    worker.tokens?.close()
     beside.close()
+  }
+
+  private func retire(_ keeper: TokenKeeper, _ why: String) {
+    retiring.append(keeper)
+    keeper.retire(why) { [weak self, unowned keeper] in
+      guard let self else { return }
+      retiring.removeAll { $0 === keeper }
+      for successor in keepers.values {
+        for work in successor.succession.ended(keeper) { work() }
+      }
+      tellStopped()
+    }
+  }
+
+  private func tellStopped() {
+    guard retiring.isEmpty, let onStopped else { return }
+    self.onStopped = nil
+    onStopped()
   }
 
   private func take(_ wish: TokenWish) {

@@ -155,6 +155,14 @@ package struct Renewal: Sendable {
     return actions
   }
 
+  /// The process is about to end, and what was granted could not be written so far: the write may be tried once more.
+  /// - Returns: the number with which `stored` or `storingFailed` is called; nil: there is nothing to write.
+  package mutating func beginLastStore() -> UInt64? {
+    guard case .unstored(let number, let granted, let since) = work else { return nil }
+    work = .storing(number, granted, since: since)
+    return number
+  }
+
   /// `deadline` has come.
   package mutating func tick(at now: UInt64) -> Actions {
     var actions = Actions()
