@@ -97,7 +97,8 @@ extension ClientSession {
       returnPass()
       failureDetail = error.description
       worker.journal.denied(error, route: standing.route, generation: generation)
-      step { machine, output in machine.upstreamRefused(error.refusal, output: &output) }
+      let refusal = refusal(of: error)
+      step { machine, output in machine.upstreamRefused(refusal, output: &output) }
       return false
     }
   }

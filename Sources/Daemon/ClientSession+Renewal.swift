@@ -18,6 +18,28 @@ extension ClientSession {
     if tokenGeneration != 0 { valueGeneration = worker.generation.keyring.generation(ofGrant: grant) }
   }
 
+  /// True when the token has ended while the connection was made: the request waits for the next one, as it would have before,
+  /// and the connection among the idle ones of its identity (T40).
+  func awaitsNextToken(_ session: UpstreamSession) -> Bool {
+    guard generation === worker.generation, let grant = standing.grant, let tokens = worker.tokens,
+      tokens.failure(ofGrant: grant) != nil
+    else { return false }
+    session.release()
+    secretWait = tokens.wait(forGrant: grant) { [unowned self] in openLater(fresh: false) }
+    if secretWait == nil { openLater(fresh: false) }
+    return true
+  }
+
+  /// The code of a door that stayed shut, and why: a token may have ended in this very moment.
+  func refusal(of denied: Denied) -> Refusal {
+    if case .unavailable = denied.reason, generation === worker.generation, let grant = standing.grant,
+      let failure = worker.tokens?.failure(ofGrant: grant)
+    {
+      return failure.refusal
+    }
+    return denied.refusal
+  }
+
   func renewCredential() {
     heldEnd = nil
     if attempt != nil { return meetChallenge() }

@@ -156,7 +156,7 @@ extension ClientSession: UpstreamSessionOwner {
 
   private func isReading(_ grant: Int) -> Bool { worker.secrets?.isReading(forGrant: grant) == true }
 
-  private func openLater(fresh: Bool) {
+  func openLater(fresh: Bool) {
     secretWait = nil
     openNow(fresh: fresh, hasWaited: true)
     if openResult != nil { takeOpened() }
@@ -176,12 +176,12 @@ extension ClientSession: UpstreamSessionOwner {
       destination: destination, timeouts: timeouts, tally: tally, worker: worker
     ) { [unowned self] result in
       self.connector = nil
-      let opened: Opened =
-        switch result {
-        case .success(let session): .session(session, isReused: false)
-        case .failure(let failure): .failed(failure)
-        }
-      openResult = opened
+      switch result {
+      case .success(let session):
+        if awaitsNextToken(session) { return }
+        openResult = .session(session, isReused: false)
+      case .failure(let failure): openResult = .failed(failure)
+      }
       if !isInCall { takeOpened() }
     }
     self.connector = connector

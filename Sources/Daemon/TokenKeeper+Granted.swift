@@ -6,15 +6,26 @@ internal import System
 
 /// What was granted, on its way to the disk and into use.
 extension TokenKeeper {
-  /// Too much of it, in too short a time.
+  /// There is no token to go out with, and the next one has to wait since too many were asked for. The log hears of it once in
+  /// the time that is limited; the status and requests always.
   func tellStorm() {
-    let settings = RenewalSettings()
-    worker.journal.event(
-      .warning, "token-storm", ("credential", source.credential),
-      (
-        "detail",
-        "\(settings.stormLimit) tokens were asked for within \(settings.stormWindow / 1_000) s, and still one is wanted: the next one has to wait"
-      ))
+    let (settings, now) = (RenewalSettings(), BootTimer.now)
+    guard stormToldAt.map({ now >= $0 &+ settings.stormWindow }) ?? true else { return }
+    stormToldAt = now
+    let sentence =
+      "\(settings.stormLimit) tokens were asked for within \(settings.stormWindow / 1_000) s, and still one is wanted: the next one has to wait"
+    standing.failure = TokenStanding.Failure(at: Clock.now.seconds, sentence: sentence)
+    worker.journal.event(.warning, "token-storm", ("credential", source.credential), ("detail", sentence))
+  }
+
+  /// The server has granted a token that nothing may go out with any more.
+  func discardEnded() {
+    access = nil
+    let sentence = "\(source.endpoint) granted a token with no time left: it is not used, and another one is asked for"
+    standing.failed += 1
+    standing.failure = TokenStanding.Failure(at: Clock.now.seconds, sentence: sentence)
+    worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
+    onChange(self) { [source] in $0.fail(source, sentence) }
   }
 
   /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.

@@ -42,6 +42,8 @@ final class TokenKeeper {
   var waiting: NewLogin?
   /// Why a person has to log in.
   private var whyLogin = ""
+  /// When the log heard last that too many tokens were asked for.
+  var stormToldAt: UInt64?
   /// What was odd about the last answer.
   private var remarked: String?
 
@@ -159,7 +161,7 @@ final class TokenKeeper {
     if actions.tellsLoginRequired {
       worker.journal.event(.error, "login-required", ("credential", source.credential), ("detail", whyLogin))
     }
-    if actions.tellsStorm { tellStorm() }
+    if actions.tellsEnded { discardEnded() }
     if actions != Renewal.Actions() { tell() }
   }
 
@@ -168,7 +170,12 @@ final class TokenKeeper {
     onChange(self, nil)
   }
 
-  func update() { standing.outlook = renewal.outlook(at: BootTimer.now) }
+  func update() {
+    standing.outlook = renewal.outlook(at: BootTimer.now)
+    if case .storm = standing.outlook.reason, renewal.isRejected || standing.outlook.usableUntil <= BootTimer.now {
+      tellStorm()
+    }
+  }
 
   var fingerprint: String { worker.generation.keyring.fingerprint(ofSecretsFor: source) }
 

@@ -148,10 +148,11 @@ final class TokenWaits {
     let problem = worker.generation.keyring.status(ofGrant: index).problem ?? "the time of the token is over"
     switch row.standing.refusal(at: now) {
     case .loginRequired: return ConnectFailure(.loginRequired, problem)
-    case .unavailable(let until), .notStored(let until):
-      return ConnectFailure(.tokenUnavailable(until &- now), problem)
+    case .unavailable(let until): return ConnectFailure(.tokenUnavailable(until &- now), problem)
+    case .notStored(let until): return ConnectFailure(.tokenUnavailable(until &- now, .notStored), problem)
     case .storm(let until):
-      return ConnectFailure(.tokenUnavailable(until &- now), "too many tokens were asked for within half a minute")
+      return ConnectFailure(
+        .tokenUnavailable(until &- now, .storm), row.standing.failure?.sentence ?? "too many tokens were asked for")
     case nil: return ConnectFailure(.tokenUnavailable(1_000), problem)
     }
   }

@@ -28,6 +28,11 @@ package enum Problem {
       body.append(reason.rawValue)
       body.append("\"")
     }
+    if case .tokenUnavailable(_, let trouble) = refusal {
+      body.append(",\"reason\":\"")
+      body.append(trouble.rawValue)
+      body.append("\"")
+    }
     // Of all that a request says this alone is repeated: an origin that was taken apart and put together again.
     if refusal == .policy(.originNotAllowed), let origin = PageOrigins.origin(of: head) {
       var line = JSONWriter()
@@ -87,7 +92,7 @@ package enum Problem {
   /// Milliseconds until it is worth asking again; nil: that cannot be said.
   private static func patience(_ refusal: Refusal) -> UInt64? {
     if case .credentialSuspended(let time) = refusal { return time }
-    if case .tokenUnavailable(let time) = refusal { return time }
+    if case .tokenUnavailable(let time, _) = refusal { return time }
     if case .rateLimited(let excess) = refusal { return excess.wait }
     return refusal.row.status == 429 ? 1_000 : nil
   }

@@ -28,7 +28,7 @@ package enum Refusal: Error, Equatable, Sendable {
   // the credential
   case credentialUnavailable
   /// Its token endpoint gave none. Milliseconds until it is worth asking again.
-  case tokenUnavailable(UInt64)
+  case tokenUnavailable(UInt64, TokenTrouble = .noToken)
   /// Its token endpoint takes what we have no more, or somebody has logged it out.
   case loginRequired
   /// Somebody logged it out while the upstream had the request.
@@ -167,4 +167,14 @@ extension PolicyRefusal {
     case .denied: .denied
     }
   }
+}
+
+/// Why there is no token, as the problem's member `reason` names it.
+package enum TokenTrouble: String, Sendable {
+  /// The endpoint was asked, and gave none.
+  case noToken = "no-token"
+  /// The refresh token that came with it could not be written.
+  case notStored = "not-stored"
+  /// Too many were asked for within a short time.
+  case storm = "token-storm"
 }

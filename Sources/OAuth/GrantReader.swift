@@ -39,8 +39,9 @@ extension AnswerReader {
     }
   }
 
-  /// Servers send numbers, and numbers as texts. What makes no sense leaves the token in use until it is rejected: the refresh
-  /// token that came with it may be the only one that is good.
+  /// Milliseconds. Servers send numbers, and numbers as texts. Only a lifetime that is absent is unknown; what is less than a
+  /// second, or no number, is none (0): the token is not used, and the refresh token beside it is kept, which may be the only
+  /// one that is good.
   func lifetime(_ document: borrowing JSONDocument, _ remarks: inout [String]) -> UInt64? {
     let seconds: Double? =
       switch document.kind("expires_in") {
@@ -54,8 +55,8 @@ extension AnswerReader {
     case .boolean, .number, .string, .array, .object: break
     }
     guard let seconds, seconds >= 1 else {
-      remarks.append("an expires_in that is no positive number of seconds: the token is used until it is rejected")
-      return nil
+      remarks.append("an expires_in that is no positive number of seconds: the token is not used")
+      return 0
     }
     return TokenGrant.milliseconds(seconds)
   }

@@ -10,7 +10,7 @@ package struct TokenGrant: ~Copyable {
   /// A new one, which replaces the one that was asked with: to be stored before the access token is used (RFC 6749 section 6).
   /// nil, or equal to the one before: that one stays. Always nil where the grant does not need one.
   package var refreshToken: Secret?
-  /// Milliseconds from when it was asked for; nil: the server did not say, or nothing that makes sense. Ten years at most.
+  /// Milliseconds from when it was asked for; nil: the server did not say; 0: no time is left. Ten years at most.
   package let lifetime: UInt64?
   /// What is odd about the answer, for the log once; nil: nothing.
   package let remark: String?

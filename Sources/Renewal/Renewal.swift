@@ -7,14 +7,6 @@
 /// Whatever happens: one renewal at a time; a refresh token is on disk before the token that came with it is used; no request
 /// goes out with a token that has expired, or bare; who waits is answered.
 package struct Renewal: Sendable {
-  private enum Work {
-    case none
-    case asking(UInt64, since: UInt64)
-    case storing(UInt64, Granted, since: UInt64)
-    /// It could not be written, and is tried again.
-    case unstored(UInt64, Granted, since: UInt64)
-  }
-
   private let settings: RenewalSettings
   private(set) var token: Token?
   private var work = Work.none
@@ -22,7 +14,7 @@ package struct Renewal: Sendable {
   private var lastNumber: UInt64 = 0
   private var lastGeneration: UInt64
   /// The upstream said that the current token is worth nothing.
-  private(set) var isRejected = false
+  package private(set) var isRejected = false
   private(set) var restUntil: UInt64 = 0
   private var storm = StormLimit()
   /// Failures in a row.
@@ -43,13 +35,16 @@ package struct Renewal: Sendable {
   package var isRenewing: Bool {
     switch work {
     case .none, .unstored: false
-    case .asking, .storing: true
+    case .asking, .storing, .pausing: true
     }
   }
   /// When `tick` wants to be called if nothing else happens; nil: never.
   package var deadline: UInt64? {
-    if case .unstored = work { return restUntil }
-    return nil
+    switch work {
+    case .unstored: restUntil
+    case .pausing(let end): end
+    case .none, .asking, .storing: nil
+    }
   }
 
   // MARK: requests
@@ -91,8 +86,7 @@ package struct Renewal: Sendable {
     }
     if needsLogin { return .refused(.loginRequired) }
     if token?.isLasting != true || isRejected {
-      let end = storm.begin(at: now, settings, tells: &actions.tellsStorm)
-      if let end { return .refused(.storm(until: end)) }
+      if let end = storm.begin(at: now, settings) { return .refused(.storm(until: end)) }
     }
     let number = next()
     work = .asking(number, since: now)
@@ -114,7 +108,7 @@ package struct Renewal: Sendable {
       actions.isDiscarded = true
       return actions
     }
-    take(granted, number, since: since, chance, &actions)
+    take(granted, number, since: since, at: now, chance, &actions)
     return actions
   }
 
@@ -139,7 +133,7 @@ package struct Renewal: Sendable {
   package mutating func stored(number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     guard case .storing(number, let granted, let since) = work else { return actions }
-    install(granted, since: since, chance, &actions)
+    install(granted, since: since, at: now, chance, &actions)
     return actions
   }
 
@@ -166,7 +160,9 @@ package struct Renewal: Sendable {
   /// `deadline` has come.
   package mutating func tick(at now: UInt64) -> Actions {
     var actions = Actions()
-    if isUnstored, now >= restUntil { _ = renew(at: now, &actions) }
+    guard let deadline, now >= deadline else { return actions }
+    if case .pausing = work { work = .none }
+    _ = renew(at: now, &actions)
     return actions
   }
 
@@ -176,7 +172,7 @@ package struct Renewal: Sendable {
   /// - Parameter since: when the server was asked.
   package mutating func loggedIn(_ granted: Granted, since: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
-    take(granted, next(), since: since, chance, &actions)
+    take(granted, next(), since: since, at: since, chance, &actions)
     return actions
   }
 
@@ -206,33 +202,41 @@ package struct Renewal: Sendable {
   // MARK: -
 
   private mutating func take(
-    _ granted: Granted, _ number: UInt64, since: UInt64, _ chance: UInt64, _ actions: inout Actions
+    _ granted: Granted, _ number: UInt64, since: UInt64, at now: UInt64, _ chance: UInt64, _ actions: inout Actions
   ) {
-    guard granted.hasToBeStored else { return install(granted, since: since, chance, &actions) }
+    guard granted.hasToBeStored else { return install(granted, since: since, at: now, chance, &actions) }
     work = .storing(number, granted, since: since)
     actions.store = number
   }
 
-  private mutating func install(_ granted: Granted, since: UInt64, _ chance: UInt64, _ actions: inout Actions) {
+  private mutating func install(
+    _ granted: Granted, since: UInt64, at now: UInt64, _ chance: UInt64, _ actions: inout Actions
+  ) {
+    needsLogin = false
+    guard granted.lifetime != 0 else { return discard(at: now, chance, &actions) }
     lastGeneration += 1
-    var (renewAt, usableUntil): (UInt64?, UInt64?)
-    if let lifetime = granted.lifetime {
-      // The server counts from some moment after we asked.
-      let end = since.saturating(lifetime - min(settings.skew, lifetime / 4))
-      let lead = min(settings.lead, lifetime / 5)
-      usableUntil = end
-      renewAt = end - min(end, lead - (lead / 2).part(chance))
-    }
-    token = Token(
-      generation: lastGeneration, renewAt: renewAt, usableUntil: usableUntil,
-      isLasting: granted.lifetime.map { $0 >= settings.lastingLifetime } ?? true)
+    token = Token(generation: lastGeneration, granted, since: since, settings, chance)
     work = .none
     isRejected = false
-    needsLogin = false
     failures = 0
     restUntil = 0
     actions.publish = lastGeneration
     actions.releases = true
+  }
+
+  /// What was granted has ended already, as servers do that hand out what is left of a token that they keep. The first time,
+  /// requests wait until the server has another one.
+  private mutating func discard(at now: UInt64, _ chance: UInt64, _ actions: inout Actions) {
+    actions.tellsEnded = true
+    if failures == 0 {
+      failures = 1
+      work = .pausing(until: now.saturating(settings.firstPause - (settings.firstPause / 2).part(chance)))
+    } else {
+      work = .none
+      isRejected = false
+      rest(at: now, atLeast: 0, chance)
+      actions.releases = true
+    }
   }
 
   /// Longer after each failure, and not at the same time as everybody else.

@@ -30,8 +30,8 @@ extension Renewal {
     package internal(set) var isDiscarded = false
     /// Tell once that a person has to log in.
     package internal(set) var tellsLoginRequired = false
-    /// Tell once that there were too many renewals.
-    package internal(set) var tellsStorm = false
+    /// The token that was granted had no time left, and is not used.
+    package internal(set) var tellsEnded = false
     /// All who wait ask again.
     package internal(set) var releases = false
 

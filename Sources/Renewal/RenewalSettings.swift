@@ -22,7 +22,8 @@ package struct RenewalSettings: Sendable, Equatable {
 
 /// What a server has granted, as far as it matters when.
 package struct Granted: Sendable, Equatable {
-  /// `expires_in`; nil: the server did not say, and the token is used until it is rejected (RFC 6749 section 5.1).
+  /// `expires_in`, in milliseconds; nil: the server did not say, and the token is used until it is rejected (RFC 6749 section
+  /// 5.1); 0: it has ended already, or the server's number is none.
   package var lifetime: UInt64?
   /// There is something that has to be on disk before the token may be used: a refresh token that replaces the one there.
   package var hasToBeStored: Bool

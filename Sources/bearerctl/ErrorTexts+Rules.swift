@@ -109,7 +109,9 @@ extension ErrorText {
     """
     The credential's tokens come from a token endpoint (`oauth2`) or a login (`login`), the last one is used up, and there is no new one: the endpoint could \
     not be reached, proved another key than its pins, answered with an error, or not in time; or the refresh token that it gave could \
-    not be written down. Nothing was sent without a token. `Retry-After` says when the endpoint may be asked again.
+    not be written down. Nothing was sent without a token. `Retry-After` says when the endpoint may be asked again. The answer's \
+    `reason` is `no-token`, `not-stored` where the refresh token could not be written, or `token-storm`: five tokens were asked for within \
+    thirty seconds, all of them rejected or good for less than two seconds.
     """,
     todo: """
       `bearerctl status` and the log (`event=token-failed`) say what is in the way. Once it is gone, the first request after \

@@ -45,6 +45,7 @@ import Testing
     Problem.write(refusal, of: RequestHead(), admitted: nil, closes: closes, to: &output)
     var reason = ""
     if case .malformed(let cause) = refusal { reason = ",\"reason\":\"\(cause.rawValue)\"" }
+    if case .tokenUnavailable(_, let trouble) = refusal { reason = ",\"reason\":\"\(trouble.rawValue)\"" }
     if case .rateLimited = refusal { reason = ",\"rate\":\"60/m\",\"of\":\"service\"" }
     let body =
       "{\"type\":\"urn:bearerd:error:\(row.code)\",\"title\":\"\(row.title)\",\"status\":\(row.status)\(reason)"
@@ -58,7 +59,7 @@ import Testing
     ]
     if row.status == 405 { lines.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
     if case .credentialSuspended(let time) = refusal { lines.append("Retry-After: \((time + 999) / 1_000)") }
-    if case .tokenUnavailable(let time) = refusal { lines.append("Retry-After: \((time + 999) / 1_000)") }
+    if case .tokenUnavailable(let time, _) = refusal { lines.append("Retry-After: \((time + 999) / 1_000)") }
     if row.status == 429 { lines.append("Retry-After: \(row.code.description == "rate-limited" ? 2 : 1)") }
     if closes { lines.append("Connection: close") }
     #expect(Array(head(text).dropFirst()) == lines)
@@ -134,7 +135,7 @@ let refusals: [Refusal] =
     .reservedFieldInConnection, .clientCredentialField, .badDestination, .destinationDenied, .formTooLarge,
     .requestTimeout,
     .draining, .auditUnavailable, .tooManyConnections, .tooManyRequests, .credentialUnavailable,
-    .tokenUnavailable(1_500), .loginRequired, .loggedOut, .credentialSuspended(1_500), .grantDenied,
+    .tokenUnavailable(1_500, .storm), .loginRequired, .loggedOut, .credentialSuspended(1_500), .grantDenied,
     .rateLimited(RateExcess(Rate(requests: 60, per: .minute), rule: nil, wait: 1_001)),
     .nameNotFound, .nameLookupFailed, .nameTimeout, .addressForbidden, .connectionRefused, .connectionFailed,
     .connectionTimeout,

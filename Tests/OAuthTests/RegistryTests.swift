@@ -32,7 +32,7 @@ import Testing
       try read(#"{"token":"T1","access_token":"T2","expires_in":300,"issued_at":"2026-01-01T00:00:00Z"}"#)
         == "T1 300000")
     #expect(try read(#"{"access_token":"T2","refresh_token":"R"}"#) == "T2 60000")
-    #expect(try read(#"{"token":"T1","expires_in":-5}"#) == "T1 60000")
+    #expect(try read(#"{"token":"T1","expires_in":-5}"#) == "T1 0")
   }
 
   @Test(

@@ -29,6 +29,9 @@ import Testing
     Script(name: "logout and login", logout: 60_000, login: 90_000),
     Script(name: "login while the server is down", down: 50_000..<150_000, login: 90_000),
     Script(name: "the grant is withdrawn, and given again", revokesRefresh: 60_000, login: 120_000),
+    Script(name: "what is left of a token is handed out", lifetime: 20_000, grantsEnded: 18_000..<19_500),
+    Script(name: "nothing is left of any token", rotates: true, grantsEnded: 30_000..<90_000),
+    Script(name: "nothing is left, and the disk is slow", storesAfter: 2_000, grantsEnded: 0..<40_000),
     Script(name: "the machine sleeps", sleeps: 50_000..<170_000),
   ]
 

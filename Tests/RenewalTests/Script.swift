@@ -8,6 +8,8 @@ struct Script: Sendable, CustomStringConvertible {
   var storesAfter: UInt64 = 5
   var down: Range<UInt64>? = nil
   var retryAfter: UInt64? = nil
+  /// The server hands out what is left of a token that it keeps, and nothing is left.
+  var grantsEnded: Range<UInt64>? = nil
   /// It does what it is asked, and its answer gets lost.
   var losesAnswers: Range<UInt64>? = nil
   var diskFails: Range<UInt64>? = nil

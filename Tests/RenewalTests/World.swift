@@ -207,9 +207,11 @@ struct World {
     case .token(let token, let newer):
       let isNew = newer != disk
       if renewal.isRenewing { arrived[number] = (token, newer) }
-      let granted = Granted(lifetime: script.lifetime, hasToBeStored: isNew)
+      let isEnded = access[token].expiresAt <= now
+      let granted = Granted(lifetime: isEnded ? 0 : script.lifetime, hasToBeStored: isNew)
       let actions = renewal.granted(granted, number: number, at: now, chance: chance())
       if actions.isDiscarded { arrived[number] = nil }
+      if actions.tellsEnded { keepRefresh(of: number) }
       act(actions)
     case .unavailable(let retryAfter):
       act(renewal.failed(.transient(retryAfter: retryAfter), number: number, at: now, chance: chance()))
@@ -218,13 +220,22 @@ struct World {
     }
   }
 
+  /// The token is of no use, and what came with it is the newest.
+  private mutating func keepRefresh(of number: UInt64) {
+    guard let (_, newer) = arrived.removeValue(forKey: number) else { return }
+    if newer != disk { broken.append("at \(now): a refresh token was not kept") }
+    refresh = newer
+  }
+
   private mutating func written(_ number: UInt64, _ refresh: Int) {
     if script.diskFails?.contains(now) == true {
       return act(renewal.storingFailed(number: number, at: now, chance: chance()))
     }
     guard arrived[number] != nil, !renewal.isLoginRequired || renewal.isRenewing else { return }
     disk = refresh
-    act(renewal.stored(number: number, at: now, chance: chance()))
+    let actions = renewal.stored(number: number, at: now, chance: chance())
+    if actions.tellsEnded { keepRefresh(of: number) }
+    act(actions)
   }
 
   // MARK: the server
@@ -242,7 +253,8 @@ struct World {
       lastRefresh += 1
       (previous, newest) = (refresh, lastRefresh)
     }
-    access.append(AccessToken(expiresAt: now + (script.lifetime ?? 600_000)))
+    let isEnded = script.grantsEnded?.contains(now) == true
+    access.append(AccessToken(expiresAt: isEnded ? now : now + (script.lifetime ?? 600_000)))
     let token = Answer.token(access.count - 1, refresh: newest)
     let isLost = script.losesAnswers?.contains(now) == true
     schedule(.answer(number: number, isLost ? .nothing : token, life: life), at: isLost ? back + 10_000 : back)
