@@ -25,8 +25,7 @@ extension ClientSession {
       tokens.failure(ofGrant: grant) != nil
     else { return false }
     session.release()
-    secretWait = tokens.wait(forGrant: grant) { [unowned self] in openLater(fresh: false) }
-    if secretWait == nil { openLater(fresh: false) }
+    if !awaitsToken(grant, tokens, from: .filesOfToken, false) { open(false, after: .token) }
     return true
   }
 

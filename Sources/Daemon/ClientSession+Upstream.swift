@@ -68,7 +68,7 @@ extension ClientSession: UpstreamSessionOwner {
   /// Leaves its result in `openResult` if it is there at once.
   ///
   /// A change of a secret that came before the request may be heard of after it, as its descriptor may come later in the same
-  /// turn (T44). At the end of the turn all of them have been heard.
+  /// turn, or with the next one (T44). At the end of the turn the worker asks for all of them.
   func open(fresh: Bool) {
     guard let grant = standing.grant, generation.keyring.hasFiles(grant: grant) else { return openNow(fresh: fresh) }
     (opensLater, opensFresh) = (true, fresh)
@@ -82,8 +82,8 @@ extension ClientSession: UpstreamSessionOwner {
     if openResult != nil { takeOpened() } else { settle() }
   }
 
-  /// - Parameter hasWaited: for the files of its secrets.
-  private func openNow(fresh: Bool, hasWaited: Bool = false) {
+  /// - Parameter stage: of what is waited for; those before it are over.
+  func openNow(fresh: Bool, from stage: SecretStage = .files) {
     if standing.generation != worker.generation.snapshot.generation { return decideAnew() }
     guard let way else { return }
     returnRate()
@@ -103,7 +103,7 @@ extension ClientSession: UpstreamSessionOwner {
         return
       }
       let isAvailable = keyring.isAvailable(grant: grant)
-      if awaitsSecret(grant, of: keyring, isAvailable, fresh: fresh, hasWaited: hasWaited) { return }
+      if awaitsSecret(grant, isAvailable, from: stage, fresh: fresh) { return }
       if let failure = worker.tokens?.failure(ofGrant: grant) {
         openResult = .failed(failure)
         return
@@ -135,31 +135,6 @@ extension ClientSession: UpstreamSessionOwner {
     } catch {
       openResult = .failed(ConnectFailure(error.kind.refusal, error.detail))
     }
-  }
-
-  /// True when the credential is being read, or not there yet, but may be soon.
-  private func awaitsSecret(
-    _ grant: Int, of keyring: Keyring, _ isAvailable: Bool, fresh: Bool, hasWaited: Bool
-  ) -> Bool {
-    if let tokens = worker.tokens, tokens.has(grant: grant) {
-      if !hasWaited { secretWait = tokens.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) } }
-      return secretWait != nil
-    }
-    if !hasWaited, !isAvailable || keyring.hasFiles(grant: grant) && isReading(grant) {
-      secretWait = worker.secrets?.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) }
-    }
-    if secretWait == nil, !isAvailable {
-      secretWait = worker.commands?.wait(forGrant: grant) { [unowned self] in openLater(fresh: fresh) }
-    }
-    return secretWait != nil
-  }
-
-  private func isReading(_ grant: Int) -> Bool { worker.secrets?.isReading(forGrant: grant) == true }
-
-  func openLater(fresh: Bool) {
-    secretWait = nil
-    openNow(fresh: fresh, hasWaited: true)
-    if openResult != nil { takeOpened() }
   }
 
   func cancelOpening() {

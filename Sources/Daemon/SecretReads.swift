@@ -19,7 +19,7 @@ final class SecretReads {
   private var hanging = 0
   private var retries: [SecretSource: Retry] = [:]
   private let onRead: (SecretReading, _ loggedOut: Set<String>) -> Void
-  private let onDelay: (SecretSource, String) -> Void
+  private let onDelay: (SecretSource, String?) -> Void
 
   /// Threads for files that have not taken long yet, of all workers together. Each has a page of locked memory.
   private static let mostQuick = 16
@@ -85,11 +85,11 @@ final class SecretReads {
   ///   - unjudged: files that are used once `guardian` lets them.
   ///   - onRead: takes what was read, in the order of a file's changes, and the credentials that somebody has logged out since
   ///     that was asked for.
-  ///   - onDelay: a file takes long, and why.
+  ///   - onDelay: a file takes long, and why; nil: there was nothing to read, and nobody need wait for that any more.
   init(
     worker: Worker, adder: DirectoryWatch.Adder?, files: SecretFiles, unjudged: Set<SecretSource>,
     guardian: @escaping SecretReading.Guard, onRead: @escaping (SecretReading, _ loggedOut: Set<String>) -> Void,
-    onDelay: @escaping (SecretSource, String) -> Void
+    onDelay: @escaping (SecretSource, String?) -> Void
   ) {
     self.worker = worker
     self.adder = adder
@@ -185,7 +185,7 @@ final class SecretReads {
       if reading.isGood { unjudged.remove(source) }
       onRead(reading, read.loggedOut)
       if reading.isPassing { tryAgain(source) } else { endRetry(source) }
-    case .some(.none): break
+    case .some(.none): onDelay(source, nil)
     case .none:
       onDelay(source, "is not read: the system has no thread for it")
       tryAgain(source)

@@ -39,7 +39,7 @@ final class SecretWatch {
       },
       onRead: { [unowned self] in take($0, loggedOut: $1) },
       onDelay: { [unowned self] source, reason in
-        tellChanges(of: source) { files.delay(source, reason) }
+        tellChanges(of: source) { if let reason { files.delay(source, reason) } }
       })
     guard let watch else { return }
     do throws(UVError) {
@@ -119,20 +119,33 @@ final class SecretWatch {
     reads = nil
   }
 
+  /// What has changed up to now is being read when this returns.
+  func hear() {
+    guard let changes = watch?.changes(), !changes.isEmpty else { return }
+    changed(changes)
+  }
+
+  /// Calls `onEnd` once, never from within this call: what these files hold now is in use, or takes too long. nil: there is
+  /// nothing to wait for.
+  func wait(forFiles sources: Set<SecretSource>, onEnd: @escaping () -> Void) -> SecretWait? {
+    hear()
+    return reads?.wait(for: sources, onEnd: onEnd)
+  }
+
   private func changed(_ changes: [DirectoryWatch.Change]) {
     for entry in files.changed(changes) { reads?.read(entry.source, made: entry.made) }
   }
 
   /// Somebody logs a credential out: what its files hold by now is of before, also where this is not known to the loop yet.
   func logOut(_ credential: String) {
-    if let watch { changed(watch.changes()) }
+    hear()
     reads?.logOut(credential, files: wanted)
   }
 
   private func take(_ reading: SecretReading, loggedOut: Set<String>) {
     // What changed while it was read is known here, and not to the loop yet: until that is read as well, requests wait. A
     // credential of two files would be half of two values.
-    if let watch { changed(watch.changes()) }
+    hear()
     guard wanted.contains(reading.source) else { return }
     tellChanges(of: reading.source, loggedOut: loggedOut) { files.take(reading) }
     worker.onSecretRead?(reading.source, loggedOut)

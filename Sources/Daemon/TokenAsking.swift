@@ -52,8 +52,14 @@ final class TokenAsking {
   }
 
   private func readFiles() {
-    guard readsAgain, let secrets = worker.secrets else { return readLogin() }
+    guard readsAgain, let secrets = worker.secrets else { return onceFilesAreRead { [unowned self] in readLogin() } }
     secrets.read(source.files, unanswered: []) { [weak self] in self?.readLogin() }
+  }
+
+  /// What the endpoint is shown, and what is made of its answer, is of the secrets that are there now (T44).
+  private func onceFilesAreRead(_ then: @escaping () -> Void) {
+    wait = worker.secrets?.wait(forFiles: source.files, onEnd: then)
+    if wait == nil { then() }
   }
 
   /// The endpoint may have heard of it.
@@ -109,11 +115,13 @@ final class TokenAsking {
     let answer = TokenAnswer.read(reader, of: source, now: Clock.now.seconds, in: arena)
     switch consume answer {
     case .granted(let grant): end(.granted(grant))
-    case .refused(let refusal): end(.failed(RenewalFailure(refusal), refusal.sentence))
+    case .refused(let refusal): fail(refusal.sentence, RenewalFailure(refusal))
     }
   }
 
-  private func fail(_ sentence: String) { end(.failed(.transient(retryAfter: nil), sentence)) }
+  private func fail(_ sentence: String, _ failure: RenewalFailure = .transient(retryAfter: nil)) {
+    onceFilesAreRead { [weak self] in self?.end(.failed(failure, sentence)) }
+  }
 
   private func end(_ outcome: consuming Outcome) {
     let onEnd = onEnd

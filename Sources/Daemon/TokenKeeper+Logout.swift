@@ -35,6 +35,13 @@ extension TokenKeeper {
     whenFirst { logout.start() }
   }
 
+  /// Than those that the endpoint was shown last, and they are a reason to ask it again.
+  var hasOtherSecrets: Bool {
+    guard logout == nil, let shown else { return false }
+    let fingerprint = fingerprint
+    return shown != fingerprint && !isOutStill(fingerprint)
+  }
+
   /// Somebody has logged it out, and these secrets are no reason to begin again: they are the same, or one is not there now, or a
   /// program gives them, which may give others each time.
   func isOutStill(_ fingerprint: String) -> Bool {

@@ -94,7 +94,7 @@ final class TokenKeeper {
   func secretsChanged(areOfBefore: Bool = false) {
     if areOfBefore, standing.loggedOut != nil { endedWith = fingerprint }
     // Its end looks again.
-    guard logout == nil, let shown, shown != fingerprint, !isOutStill(fingerprint) else { return }
+    guard hasOtherSecrets else { return }
     // A person's login is not among them.
     renewal.changed(brings: !source.isByLogin)
     tell()
@@ -247,10 +247,11 @@ final class TokenKeeper {
   private func failed(_ failure: RenewalFailure, _ sentence: String, _ number: UInt64) {
     whyLogin = sentence
     let actions = renewal.failed(failure, number: number, at: BootTimer.now, chance: chance)
+    // Whoever waits for a token of other secrets goes on waiting (T44).
+    if hasOtherSecrets { renewal.changed(brings: !source.isByLogin) }
     update()
     onChange(self) { [source] in $0.fail(source, sentence) }
     carryOut(actions)
-    // Meanwhile another one may have come.
     secretsChanged()
   }
 }

@@ -14,6 +14,7 @@ final class TokenWaits {
   /// By grant; nil: its value comes from elsewhere.
   private var rows: [Row?] = []
   private var waits: [Wait] = []
+  let looks: TokenLooks
   private var isClosed = false
   /// On the first worker, where endpoints are asked.
   var onWish: ((TokenWish) -> Void)?
@@ -26,7 +27,13 @@ final class TokenWaits {
     /// That it is used has been told since it was granted.
     var isUseTold = false
 
-    init(_ source: TokenSource) { self.source = source }
+    /// Of its secrets, some are in files.
+    let hasFiles: Bool
+
+    init(_ source: TokenSource) {
+      self.source = source
+      hasFiles = !source.files.isEmpty
+    }
   }
 
   private final class Wait: SecretWait {
@@ -47,17 +54,9 @@ final class TokenWaits {
     }
   }
 
-  /// Whoever waits is answered, whatever else hangs.
-  private final class Patience: Timed {
-    private let onPass: () -> Void
-
-    init(onPass: @escaping () -> Void) { self.onPass = onPass }
-
-    override func deadlinePassed() { onPass() }
-  }
-
   init(worker: Worker) {
     self.worker = worker
+    looks = TokenLooks(worker: worker)
     follow(worker.generation)
   }
 
@@ -86,8 +85,10 @@ final class TokenWaits {
   // MARK: requests
 
   /// Calls `onEnd` once, never from within this call: the endpoint has been asked, with whatever result, or that takes longer
-  /// than it may. nil: there is nothing to wait for.
-  func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
+  /// than it may; or, with `false`, the files that may bring the token that is missing have been looked at, and it is worth
+  /// asking here again. nil: there is nothing to wait for.
+  /// - Parameter hasLooked: at these files.
+  func wait(forGrant index: Int, hasLooked: Bool, onEnd: @escaping (_ isAsked: Bool) -> Void) -> SecretWait? {
     guard !isClosed, let row = row(index) else { return nil }
     let now = BootTimer.now
     if now < row.standing.outlook.usableUntil {
@@ -97,8 +98,10 @@ final class TokenWaits {
     if !row.standing.outlook.isRenewing, row.standing.refusal(at: now) == nil {
       tell(TokenWish(source: row.source, kind: .token))
     }
-    if row.standing.isSettled(at: now) { return nil }
-    return add(Wait(row: row, onEnd: onEnd))
+    if row.standing.isSettled(at: now) {
+      return hasLooked || !row.hasFiles ? nil : looks.wait(for: row.source) { onEnd(false) }
+    }
+    return add(Wait(row: row) { onEnd(true) })
   }
 
   private func add(_ wait: Wait) -> SecretWait {
@@ -232,6 +235,7 @@ final class TokenWaits {
   /// Nothing comes any more.
   func close() {
     isClosed = true
+    looks.close()
     end { _ in true }
   }
 }

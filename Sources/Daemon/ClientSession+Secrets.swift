@@ -1,0 +1,48 @@
+internal import Credentials
+
+/// What a request waits for before it goes out, one after the other: a credential may have secrets of several kinds (T44).
+enum SecretStage: Int {
+  /// Those of its files that are being read.
+  case files
+  /// What the files of its token endpoint hold now, if they may bring the token that is missing.
+  case filesOfToken
+  case token
+  case command
+  case over
+}
+
+extension ClientSession {
+  /// True when the credential is being read, or not there yet, but may be soon. Nothing is waited for twice, or a file that
+  /// changes all the time would keep a request for ever.
+  /// - Parameter isAvailable: it can go out as it is.
+  func awaitsSecret(_ grant: Int, _ isAvailable: Bool, from stage: SecretStage, fresh: Bool) -> Bool {
+    if stage == .files, !isAvailable || generation.keyring.hasFiles(grant: grant) && isReading(grant) {
+      secretWait = worker.secrets?.wait(forGrant: grant) { [unowned self] in open(fresh, after: .files) }
+      if secretWait != nil { return true }
+    }
+    if let tokens = worker.tokens, tokens.has(grant: grant), awaitsToken(grant, tokens, from: stage, fresh) {
+      return true
+    }
+    if stage.rawValue <= SecretStage.command.rawValue, !isAvailable {
+      secretWait = worker.commands?.wait(forGrant: grant) { [unowned self] in open(fresh, after: .command) }
+    }
+    return secretWait != nil
+  }
+
+  func awaitsToken(_ grant: Int, _ tokens: TokenWaits, from stage: SecretStage, _ fresh: Bool) -> Bool {
+    guard stage.rawValue <= SecretStage.token.rawValue else { return false }
+    let hasLooked = stage.rawValue > SecretStage.filesOfToken.rawValue
+    secretWait = tokens.wait(forGrant: grant, hasLooked: hasLooked) { [unowned self] isAsked in
+      open(fresh, after: isAsked ? .token : .filesOfToken)
+    }
+    return secretWait != nil
+  }
+
+  private func isReading(_ grant: Int) -> Bool { worker.secrets?.isReading(forGrant: grant) == true }
+
+  func open(_ fresh: Bool, after stage: SecretStage) {
+    secretWait = nil
+    openNow(fresh: fresh, from: SecretStage(rawValue: stage.rawValue + 1) ?? .over)
+    if openResult != nil { takeOpened() }
+  }
+}

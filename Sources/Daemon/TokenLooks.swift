@@ -1,0 +1,53 @@
+internal import Credentials
+
+/// Requests that would be refused for want of a token while its endpoint's files may have changed just now. Endpoints are
+/// asked on the first worker alone, so that the others ask there what these files hold (T44).
+final class TokenLooks {
+  private unowned let worker: Worker
+  private var looks: [TokenSource: Look] = [:]
+
+  /// The second list came after the question was sent: its answer may be of before.
+  private struct Look {
+    var waits: [SecretWait]
+    var next: [SecretWait] = []
+  }
+
+  init(worker: Worker) { self.worker = worker }
+
+  /// Calls `onEnd` once, never from within this call. nil: there is nothing to wait for.
+  func wait(for source: TokenSource, onEnd: @escaping () -> Void) -> SecretWait? {
+    guard let link = worker.link else { return worker.secrets?.wait(forFiles: source.files, onEnd: onEnd) }
+    let wait = SecretWait(onEnd: onEnd)
+    if looks[source] != nil {
+      looks[source]?.next.append(wait)
+    } else {
+      looks[source] = Look(waits: [wait])
+      ask(source, by: link)
+    }
+    return wait
+  }
+
+  private func ask(_ source: TokenSource, by link: WorkerLink) {
+    link.tellFirst { first in
+      let reply = { link.post { $0.tokens?.looks.answered(source) } }
+      // What has come of it is posted ahead of the reply.
+      if first.secrets?.wait(forFiles: source.files, onEnd: reply) == nil { reply() }
+    }
+  }
+
+  func answered(_ source: TokenSource) {
+    guard let look = looks.removeValue(forKey: source) else { return }
+    if !look.next.isEmpty, let link = worker.link {
+      looks[source] = Look(waits: look.next)
+      ask(source, by: link)
+    }
+    for wait in look.waits { wait.end() }
+  }
+
+  /// No answer comes any more.
+  func close() {
+    let waits = looks.values.flatMap { $0.waits + $0.next }
+    looks = [:]
+    for wait in waits { wait.end() }
+  }
+}
