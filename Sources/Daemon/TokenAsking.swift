@@ -15,6 +15,8 @@ final class TokenAsking {
     /// A person has to log in first: no server has been asked (RFC 6749 section 1.2 begins with its owner).
     case nobodyLoggedIn(String)
     case failed(RenewalFailure, String)
+    /// What it was asked with is worth nothing any more (`invalid_grant`), and never will be.
+    case refused(String)
   }
 
   private let source: TokenSource
@@ -106,7 +108,11 @@ final class TokenAsking {
       fail(problem.sentence)
     } catch {
       let what = source.isByLogin ? "bearerctl login \(source.credential)" : "place a new first refresh token"
-      end(.nobodyLoggedIn("somebody has logged it out: \(what)"))
+      let why =
+        if case TokenLogin.Over.refused = error { "its server takes the refresh token no more" } else {
+          "somebody has logged it out"
+        }
+      end(.nobodyLoggedIn("\(why): \(what)"))
     }
   }
 
@@ -115,6 +121,8 @@ final class TokenAsking {
     let answer = TokenAnswer.read(reader, of: source, now: Clock.now.seconds, in: arena)
     switch consume answer {
     case .granted(let grant): end(.granted(grant))
+    case .refused(let refusal) where refusal.isOfGrant:
+      onceFilesAreRead { [weak self] in self?.end(.refused(refusal.sentence)) }
     case .refused(let refusal): fail(refusal.sentence, RenewalFailure(refusal))
     }
   }
@@ -128,6 +136,11 @@ final class TokenAsking {
     self.onEnd = nil
     onEnd?(outcome)
   }
+}
+
+extension TokenRefusal {
+  /// The refresh token is worth nothing any more, whatever a person does at the server.
+  fileprivate var isOfGrant: Bool { kind == .final && code == .invalidGrant }
 }
 
 extension RenewalFailure {

@@ -22,10 +22,30 @@ extension TokenKeeper {
   func discardEnded() {
     access = nil
     let sentence = "\(source.endpoint) granted a token with no time left: it is not used, and another one is asked for"
+    noteFailure(sentence)
+    onChange(self) { [source] in $0.fail(source, sentence) }
+  }
+
+  /// The endpoint was asked, and there is no token of use.
+  func noteFailure(_ sentence: String) {
     standing.failed += 1
     standing.failure = TokenStanding.Failure(at: Clock.now.seconds, sentence: sentence)
     worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
-    onChange(self) { [source] in $0.fail(source, sentence) }
+  }
+
+  /// A refresh token that is worth nothing is not shown to the server again, after a restart neither.
+  func storeRefusal() {
+    isStoring = true
+    login.refuse(mustLock: worker.generation.settings.requireLockedMemory) { [weak self] problem in
+      guard let self, !hasEnded else { return }
+      isStoring = false
+      if let problem {
+        let sentence = "that its refresh token was refused could not be written down: \(problem)"
+        worker.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
+      }
+      takeWaiting()
+      endRetirement()
+    }
   }
 
   /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.

@@ -232,15 +232,15 @@ final class TokenKeeper {
     case .nobodyLoggedIn(let sentence):
       standing.asked -= 1
       if isWanted { failed(.final, sentence, number) } else { logout?.answered() }
+    case .failed where !isWanted: logout?.answered()
+    case .refused where !isWanted: logout?.answered()
     case .failed(let failure, let sentence):
-      guard isWanted else {
-        logout?.answered()
-        return
-      }
-      standing.failed += 1
-      standing.failure = TokenStanding.Failure(at: Clock.now.seconds, sentence: sentence)
-      worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
+      noteFailure(sentence)
       failed(failure, sentence, number)
+    case .refused(let sentence):
+      noteFailure(sentence)
+      storeRefusal()
+      failed(.final, sentence, number)
     }
   }
 

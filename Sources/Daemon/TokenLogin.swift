@@ -50,11 +50,16 @@ final class TokenLogin {
     }
   }
 
-  /// Somebody has ended it, and it is all the same what the configuration names as the first one.
-  struct LoggedOut: Error {}
+  /// It is over, and it is all the same what the configuration names as the first one.
+  enum Over: Error {
+    /// Somebody has logged out.
+    case loggedOut
+    /// The server has refused the refresh token, perhaps before this start.
+    case refused
+  }
 
   /// The secrets of the next request: what the configuration names, and the kept refresh token in the place of the first one.
-  /// - Throws: `SecretProblem`, or `LoggedOut`.
+  /// - Throws: `SecretProblem`, or `Over`.
   func secrets(from keyring: Keyring) throws -> TokenSecrets {
     guard let content else {
       let secrets = try keyring.tokenSecrets(of: source)
@@ -67,7 +72,8 @@ final class TokenLogin {
       switch login.kind {
       case .refreshToken: login.put(into: secrets)
       case .accessToken: break
-      case .ended: throw LoggedOut()
+      case .ended: throw Over.loggedOut
+      case .refused: throw Over.refused
       }
     }
     return secrets
@@ -165,6 +171,24 @@ final class TokenLogin {
   }
 
   // MARK: its end
+
+  /// The server takes the refresh token no more (`invalid_grant`): what is written in its place keeps the next start from showing
+  /// it again. `onEnd` is called once, on a later turn or at once, with what is wrong.
+  func refuse(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
+    guard let path = source.store, let configured,
+      let end = try? StoredLogin.encodeEnd(.refused, of: source, configured, salt: Self.random(), mustLock: mustLock)
+    else { return onEnd(nil) }
+    asked = nil
+    content = end
+    isRead = true
+    write { () -> String? in
+      StateDirectory.make(for: path)
+      do throws(SystemError) { try end.write(path) } catch { return "\(error)" }
+      return nil
+    } onEnd: {
+      onEnd($0 ?? "the system has no thread to write \(path) with")
+    }
+  }
 
   /// What the server knows, once the file has been read: the last refresh token that it gave, or what it gave in its place, else
   /// the first one; nil: there is none.

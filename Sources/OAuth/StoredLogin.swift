@@ -8,13 +8,14 @@ internal import TLS
 /// endpoint, the client's id or the configured first token makes what is stored worthless, and begins anew with what is
 /// configured. Where a server gives a person's login no refresh token, it is the access token itself.
 ///
-/// The file has four lines, and nothing else; the last one is `logged_out` where somebody has ended the login (T46): without
-/// that, the next start would begin with the configured first token again.
+/// The file has four lines, and nothing else; the last one is `logged_out` where somebody has ended the login (T46), and `refused`
+/// where the server has said that the refresh token is worth nothing (RFC 6749 section 5.2): without that, the next start would
+/// begin with the configured first token again.
 /// ```
 /// bearerd login 1
 /// for SALT:DIGEST
 /// first DIGEST, or -
-/// refresh_token TOKEN, or access_token UNTIL TOKEN, or logged_out
+/// refresh_token TOKEN, or access_token UNTIL TOKEN, or logged_out, or refused
 /// ```
 package struct StoredLogin: ~Copyable {
   package enum Kind: Sendable, Equatable {
@@ -23,9 +24,19 @@ package struct StoredLogin: ~Copyable {
     case accessToken(until: Int64?)
     /// Somebody has logged out.
     case ended
+    /// The server takes the refresh token no more.
+    case refused
+
+    /// There is a token behind the word.
+    var hasToken: Bool {
+      switch self {
+      case .refreshToken, .accessToken: true
+      case .ended, .refused: false
+      }
+    }
   }
 
-  /// nil: of one that has ended.
+  /// nil: of one that has ended, or was refused.
   package var token: Secret?
   package let kind: Kind
 
@@ -78,13 +89,13 @@ package struct StoredLogin: ~Copyable {
     }
   }
 
-  /// What takes a login's place when somebody logs out: it holds for the same endpoint, client and first token.
-  /// - Parameters: as of the other one.
+  /// What takes a login's place when it is over: it holds for the same endpoint, client and first token.
+  /// - Parameter kind: without a token.
   package static func encodeEnd(
-    of source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], mustLock: Bool
+    _ kind: Kind = .ended, of source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], mustLock: Bool
   ) throws(SecretProblem) -> Content {
-    guard salt.count == 16 else { throw SecretProblem("there are no random bytes for a logout") }
-    return try encode(.ended, of: source, secrets, salt: salt, mustLock: mustLock) { _ in }
+    guard salt.count == 16 else { throw SecretProblem("there are no random bytes for the end of a login") }
+    return try encode(kind, of: source, secrets, salt: salt, mustLock: mustLock) { _ in }
   }
 
   private static func encode(
@@ -124,14 +135,14 @@ package struct StoredLogin: ~Copyable {
         "\(source.store ?? "the stored login") is no login that this version has written: remove it, and \(next)")
     }
     let token = rest.dropLast()
-    guard kind == .ended ? token.isEmpty : isToken(token) else {
+    guard kind.hasToken ? isToken(token) : token.isEmpty else {
       throw SecretProblem("\(source.store ?? "the stored login") is damaged: remove it")
     }
     do throws(SystemError) {
       let marks = try Marks(source, secrets, salt: salt, in: arena)
       // Whose first token is gone goes on; whoever has placed another one wants to begin with it.
       guard place == marks.place, marks.first == nil || marks.first == first else { return nil }
-      if kind == .ended { return StoredLogin(token: nil, kind: kind) }
+      if !kind.hasToken { return StoredLogin(token: nil, kind: kind) }
       var secret = try Secret(capacity: token.count, in: arena)
       try secret.append(UnsafeRawBufferPointer(rebasing: token))
       return StoredLogin(token: secret, kind: kind)
@@ -150,6 +161,7 @@ package struct StoredLogin: ~Copyable {
   private static func takeKind(from rest: inout Slice<UnsafeRawBufferPointer>) -> Kind? {
     if take("refresh_token ", from: &rest) { return .refreshToken }
     if take("logged_out", from: &rest) { return .ended }
+    if take("refused", from: &rest) { return .refused }
     guard take("access_token ", from: &rest), let end = take(until: " ", 19, from: &rest) else { return nil }
     if end == "-" { return .accessToken(until: nil) }
     guard let seconds = Int64(end), seconds > 0, String(seconds) == end else { return nil }
@@ -192,6 +204,7 @@ extension StoredLogin.Kind {
     case .refreshToken: "refresh_token"
     case .accessToken(let end): "access_token \(end.map { String($0) } ?? "-")"
     case .ended: "logged_out"
+    case .refused: "refused"
     }
   }
 }

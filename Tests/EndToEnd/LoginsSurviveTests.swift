@@ -125,4 +125,34 @@ import Testing
     let result = try stage.stage.fail(stage.configuration(TokenStage.person))
     #expect(result.status == 2 && result.errors.contains("canary.login"), "\(result)")
   }
+
+  @Test(arguments: [false, true])
+  func `T40: a refused refresh token is not shown again after a restart, until there is another`(isRotated: Bool) throws
+  {
+    let stage = try TokenStage()
+    if isRotated { rotate(stage) } else { stage.tokens.answers(.error(400, "invalid_grant")) }
+    var daemon = try stage.start(TokenStage.person)
+    if isRotated {
+      #expect(try stage.stage.get().status == 200)
+      _ = daemon.stop()
+      stage.tokens.onRequest.withLock { $0 = nil }
+      stage.tokens.answers(.error(400, "invalid_grant"))
+      daemon = try stage.start(TokenStage.person)
+    }
+    #expect(try stage.stage.get().isRefused("login-required"))
+    let asked = stage.tokens.requests.count
+    #expect(eventually { stored(stage).hasSuffix("\nrefused\n") })
+    for _ in 0..<2 {
+      #expect(daemon.stop() == 0)
+      daemon = try stage.start(TokenStage.person)
+      #expect(try stage.stage.get().isRefused("login-required"))
+      #expect(daemon.waitForLog("event=login-required credential=canary"))
+    }
+    #expect(stage.tokens.requests.count == asked)
+    stage.tokens.answers(.token(stage.stage.canary, expiresIn: 3600, refresh: "THIRD-refresh"))
+    try stage.stage.scratch.write("first.token", "ANOTHER-first")
+    #expect(try stage.ask(until: { $0.status == 200 }) != nil)
+    #expect(stage.tokens.forms.last?["refresh_token"] == "ANOTHER-first")
+    #expect(stored(stage).contains("THIRD-refresh"))
+  }
 }
