@@ -70,11 +70,12 @@ extension ClientSession {
   }
 
   func tryOnceMore() {
+    let rest = upstreamPending?.bytes ?? []
     upstreamPending = nil
     heldEnd = nil
     // The value was good once: that it has expired does not count against it.
     returnPass()
-    step { machine, output in machine.credentialRenewed(output: &output) }
+    step { machine, output in machine.credentialRenewed(rest: rest, output: &output) }
     settle()
   }
 

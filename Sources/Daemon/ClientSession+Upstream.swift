@@ -125,7 +125,7 @@ extension ClientSession: UpstreamSessionOwner {
     do throws(TLSError) {
       let destination = try generation.destination(of: way)
       let now = worker.lookAtClocks().calendar
-      if !fresh, let idle = takeDedicated(for: destination, at: now) ?? destination.takeIdle(at: now) {
+      if !fresh, let idle = takeDedicated(for: destination, at: now) ?? destination.takeIdle(at: now, idleChoice) {
         idle.taken(by: self)
         openResult = .session(idle, isReused: true)
       } else {
@@ -135,6 +135,14 @@ extension ClientSession: UpstreamSessionOwner {
     } catch {
       openResult = .failed(ConnectFailure(error.kind.refusal, error.detail))
     }
+  }
+
+  /// With `mode: challenge`, which connection a request may have depends on whether its upstream has asked.
+  private var idleChoice: Destination.Choice {
+    guard let grant = standing.grant, generation.snapshot.rules.grants[grant].secondTry.waitsToBeAsked else {
+      return .any
+    }
+    return desk?.machine.exchange.isAsked == true ? .authenticatedFirst : .neverAuthenticated
   }
 
   func cancelOpening() {

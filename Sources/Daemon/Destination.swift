@@ -30,10 +30,20 @@ final class Destination {
   func opened() { sessionCount += 1 }
   func closed() { sessionCount -= 1 }
 
+  /// Which of the idle sessions a request may have.
+  enum Choice {
+    case any
+    /// For a request that goes out without its credential: what an upstream answers on a connection that has carried one may be
+    /// that user's (RFC 4559 section 5 tells of such servers).
+    case neverAuthenticated
+    /// Any, and first of all one that has carried the credential, so that the others stay as they are.
+    case authenticatedFirst
+  }
+
   /// The one that was used last: the others grow old and go. So do those whose proof does not hold now (seconds since 1970):
   /// whether the upstream may have more is for a handshake to say.
-  func takeIdle(at now: Int64) -> UpstreamSession? {
-    while let session = popLast() {
+  func takeIdle(at now: Int64, _ choice: Choice = .any) -> UpstreamSession? {
+    while let session = popLast(choice) {
       if session.isProved(at: now) { return session }
       session.close()
     }
@@ -78,11 +88,16 @@ final class Destination {
     for session in sessions { session.close() }
   }
 
-  private func popLast() -> UpstreamSession? {
+  private func popLast(_ choice: Choice) -> UpstreamSession? {
     var all = take()
-    let last = all.popLast()
-    idle = all
-    return last
+    defer { idle = all }
+    switch choice {
+    case .any: return all.popLast()
+    case .neverAuthenticated:
+      return all.lastIndex { !$0.hasCarriedCredential }.map { all.remove(at: $0) }
+    case .authenticatedFirst:
+      return all.lastIndex { $0.hasCarriedCredential }.map { all.remove(at: $0) } ?? all.popLast()
+    }
   }
 
   /// To be put back at once. Changed in place, the property would be checked at each of its uses for two at a time.

@@ -26,6 +26,8 @@ final class UpstreamSession: Timed, StreamDelegate {
   var isEnding = false
   /// Somebody has logged in on it, who alone may go on with it.
   var isDedicated = false
+  /// A credential has gone out on it.
+  private(set) var hasCarriedCredential = false
   private var writeFailed = false
   /// Its buffers go and come by themselves, or are kept.
   private var hasRested = false
@@ -112,9 +114,11 @@ final class UpstreamSession: Timed, StreamDelegate {
   ) throws(Denied) -> ChallengeAttempt? {
     if let grant {
       guard isVerified, let caller else { throw Denied.noProof }
-      return try keyring.authorize(
+      let attempt = try keyring.authorize(
         grant: grant, head: head, body: body, caller: caller, now: Clock.now.seconds, isAsked: isAsked,
         cookies: cookies, over: &verified!)
+      if attempt?.isBare != true { hasCarriedCredential = true }
+      return attempt
     } else {
       var bytes = ByteBuffer()
       bytes.reserve(head.count &+ body.count &+ 2)

@@ -85,8 +85,11 @@ package struct Exchange: ~Copyable, Sendable {
   /// The session ended exactly where its answer did, and both sides may go on (T17, T26). Where it was asked to switch,
   /// not everybody behind the upstream need agree that it did not.
   var leavesUpstreamReusable: Bool {
-    isComplete && !isEarly && !hasSurplus && response.isKeepAlive && forwarding.upgrade == nil
+    isComplete && !hasSurplus && mayServeAnother
   }
+
+  /// What is known of the request, and of the head of its answer, speaks for another request on the session.
+  var mayServeAnother: Bool { !isEarly && response.isKeepAlive && forwarding.upgrade == nil }
 
   // MARK: deciding
 

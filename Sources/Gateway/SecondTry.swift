@@ -62,6 +62,9 @@ extension Exchange {
   /// The same when the head never left: then it may be any method.
   var mayRetryUnsent: Bool { isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
 
+  /// The upstream has asked for the credential that the request goes out with.
+  package var isAsked: Bool { secondTry.isAsked }
+
   /// The head of an answer waits for what comes of the credential's renewal.
   var isHeld: Bool { responsePhase == .held }
 
@@ -153,6 +156,25 @@ extension Exchange {
     guard isOver || !CredentialExpiry.isMeant(by: body, of: response, signs: signs) else { return }
     output.actions.remove(.renewCredential)
     secondTry.refuse()
+  }
+
+  /// The answer that is held back asks for a credential which nothing was shown of so far, and its session ends where it does: the
+  /// same request may go out on it once more.
+  /// - Parameter rest: what came behind its head.
+  func leavesHeldReusable(_ rest: [UInt8]) -> Bool {
+    guard let grant, let snapshot, snapshot.rules.grants[grant].secondTry.waitsToBeAsked, mayServeAnother,
+      !hasConnectionLogin
+    else { return false }
+    var reader = BodyReader(response.bodyLength(answering: head.method), forbiddenTrailers: .dropped)
+    var position = 0
+    do throws(MessageError) {
+      while !reader.isComplete {
+        if case .needsMore = try reader.next(rest.span, position: &position) { return false }
+      }
+    } catch {
+      return false
+    }
+    return position == rest.count
   }
 
   mutating func keepBody(for snapshot: Snapshot) {

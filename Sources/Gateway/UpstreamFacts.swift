@@ -93,12 +93,14 @@ extension ClientConnection {
   }
 
   /// `renewCredential` has brought another value: the request goes out once more, with that.
-  package mutating func credentialRenewed(output: inout Output) {
+  /// - Parameter rest: what came behind the head of the answer that is held back.
+  package mutating func credentialRenewed(rest: [UInt8] = [], output: inout Output) {
     guard phase == .exchanging, exchange.isHeld else { return }
+    let isReusable = exchange.leavesHeldReusable(rest)
     exchange.beginSecondTry()
     phase = .awaitingUpstream
-    // One that was idle could prove stale, and there is no third time.
-    output.actions.formUnion([.dropUpstream, .openFreshUpstream])
+    // Another value goes out on a new session: one that was idle could prove stale, and there is no third time.
+    output.actions.formUnion(isReusable ? [.releaseUpstream, .openUpstream] : [.dropUpstream, .openFreshUpstream])
   }
 
   /// It has brought none: the answer that was held back goes on. What follows its head is to be offered again.

@@ -52,6 +52,27 @@ import Testing
     stage.assertCanary(times: 3, as: "Authorization: \(shown)\r\n")
   }
 
+  @Test func `T25: a bare request has no connection that carried the credential, and an answered one serves again`()
+    throws
+  {
+    let stage = try stage()
+    try stage.start(text(stage, "", "workers: 1\n"))
+    for count in 1...4 { #expect(try post(stage, "body \(count)").body == "echo:body \(count)") }
+    // The first connection hears the first request twice; the second one all others until they are asked for.
+    let heard = server.connections
+    #expect(heard == [["bare", "good", "good", "good", "good"], ["bare", "bare", "bare"]], "\(heard)")
+    stage.assertCanary(times: 4)
+  }
+
+  @Test func `T25: an answer that is not there to its end has its connection closed`() throws {
+    let stage = try stage()
+    server.change { $0.withholdsBody = true }
+    try stage.start(text(stage, "", "workers: 1\n"))
+    #expect(try post(stage, "body").body == "echo:body")
+    #expect(server.connections == [["bare"], ["good"]])
+    stage.assertCanary(times: 1)
+  }
+
   @Test func `What strangers are shown is shown without the credential, before and after it was asked for`() throws {
     let stage = try stage()
     try stage.start(text(stage))
@@ -137,6 +158,7 @@ import Testing
   @Test func `T46: a logout before the second request ends it, and nothing goes out`() throws {
     let stage = try stage()
     let (isHere, mayGo) = (Gate(), Gate())
+    server.change { $0.closes = true }
     let relay = try held(stage, isHere, mayGo)
     defer { mayGo.open() }
     try stage.start(through(relay, stage, text(stage, "", "control: control.sock\n")))
@@ -155,6 +177,7 @@ import Testing
   func `T41: after a reload only the credential goes out that was asked for`(isOther: Bool) throws {
     let stage = try stage()
     let (isHere, mayGo) = (Gate(), Gate())
+    server.change { $0.closes = true }
     let relay = try held(stage, isHere, mayGo)
     defer { mayGo.open() }
     let configuration = through(relay, stage, text(stage))

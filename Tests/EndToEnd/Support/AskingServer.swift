@@ -12,30 +12,49 @@ final class AskingServer: @unchecked Sendable {
     var status = "401 Unauthorized"
     /// The lines of the same.
     var challenges = ["Bearer realm=\"all\""]
+    /// Of what strangers are answered, the end never comes.
+    var withholdsBody = false
+    /// Strangers have to connect once more.
+    var closes = false
   }
 
-  private let state = Guarded((rules: Rules(), verdicts: [String](), requests: [UpstreamRequest]()))
+  private let state = Guarded(
+    (rules: Rules(), verdicts: [String](), requests: [UpstreamRequest](), connections: [[String]]()))
 
   func change(_ edit: (inout Rules) -> Void) { state.withLock { edit(&$0.rules) } }
 
   /// What it thought of each request: `bare`, `good`, `wrong`.
   var verdicts: [String] { state.withLock(\.verdicts) }
   var requests: [UpstreamRequest] { state.withLock(\.requests) }
+  /// The verdicts of each connection, in the order of their first requests.
+  var connections: [[String]] { state.withLock(\.connections) }
 
   func serve(_ connection: UpstreamConnection) {
+    var number: Int?
     while let request = try? connection.readRequest() {
       let shown = request.text.firstMatch(of: /\r\nAuthorization: ([^\r]*)\r\n/).map { String($0.1) }
       let rules = state.withLock { state in
         state.requests.append(request)
-        state.verdicts.append(shown.map { state.rules.good.contains($0) ? "good" : "wrong" } ?? "bare")
+        let verdict = shown.map { state.rules.good.contains($0) ? "good" : "wrong" } ?? "bare"
+        state.verdicts.append(verdict)
+        if number == nil {
+          number = state.connections.count
+          state.connections.append([])
+        }
+        state.connections[number!].append(verdict)
         return state.rules
       }
       if request.path.hasPrefix("/public") || shown.map(rules.good.contains) == true {
         connection.answer("echo:" + String(decoding: request.body, as: UTF8.self))
+      } else if rules.withholdsBody {
+        let challenges = rules.challenges.map { "WWW-Authenticate: \($0)\r\n" }.joined()
+        try? connection.write(Array("HTTP/1.1 \(rules.status)\r\n\(challenges)Content-Length: 9\r\n\r\nhalf".utf8))
       } else {
         connection.answer(
           "the upstream's words", status: rules.status,
-          fields: rules.challenges.map { "WWW-Authenticate: \($0)\r\n" }.joined())
+          fields: rules.challenges.map { "WWW-Authenticate: \($0)\r\n" }.joined()
+            + (rules.closes ? "Connection: close\r\n" : ""))
+        if rules.closes { return }
       }
     }
   }
