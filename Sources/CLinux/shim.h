@@ -27,6 +27,9 @@ static inline int bearerd_openat2(int directory, const char *path, unsigned long
   return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }
 
+// O_PATH: declared by glibc for _GNU_SOURCE only. The same number wherever we are built.
+static inline int bearerd_path_only(void) { return 010000000; }
+
 // A mutable global, which Swift 6 does not let anybody read.
 extern char **environ;
 static inline char **bearerd_environment(void) { return environ; }

@@ -9,8 +9,10 @@ package struct ConfigurationReader {
     package var userID: @Sendable (String) -> UInt32?
     /// By name, or by number in decimal digits; nil: no such group.
     package var groupMembers: @Sendable (String) -> Set<UInt32>?
-    /// Owner, mode, whether regular; nil: does not exist. Asked of directories too. Follows symbolic links.
+    /// Owner, mode, whether regular; nil: does not exist. Follows symbolic links.
     package var fileStatus: @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?
+    /// What leads to a file, be it there or not.
+    package var fileWay: @Sendable (String) -> FileWay
     /// Those of these files that can be asked for, as can the directories that lead to them. A file system that has gone may
     /// take any time, and nobody has to wait for a secret, or for a program that prints one (T55).
     package var answering: @Sendable ([String]) -> Set<String>
@@ -31,6 +33,7 @@ package struct ConfigurationReader {
       uid: UInt32, now: Int64, userID: @escaping @Sendable (String) -> UInt32?,
       groupMembers: @escaping @Sendable (String) -> Set<UInt32>?,
       fileStatus: @escaping @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?,
+      fileWay: @escaping @Sendable (String) -> FileWay = { _ in FileWay() },
       answering: @escaping @Sendable ([String]) -> Set<String> = { Set($0) },
       readFile: @escaping @Sendable (String) -> [UInt8]?,
       auditProblem: @escaping @Sendable (String) -> (message: String, help: String?)?,
@@ -45,6 +48,7 @@ package struct ConfigurationReader {
       self.userID = userID
       self.groupMembers = groupMembers
       self.fileStatus = fileStatus
+      self.fileWay = fileWay
       self.answering = answering
       self.readFile = readFile
       self.auditProblem = auditProblem

@@ -1,6 +1,10 @@
 /// Who else could change or read the files that everything depends on.
+///
+/// A secret and a stored login are of one credential, and a bad one costs that credential alone: a warning here, and the daemon,
+/// which looks again each time, does not use it. What decides for others, the configuration and certificates, is an error, and
+/// so is a program: whoever could exchange one sees whatever the daemon may see.
 extension SettingsReader {
-  fileprivate static let othersAndGroupWrite: UInt32 = 0o022
+  private static let othersAndGroupWrite: UInt32 = 0o022
   private static let othersAny: UInt32 = 0o007
   private static let groupRead: UInt32 = 0o040
   private static let anyExecute: UInt32 = 0o111
@@ -8,26 +12,27 @@ extension SettingsReader {
   /// Whoever writes the configuration decides where the credentials go (T51).
   func checkConfigurationFile() {
     guard let status = environment.fileStatus(file) else { return }
-    if status.mode & Self.othersAndGroupWrite != 0 {
+    let way = environment.fileWay(file)
+    if status.mode & Self.othersAndGroupWrite != 0, !way.isReadOnly {
       report.error(
         .wholeFile, "others can write this file (mode \(octal(status.mode))): they decide where credentials go",
         help: "chmod go-w \(shellQuoted(file))")
     }
-    if !isTrusted(status.owner) {
+    if !isTrusted(status.owner), !way.isReadOnly {
       report.error(
         .wholeFile, "this file belongs to uid \(status.owner), who can change it and decide where credentials go",
         help: "chown root \(shellQuoted(file))")
     }
-    checkDirectories(leadingTo: file, at: .wholeFile)
+    if let problem = way.problem { report.error(.wholeFile, problem.message, help: problem.help) }
+    tellPardon(way, .wholeFile)
   }
 
-  private func checkDirectories(leadingTo path: String, at place: Place) {
-    guard let problem = environment.problem(ofDirectoriesLeadingTo: path) else { return }
-    report.error(place, problem.message, help: problem.help)
+  private func tellPardon(_ way: FileWay, _ place: Place) {
+    guard let pardon = way.pardon else { return }
+    report.advice(place, "\(pardon), if it was not on a read-only mount: there it is accepted")
   }
 
-  /// The files that secrets come from, once all of them are known. One that does not answer is only a warning, as a missing one
-  /// is: it is asked again before its secret is used.
+  /// The files of credentials, once all of them are known. One that does not answer is asked again before its secret is used.
   func checkNamedFiles() {
     let answering = environment.answering(named.paths)
     for (path, kind, place) in named.all {
@@ -45,7 +50,7 @@ extension SettingsReader {
     }
   }
 
-  /// A missing file is only a warning: the daemon starts, answers 503 and notices when it appears.
+  /// A missing file: the daemon starts, answers 503 and notices when it appears.
   private func checkSecretFile(_ path: String, at place: Place) {
     guard let status = environment.fileStatus(path) else {
       report.warning(
@@ -53,36 +58,36 @@ extension SettingsReader {
         help:
           "put the secret there, readable by the daemon only: install -m 0600 /dev/null \(shellQuoted(path)), then an editor"
       )
-      return
+      return checkWay(to: path, at: place)
     }
-    guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
-    if status.mode & (Self.othersAny | Self.othersAndGroupWrite) != 0 {
-      report.error(
-        place,
+    guard status.isRegular else { return refuse("\(path) is not a regular file", at: place) }
+    let way = environment.fileWay(path)
+    let forbidden = way.isReadOnly ? 0o005 : Self.othersAny | Self.othersAndGroupWrite
+    if status.mode & forbidden != 0 {
+      refuse(
         "others can \(status.mode & Self.othersAny != 0 ? "read or change" : "change") \(path) (mode \(octal(status.mode)))",
-        help: "chmod o-rwx,g-w \(shellQuoted(path))")
+        at: place, help: "chmod o-rwx,g-w \(shellQuoted(path))")
     }
-    if !isTrusted(status.owner) {
-      report.warning(
-        place, "\(path) belongs to uid \(status.owner), who can change it", help: "chown root \(shellQuoted(path))")
+    if !isTrusted(status.owner), !way.isReadOnly {
+      refuse(
+        "\(path) belongs to uid \(status.owner), who can change it", at: place,
+        help: "chown root \(shellQuoted(path))")
     } else if status.owner != Self.root, status.mode & Self.groupRead != 0 {
       // The group of a file of root's is the daemon's own; of any other, nobody knows whose.
-      report.warning(
-        place,
-        "the group can read \(path) (mode \(octal(status.mode))): it is not used, and requests with this credential get 503",
-        help: "chmod g-r \(shellQuoted(path))")
+      refuse(
+        "the group can read \(path) (mode \(octal(status.mode)))", at: place, help: "chmod g-r \(shellQuoted(path))")
     }
-    checkDirectories(leadingTo: path, at: place)
+    if way.isEmpty { refuse("\(path) is empty", at: place, help: "put the secret there") }
+    checkWay(to: path, at: place)
   }
 
   /// A file that is not there yet is as it should be; whoever can write its directory could put another login there.
   private func checkStore(_ path: String, at place: Place) {
     guard environment.fileStatus(path) == nil else { return checkSecretFile(path, at: place) }
-    checkDirectories(leadingTo: path, at: place)
+    checkWay(to: path, at: place)
   }
 
-  /// Whoever writes the program, or exchanges it, decides which secret is sent, and sees what the daemon may see (T42). The
-  /// daemon looks again before each run, at symbolic links too.
+  /// Whoever writes the program, or exchanges it, decides which secret is sent, and sees what the daemon may see (T42).
   private func checkProgram(_ path: String, at place: Place) {
     guard let status = environment.fileStatus(path) else {
       return report.error(place, "there is no program \(path)")
@@ -92,7 +97,18 @@ extension SettingsReader {
       report.error(
         place, "\(path) is not executable (mode \(octal(status.mode)))", help: "chmod +x \(shellQuoted(path))")
     }
-    checkOnlyOurs(path, owner: status.owner, mode: status.mode, at: place)
+    checkOnlyOurs(path, status.owner, status.mode, at: place)
+  }
+
+  private func checkWay(to path: String, at place: Place) {
+    let way = environment.fileWay(path)
+    if let problem = way.problem { refuse(problem.message, at: place, help: problem.help) }
+    tellPardon(way, place)
+  }
+
+  /// What a file of a credential is refused for.
+  private func refuse(_ message: String, at place: Place, help: String? = nil) {
+    report.warning(place, "\(message): it is not used, and requests with this credential get 503", help: help)
   }
 
   func checkCertificates(_ path: String, at place: Place) {
@@ -100,23 +116,25 @@ extension SettingsReader {
       return report.error(place, "\(path) does not exist, or cannot be read")
     }
     guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
-    checkOnlyOurs(path, owner: status.owner, mode: status.mode, at: place)
+    checkOnlyOurs(path, status.owner, status.mode, at: place)
     if !contains(text, Array("-----BEGIN CERTIFICATE-----".utf8)) {
       report.error(place, "no certificate in \(path)", help: "it is a PEM file with -----BEGIN CERTIFICATE-----")
     }
   }
 
   /// Nobody but root and the daemon's user can change it, or put another file in its place.
-  private func checkOnlyOurs(_ path: String, owner: UInt32, mode: UInt32, at place: Place) {
-    if mode & Self.othersAndGroupWrite != 0 {
+  private func checkOnlyOurs(_ path: String, _ owner: UInt32, _ mode: UInt32, at place: Place) {
+    let way = environment.fileWay(path)
+    if mode & Self.othersAndGroupWrite != 0, !way.isReadOnly {
       report.error(
         place, "others can change \(path) (mode \(octal(mode)))", help: "chmod go-w \(shellQuoted(path))")
     }
-    if !isTrusted(owner) {
+    if !isTrusted(owner), !way.isReadOnly {
       report.error(
         place, "\(path) belongs to uid \(owner), who can change it", help: "chown root \(shellQuoted(path))")
     }
-    checkDirectories(leadingTo: path, at: place)
+    if let problem = way.problem { report.error(place, problem.message, help: problem.help) }
+    tellPardon(way, place)
   }
 
   private func contains(_ text: [UInt8], _ wanted: [UInt8]) -> Bool {
@@ -124,36 +142,7 @@ extension SettingsReader {
     return text.indices.contains { text[$0] == first && text[$0...].starts(with: wanted) }
   }
 
-  private func isTrusted(_ owner: UInt32) -> Bool { environment.isTrusted(owner) }
-}
-
-extension ConfigurationReader.Environment {
-  private static let sticky: UInt32 = 0o1000
-
-  /// Whoever may rename what a directory on the way holds can put another file in this one's place. nil: nobody else may.
-  package func problem(ofDirectoriesLeadingTo path: String) -> (message: String, help: String)? {
-    var rest = path[...]
-    while let slash = rest.lastIndex(of: "/") {
-      rest = rest[..<slash]
-      let directory = rest.isEmpty ? "/" : String(rest)
-      guard let status = fileStatus(directory) else { continue }
-      if !isTrusted(status.owner) {
-        return (
-          "\(directory) belongs to uid \(status.owner), who can replace \(path)", "chown root \(shellQuoted(directory))"
-        )
-      }
-      // In a sticky directory only the owner replaces a file.
-      if status.mode & SettingsReader.othersAndGroupWrite != 0, status.mode & Self.sticky == 0 {
-        return (
-          "others can write \(directory) (mode \(octal(status.mode))), and so replace \(path)",
-          "chmod go-w \(shellQuoted(directory))"
-        )
-      }
-    }
-    return nil
-  }
-
-  fileprivate func isTrusted(_ owner: UInt32) -> Bool { owner == SettingsReader.root || owner == uid }
+  private func isTrusted(_ owner: UInt32) -> Bool { owner == Self.root || owner == environment.uid }
 }
 
 /// Files that secrets come from, in the order of the configuration.

@@ -48,15 +48,19 @@ struct SecretFile {
     do { memory = try LockedMemory(byteCount: room, mustLock: mustLock) } catch {
       throw SecretProblem(error, reading: path)
     }
-    guard let (count, status) = try content(into: memory) else { return nil }
-    try checkAccess(status)
+    guard let (count, status, isReadOnly) = try content(into: memory) else { return nil }
+    try checkAccess(status, isReadOnly: isReadOnly)
     let secret = try secretBytes(UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]), name: path)
     return Content(memory: memory, count: secret.count, modified: status.modified / 1_000_000_000)
   }
 
-  private func content(into scratch: LockedMemory) throws(SecretProblem) -> (count: Int, status: FileStatus)? {
+  private func content(
+    into scratch: LockedMemory
+  ) throws(SecretProblem) -> (count: Int, status: FileStatus, isReadOnly: Bool)? {
     do {
-      return try FileReader.read(path: path, into: scratch)
+      let walk = try FileWalk(path).judged()
+      let (count, status) = try FileReader.read(walk, into: scratch)
+      return (count, status, walk.isReadOnly)
     } catch {
       switch error.errno {
       case ENOENT, ENOTDIR:
@@ -70,14 +74,15 @@ struct SecretFile {
           "\(path) changed while it was read: write another file and rename it", isPassing: error.isPassing)
       case EACCES:
         throw SecretProblem("\(path) may not be read by uid \(Users.currentUID): chown \(Users.currentUID) \(path)")
+      case EPERM: throw SecretProblem("\(path) is not used: \(error)")
       default: throw SecretProblem(error, reading: path)
       }
     }
   }
 
-  /// Nobody else may read it, and nobody else may have written it (T44).
-  private func checkAccess(_ status: FileStatus) throws(SecretProblem) {
-    guard status.owner == 0 || status.owner == Users.currentUID else {
+  /// Nobody else may read it, and nobody else may have written it (T44), which on a read-only mount nobody can.
+  private func checkAccess(_ status: FileStatus, isReadOnly: Bool) throws(SecretProblem) {
+    guard status.owner == 0 || status.owner == Users.currentUID || isReadOnly else {
       throw SecretProblem(
         "\(path) belongs to uid \(status.owner), who could change it: chown root \(path), or uid \(Users.currentUID)")
     }

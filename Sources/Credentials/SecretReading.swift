@@ -11,15 +11,11 @@ package final class SecretReading: @unchecked Sendable {
   let content: Result<SecretFile.Content, SecretProblem>
   let names: Set<WatchedName>
 
-  /// Why a file must not be used, of what its path says; nil: it may be.
-  package typealias Guard = @Sendable (_ path: String) -> String?
-
   /// - Parameters:
   ///   - adder: what watches its directories, ahead of reading: a change between the two is noticed.
-  ///   - guardian: asked once the file has been read, if nobody could before.
   ///   - mustLock: fails rather than that the pages may be swapped out.
   package init(
-    of source: SecretSource, watchedBy adder: DirectoryWatch.Adder? = nil, guardian: Guard? = nil, mustLock: Bool
+    of source: SecretSource, watchedBy adder: DirectoryWatch.Adder? = nil, mustLock: Bool
   ) {
     self.source = source
     do throws(SecretProblem) {
@@ -28,22 +24,14 @@ package final class SecretReading: @unchecked Sendable {
       watches = Set(names.map(\.directory)).sorted().map { directory in
         (directory, adder?.add(directory) ?? .failure(SystemError(operation: "inotify_init1", errno: 0)))
       }
-      content = Self.content(of: file, guardian, mustLock: mustLock)
+      content = Self.content(of: file, mustLock: mustLock)
     } catch {
       (names, watches, content) = ([], [], .failure(error))
     }
   }
 
-  private static func content(
-    of file: SecretFile, _ guardian: Guard?, mustLock: Bool
-  ) -> Result<SecretFile.Content, SecretProblem> {
-    do throws(SecretProblem) {
-      let content = try file.read(mustLock: mustLock)
-      if let problem = guardian?(file.path) { throw SecretProblem(problem) }
-      return .success(content)
-    } catch {
-      return .failure(error)
-    }
+  private static func content(of file: SecretFile, mustLock: Bool) -> Result<SecretFile.Content, SecretProblem> {
+    do throws(SecretProblem) { return .success(try file.read(mustLock: mustLock)) } catch { return .failure(error) }
   }
 
   /// What it lacks is not to be had just now: it should be read again, even if nothing changes.
@@ -52,11 +40,6 @@ package final class SecretReading: @unchecked Sendable {
     return watches.contains { _, watch in
       if case .failure(let error) = watch { error.isPassing } else { false }
     }
-  }
-
-  /// Its file was read, and may be used.
-  package var isGood: Bool {
-    if case .success = content { true } else { false }
   }
 }
 

@@ -17,7 +17,9 @@ final class ClientCertificates: Sendable {
   func look(at certificate: CredentialSettings.ClientCertificate) -> ClientCertificateLook {
     if let known = self[certificate] { return .good(known) }
     let pem: [UInt8]
-    do throws(SystemError) { pem = try FileReader.read(path: certificate.file, maximum: 1 << 20).bytes } catch {
+    do throws(SystemError) {
+      pem = try FileReader.read(try FileWalk(certificate.file).judged(), maximum: 1 << 20).bytes
+    } catch {
       return .badCertificate("\(certificate.file) cannot be read: \(error)")
     }
     do throws(ClientCertificate.Problem) {

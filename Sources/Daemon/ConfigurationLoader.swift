@@ -55,13 +55,15 @@ package enum ConfigurationLoader {
     _ file: String, as user: UInt32? = nil, looks: FileLooks, step: Preparation.Step
   ) throws(LoadError) -> Loaded {
     step.begin(file)
+    let answers = FileLooks.Answers(as: user ?? Users.currentUID)
     let text: [UInt8]
     do throws(SystemError) {
-      text = try FileReader.read(path: file, maximum: 1 << 20).bytes
+      let walk = FileWalk(file, as: user ?? Users.currentUID)
+      text = try FileReader.read(walk, maximum: 1 << 20).bytes
+      answers.note(walk)
     } catch {
       throw LoadError(diagnostics: [.about(file: file, "cannot be read: \(error)")])
     }
-    let answers = FileLooks.Answers()
     let certificates = ClientCertificates()
     var environment = ConfigurationReader.Environment.system(step, looks, answers, as: user)
     environment.clientCertificate = { certificate in
@@ -71,7 +73,7 @@ package enum ConfigurationLoader {
     switch ConfigurationReader.read(text: text, file: file, environment: environment) {
     case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics, controlSocket: errors.controlSocket)
     case .success(let (settings, warnings)):
-      let stores = try trustStores(of: settings, step: step)
+      let stores = try trustStores(of: settings, as: user ?? Users.currentUID, step: step)
       return Loaded(
         settings: settings, findings: warnings, stores: stores, certificates: certificates,
         unanswered: answers.unanswered)
@@ -80,14 +82,14 @@ package enum ConfigurationLoader {
 
   /// An unreadable one is an error, never skipped.
   private static func trustStores(
-    of settings: Settings, step: Preparation.Step
+    of settings: Settings, as user: UInt32, step: Preparation.Step
   ) throws(LoadError) -> [String: TrustStore] {
     var stores: [String: TrustStore] = [:]
     let wanted = settings.trusts.compactMap { name, trust in trust.caFile.map { (name, $0) } }
     for (name, file) in wanted where stores[file] == nil {
       step.begin(file)
       do {
-        let pem = try FileReader.read(path: file, maximum: 4 << 20).bytes
+        let pem = try FileReader.read(try FileWalk(file, as: user).judged(), maximum: 4 << 20).bytes
         stores[file] = try TrustStore(pem: pem, name: file)
       } catch {
         throw LoadError(
@@ -182,9 +184,6 @@ extension Diagnostic {
 }
 
 extension ConfigurationReader.Environment {
-  /// This machine, as it is.
-  package static var system: Self { system(Preparation.Step(), FileLooks(), FileLooks.Answers()) }
-
   /// - Parameter user: whom the daemon runs as; nil: this user.
   static func system(
     _ step: Preparation.Step, _ looks: FileLooks, _ answers: FileLooks.Answers, as user: UInt32? = nil
@@ -203,6 +202,10 @@ extension ConfigurationReader.Environment {
       fileStatus: { path in
         step.begin(path)
         return answers.status(of: path)
+      },
+      fileWay: { path in
+        step.begin(path)
+        return answers.way(to: path)
       },
       answering: { looks.answering($0, into: answers) },
       readFile: { path in

@@ -17,24 +17,36 @@ package final class FileLooks: Sendable {
   final class Answers: Sendable {
     typealias Status = (owner: UInt32, mode: UInt32, isRegular: Bool)
 
-    private let known = Mutex<[String: Status?]>([:])
-    private let silent = Mutex<Set<String>>([])
-
-    func status(of path: String) -> Status? {
-      if let known = known.withLock({ $0[path] }) { return known }
-      let status = FileStatus(path: path).map { ($0.owner, $0.mode, $0.isRegular) }
-      known.withLock { $0[path] = .some(status) }
-      return status
+    fileprivate struct Look: Sendable {
+      let status: FileStatus?
+      let way: FileWay
     }
 
-    /// The file, and every directory that leads to it.
-    fileprivate func look(at path: String) {
-      var rest = path[...]
-      _ = status(of: path)
-      while let slash = rest.lastIndex(of: "/") {
-        rest = rest[..<slash]
-        _ = status(of: rest.isEmpty ? "/" : String(rest))
-      }
+    private let user: UInt32
+    private let known = Mutex<[String: Look]>([:])
+    private let silent = Mutex<Set<String>>([])
+
+    /// - Parameter user: whom the daemon runs as.
+    init(as user: UInt32) { self.user = user }
+
+    func status(of path: String) -> Status? {
+      look(at: path).status.map { ($0.owner, $0.mode, $0.isRegular) }
+    }
+
+    func way(to path: String) -> FileWay { look(at: path).way }
+
+    /// What was walked to is judged, and no path is walked a second time.
+    func note(_ walk: FileWalk) { _ = add(walk) }
+
+    @discardableResult
+    fileprivate func look(at path: String) -> Look {
+      known.withLock { $0[path] } ?? add(FileWalk(path, as: user))
+    }
+
+    private func add(_ walk: FileWalk) -> Look {
+      let look = Look(status: walk.status, way: FileWay(walk))
+      known.withLock { $0[walk.path] = look }
+      return look
     }
 
     /// Files that did not answer.
@@ -56,5 +68,15 @@ package final class FileLooks: Sendable {
     let answering = Set(ended.keys)
     answers.add(unanswered: paths.lazy.filter { !answering.contains($0) })
     return answering
+  }
+}
+
+extension FileWay {
+  fileprivate init(_ walk: FileWalk) {
+    self.init()
+    problem = walk.problem.map { ($0.message, $0.help) }
+    pardon = walk.pardoned?.message
+    isReadOnly = walk.isReadOnly
+    isEmpty = walk.status?.size == 0
   }
 }

@@ -9,9 +9,6 @@ final class SecretReads {
   private let beside: BesideLoop
   private let adder: DirectoryWatch.Adder?
   private let files: SecretFiles
-  private let guardian: SecretReading.Guard
-  /// Files that the guardian has yet to judge.
-  private var unjudged: Set<SecretSource>
   private var reads: [SecretSource: Read] = [:]
   /// Those that have no thread yet, in the order in which they were asked for.
   private var waiting: [(source: SecretSource, read: Read)] = []
@@ -82,20 +79,17 @@ final class SecretReads {
   }
 
   /// - Parameters:
-  ///   - unjudged: files that are used once `guardian` lets them.
   ///   - onRead: takes what was read, in the order of a file's changes, and the credentials that somebody has logged out since
   ///     that was asked for.
   ///   - onDelay: a file takes long, and why; nil: there was nothing to read, and nobody need wait for that any more.
   init(
-    worker: Worker, adder: DirectoryWatch.Adder?, files: SecretFiles, unjudged: Set<SecretSource>,
-    guardian: @escaping SecretReading.Guard, onRead: @escaping (SecretReading, _ loggedOut: Set<String>) -> Void,
+    worker: Worker, adder: DirectoryWatch.Adder?, files: SecretFiles,
+    onRead: @escaping (SecretReading, _ loggedOut: Set<String>) -> Void,
     onDelay: @escaping (SecretSource, String?) -> Void
   ) {
     self.worker = worker
     self.adder = adder
     self.files = files
-    self.unjudged = unjudged
-    self.guardian = guardian
     self.onRead = onRead
     self.onDelay = onDelay
     beside = BesideLoop(loop: worker.loop)
@@ -127,13 +121,9 @@ final class SecretReads {
     }
   }
 
-  /// Nobody could look at these files when the configuration was read.
-  func judge(_ sources: Set<SecretSource>) { unjudged.formUnion(sources) }
-
   /// Nobody uses the others any more.
   func keep(only wanted: Set<SecretSource>) {
     for source in retries.keys where !wanted.contains(source) { endRetry(source) }
-    unjudged.formIntersection(wanted)
   }
 
   /// Calls `onEnd` once, never from within this call: what these files held when it was asked for has been read, or takes too
@@ -160,11 +150,10 @@ final class SecretReads {
       quick += 1
       read.startedAt = worker.loop.now
       schedule(read)
-      let guardian = unjudged.contains(source) ? guardian : nil
       let (made, adder, mustLock) = (read.made, adder, files.mustLock)
       beside.run {
         guard made.isEmpty || made.contains(where: DirectoryWatch.isLink) else { return nil }
-        return SecretReading(of: source, watchedBy: adder, guardian: guardian, mustLock: mustLock)
+        return SecretReading(of: source, watchedBy: adder, mustLock: mustLock)
       } onEnd: { [unowned self] result in
         ended(read, source, result)
       }
@@ -182,7 +171,6 @@ final class SecretReads {
     }
     switch result {
     case .some(.some(let reading)):
-      if reading.isGood { unjudged.remove(source) }
       onRead(reading, read.loggedOut)
       if reading.isPassing { tryAgain(source) } else { endRetry(source) }
     case .some(.none): onDelay(source, nil)

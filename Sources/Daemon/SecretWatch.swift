@@ -1,4 +1,3 @@
-internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
@@ -26,17 +25,12 @@ final class SecretWatch {
   private static let pauseIfMissing: UInt64 = 1_000
   var pause: UInt64 = 60_000
 
-  /// - Parameter unanswered: files that nobody could look at when the configuration was read.
-  init(worker: Worker, first: FirstSecrets, unanswered: Set<SecretSource>) {
+  init(worker: Worker, first: FirstSecrets) {
     self.worker = worker
     files = first.files
     watch = first.watch
     reads = SecretReads(
-      worker: worker, adder: watch?.adder, files: files, unjudged: unanswered,
-      guardian: { path in
-        let problem = ConfigurationReader.Environment.system.problem(ofDirectoriesLeadingTo: path)
-        return problem.map { "\($0.message): \($0.help)" }
-      },
+      worker: worker, adder: watch?.adder, files: files,
       onRead: { [unowned self] in take($0, loggedOut: $1) },
       onDelay: { [unowned self] source, reason in
         tellChanges(of: source) { if let reason { files.delay(source, reason) } }
@@ -59,10 +53,8 @@ final class SecretWatch {
   }
 
   /// For a generation that is to come. `onEnd` is called on a later turn, once all have been read, or take too long.
-  /// - Parameter unanswered: those that nobody could look at.
-  func read(_ sources: Set<SecretSource>, unanswered: Set<SecretSource>, onEnd: @escaping () -> Void) {
+  func read(_ sources: Set<SecretSource>, onEnd: @escaping () -> Void) {
     wanted.formUnion(sources)
-    reads?.judge(unanswered)
     for source in sources { reads?.read(source) }
     wait(for: sources, rounds: 3, onEnd: onEnd)
   }

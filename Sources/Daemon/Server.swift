@@ -16,7 +16,6 @@ package final class Server {
   let crew: Crew
   private let firstSecrets: FirstSecrets
   private let looks = FileLooks()
-  private let unanswered: Set<SecretSource>
   let held: HeldSockets
   var slots: [ListenerSlot]
   private var lifecycle: Lifecycle?
@@ -42,9 +41,9 @@ package final class Server {
     preparation.report(to: journal)
     commons = Commons(workers: settings.workers.count)
     if commons.workers > 1 { journal.share = LogShare() }
-    unanswered = ConfigurationLoader.unanswered(in: preparation)
     firstSecrets = FirstSecrets(
-      ConfigurationLoader.secretFiles(of: settings), unanswered: unanswered, journal: journal)
+      ConfigurationLoader.secretFiles(of: settings), unanswered: ConfigurationLoader.unanswered(in: preparation),
+      journal: journal)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     audit = AuditTrail(loop: loop, journal: journal)
     try held.check(settings)
@@ -88,7 +87,7 @@ package final class Server {
   /// listeners accept: requests wait for a command that has not given its secret yet.
   package func run() throws(StartError) {
     worker.generation.keyring.report(to: journal, of: worker.generation)
-    worker.begin(after: firstSecrets, unanswered: unanswered)
+    worker.begin(after: firstSecrets)
     if let beginning { try crew.start(beginning) }
     let reloads = Reloads(
       file: file, audit: audit, looks: looks, worker: worker, use: { [unowned self] in use($0, $1) },

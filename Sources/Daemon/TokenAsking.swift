@@ -55,7 +55,7 @@ final class TokenAsking {
 
   private func readFiles() {
     guard readsAgain, let secrets = worker.secrets else { return onceFilesAreRead { [unowned self] in readLogin() } }
-    secrets.read(source.files, unanswered: []) { [weak self] in self?.readLogin() }
+    secrets.read(source.files) { [weak self] in self?.readLogin() }
   }
 
   /// What the endpoint is shown, and what is made of its answer, is of the secrets that are there now (T44).

@@ -49,7 +49,7 @@ extension Worker {
       }
     }
     guard let secrets else { return make() }
-    secrets.read(files, unanswered: ConfigurationLoader.unanswered(in: preparation), onEnd: make)
+    secrets.read(files, onEnd: make)
   }
 
   /// It will not be used.

@@ -183,9 +183,8 @@ final class Worker {
   // MARK: generations
 
   /// Goes on with the secrets that a start has found.
-  /// - Parameter unanswered: files that nobody could look at when the configuration was read.
-  func begin(after first: FirstSecrets, unanswered: Set<SecretSource>) {
-    let watch = SecretWatch(worker: self, first: first, unanswered: unanswered)
+  func begin(after first: FirstSecrets) {
+    let watch = SecretWatch(worker: self, first: first)
     secrets = watch
     let commands = CommandWaits(worker: self)
     if let link {

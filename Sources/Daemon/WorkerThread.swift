@@ -69,7 +69,7 @@ enum WorkerThread {
       journal.audit = installation.audit
       journal.requiredAudit = installation.requiredAudit
       worker.listen(at: worker.entrances(installation.entrances), affordable: beginning.affordable)
-      worker.begin(after: first, unanswered: unanswered)
+      worker.begin(after: first)
       try link.listen(worker)
       return worker
     } catch {

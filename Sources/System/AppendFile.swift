@@ -12,9 +12,9 @@ package final class AppendFile: Sendable {
   /// process holds it.
   package init(path: String) throws(SystemError) {
     guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw SystemError(operation: "path", errno: EINVAL) }
-    try SafeDirectory.check(parentOf: path)
+    let directory = try SafeDirectory(parentOf: path)
     let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-    let content = OpenedFile(try check(retrying { Glibc.open(path, flags, 0o600) }, "open"))
+    let content = OpenedFile(try check(retrying { openat(directory.descriptor, directory.name, flags, 0o600) }, "open"))
     try AppendFile.judge(try content.status(), of: geteuid())
     try check(retrying { flock(content.descriptor, LOCK_EX | LOCK_NB) }, "flock")
     self.path = path

@@ -25,7 +25,12 @@ package enum FileReader {
   package static func read(
     path: String, maximum: Int
   ) throws(SystemError) -> (bytes: [UInt8], status: FileStatus) {
-    let descriptor = try open(path)
+    try read(opened: try open(path), maximum: maximum)
+  }
+
+  private static func read(
+    opened descriptor: Int32, maximum: Int
+  ) throws(SystemError) -> (bytes: [UInt8], status: FileStatus) {
     defer { close(descriptor) }
     let size = try regularFile(descriptor).size
     guard size <= maximum else { throw SystemError(operation: "read", errno: EFBIG) }
@@ -35,14 +40,19 @@ package enum FileReader {
     return (Array(buffer[..<count]), status)
   }
 
+  /// The same of what was walked to, be it well or not: see `FileWalk.judged`.
+  package static func read(_ walk: FileWalk, maximum: Int) throws(SystemError) -> (bytes: [UInt8], status: FileStatus) {
+    try read(opened: try walk.open(), maximum: maximum)
+  }
+
   /// The same for a secret: straight into memory that is locked, and nowhere else. EFBIG if it has no room; on every error
   /// the memory is wiped.
   package static func read(
-    path: String, into memory: LockedMemory
+    _ walk: FileWalk, into memory: LockedMemory
   ) throws(SystemError) -> (count: Int, status: FileStatus) {
-    let descriptor = try open(path)
-    defer { close(descriptor) }
     do throws(SystemError) {
+      let descriptor = try walk.open()
+      defer { close(descriptor) }
       return try readWhole(descriptor, into: memory.bytes)
     } catch {
       memory.wipe()

@@ -13,44 +13,47 @@ package enum PrivateFile {
     guard path.hasPrefix("/"), path.utf8.last != UInt8(ascii: "/"), !path.utf8.contains(0) else {
       throw SystemError(operation: "path", errno: EINVAL)
     }
-    try SafeDirectory.check(parentOf: path)
-    try judgeWhatIsThere(path)
-    let temporary = path + temporarySuffix
-    let descriptor = try create(temporary)
+    let directory = try SafeDirectory(parentOf: path)
+    try judgeWhatIsThere(directory)
+    let temporary = directory.name + temporarySuffix
+    let descriptor = try create(temporary, in: directory.descriptor)
     defer { close(descriptor) }
     do throws(SystemError) {
       try write(UnsafeRawBufferPointer(rebasing: memory.bytes.prefix(max(0, count))), to: descriptor)
       try check(retrying { fsync(descriptor) }, "fsync")
-      try check(rename(temporary, path), "rename")
+      try check(renameat(directory.descriptor, temporary, directory.descriptor, directory.name), "rename")
     } catch {
-      unlink(temporary)
+      unlinkat(directory.descriptor, temporary, 0)
       throw error
     }
-    try synchroniseParent(of: path)
+    try synchronise(directory)
   }
 
   /// Takes it away, if it is there, with what an unfinished replacement has left; when this returns, it is gone from the disk,
   /// too. Takes as long as the file system takes.
   package static func remove(_ path: String) throws(SystemError) {
     guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw SystemError(operation: "path", errno: EINVAL) }
-    unlink(path + temporarySuffix)
-    if unlink(path) != 0, errno != ENOENT { throw SystemError(operation: "unlink", errno: errno) }
-    try synchroniseParent(of: path)
+    let directory = try SafeDirectory(parentOf: path)
+    unlinkat(directory.descriptor, directory.name + temporarySuffix, 0)
+    if unlinkat(directory.descriptor, directory.name, 0) != 0, errno != ENOENT {
+      throw SystemError(operation: "unlink", errno: errno)
+    }
+    try synchronise(directory)
   }
 
   /// One name for all attempts: what a crash leaves behind is cleared away by the next one.
   static let temporarySuffix = ".new"
 
-  /// Reads it whole. EINVAL or EPERM if it is not regular, not ours, or open to others; EFBIG if it has more than `maximum`
-  /// bytes.
+  /// Reads it whole. EINVAL or EPERM if it is not regular, not ours, or open to others, and ELOOP if it is a symbolic link;
+  /// EPERM, too, if somebody else could put another file there (T61); EFBIG if it has more than `maximum` bytes.
   /// - Returns: nil: there is none.
   package static func read(
     _ path: String, maximum: Int, mustLock: Bool
   ) throws(SystemError) -> (memory: LockedMemory, count: Int)? {
     guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw SystemError(operation: "path", errno: EINVAL) }
-    let descriptor = retrying { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY) }
-    if descriptor < 0, errno == ENOENT { return nil }
-    try check(descriptor, "open")
+    let walk = try FileWalk(path, followsLast: false).judged()
+    if walk.failure?.error.isOfMissing == true { return nil }
+    let descriptor = try walk.open()
     defer { close(descriptor) }
     let status = try FileStatus(descriptor: descriptor)
     try judge(status)
@@ -68,10 +71,10 @@ package enum PrivateFile {
     return (memory, count)
   }
 
-  private static func judgeWhatIsThere(_ path: String) throws(SystemError) {
+  private static func judgeWhatIsThere(_ directory: SafeDirectory) throws(SystemError) {
     var raw = stat()
-    guard lstat(path, &raw) == 0 else {
-      guard errno == ENOENT else { throw SystemError(operation: "lstat", errno: errno) }
+    guard fstatat(directory.descriptor, directory.name, &raw, AT_SYMLINK_NOFOLLOW) == 0 else {
+      guard errno == ENOENT else { throw SystemError(operation: "fstatat", errno: errno) }
       return
     }
     try judge(FileStatus(raw))
@@ -88,10 +91,10 @@ package enum PrivateFile {
   }
 
   /// Whoever holds its lock is at it. What nobody holds was left behind.
-  private static func create(_ path: String) throws(SystemError) -> Int32 {
+  private static func create(_ name: String, in directory: Int32) throws(SystemError) -> Int32 {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
     for _ in 0..<2 {
-      let descriptor = retrying { open(path, flags, 0o600) }
+      let descriptor = retrying { openat(directory, name, flags, 0o600) }
       if descriptor >= 0 {
         do throws(SystemError) {
           try check(flock(descriptor, LOCK_EX | LOCK_NB), "flock")
@@ -104,13 +107,13 @@ package enum PrivateFile {
         }
       }
       guard errno == EEXIST else { throw SystemError(operation: "open", errno: errno) }
-      try clearAway(path)
+      try clearAway(name, in: directory)
     }
     throw SystemError(operation: "open", errno: EWOULDBLOCK)
   }
 
-  private static func clearAway(_ path: String) throws(SystemError) {
-    let descriptor = retrying { open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
+  private static func clearAway(_ name: String, in directory: Int32) throws(SystemError) {
+    let descriptor = retrying { openat(directory, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
     if descriptor < 0, errno == ENOENT { return }
     try check(descriptor, "open")
     defer { close(descriptor) }
@@ -118,10 +121,10 @@ package enum PrivateFile {
     // Renamed meanwhile, it is the file itself.
     var there = stat()
     let mine = try FileStatus(descriptor: descriptor)
-    guard lstat(path, &there) == 0, UInt64(there.st_ino) == mine.inode, UInt64(there.st_dev) == mine.device else {
-      return
-    }
-    try check(unlink(path), "unlink")
+    guard fstatat(directory, name, &there, AT_SYMLINK_NOFOLLOW) == 0, UInt64(there.st_ino) == mine.inode,
+      UInt64(there.st_dev) == mine.device
+    else { return }
+    try check(unlinkat(directory, name, 0), "unlink")
   }
 
   private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(SystemError) {
@@ -135,10 +138,9 @@ package enum PrivateFile {
     }
   }
 
-  private static func synchroniseParent(of path: String) throws(SystemError) {
-    let end = path.lastIndex(of: "/") ?? path.startIndex
-    let parent = end == path.startIndex ? "/" : String(path[..<end])
-    let descriptor = try check(retrying { open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }, "open")
+  private static func synchronise(_ directory: SafeDirectory) throws(SystemError) {
+    let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
+    let descriptor = try check(retrying { openat(directory.descriptor, ".", flags) }, "open")
     defer { close(descriptor) }
     try check(retrying { fsync(descriptor) }, "fsync")
   }

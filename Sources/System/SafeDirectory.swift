@@ -1,49 +1,34 @@
 internal import CLinux
 internal import Glibc
 
-/// Whether a name in a directory is safe from everybody but root and us.
-enum SafeDirectory {
-  /// The parent of an absolute path: every directory that leads to it, as written and as resolved, belongs to root or us and
-  /// is not writable for others. Else EPERM; for a parent that is a symbolic link ELOOP.
+/// The directory of a file of ours, in which a name is safe from everybody but root and us.
+struct SafeDirectory {
+  /// The file's name in it.
+  let name: String
+  private let walk: FileWalk
+  /// O_PATH.
+  let descriptor: Int32
+
+  /// The parent of an absolute path: every directory and link that leads to it belongs to root or us, and none is writable for
+  /// others; the parent is no sticky one either. Else EPERM; for a parent that is a symbolic link ELOOP.
   /// - Parameter user: who "we" are.
-  static func check(parentOf path: String, of user: UInt32 = geteuid()) throws(SystemError) {
-    let components = path.split(separator: "/").dropLast()
-    guard !components.contains("..") else { throw SystemError(operation: "path", errno: EINVAL) }
+  init(parentOf path: String, of user: UInt32 = geteuid()) throws(SystemError) {
+    var components = path.split(separator: "/")
+    guard let name = components.popLast(), !components.contains("..") else {
+      throw SystemError(operation: "path", errno: EINVAL)
+    }
+    self.name = String(name)
     let parent = "/" + components.joined(separator: "/")
-    try checkEach(parent, of: user, allowsLinks: true)
-    guard let resolved = realpath(parent, nil) else { throw SystemError(operation: parent, errno: errno) }
-    defer { free(resolved) }
-    try checkEach(String(cString: resolved), of: user, allowsLinks: false)
+    walk = FileWalk(parent, as: user, followsLast: false)
+    if let problem = walk.problem ?? walk.pardoned { throw SystemError(finding: problem.brief, errno: EPERM) }
+    if let failure = walk.failure, failure.error.errno == ELOOP { throw failure.error }
+    descriptor = try walk.directoryAtEnd()
+    if let mode = walk.status?.mode, mode & 0o022 != 0 {
+      throw SystemError(finding: "others can write \(parent) (mode \(String(mode, radix: 8)))", errno: EPERM)
+    }
   }
 
-  /// A link on the way may only be one that root or we have made, in a directory where nobody else can exchange it.
-  private static func checkEach(_ directory: String, of user: UInt32, allowsLinks: Bool) throws(SystemError) {
-    var prefix = ""
-    var steps = ["/"]
-    for component in directory.split(separator: "/") {
-      prefix += "/" + component
-      steps.append(prefix)
-    }
-    for step in steps {
-      let isParent = step == steps.last
-      var status = stat()
-      guard lstat(step, &status) == 0 else { throw SystemError(operation: step, errno: errno) }
-      guard status.st_uid == 0 || status.st_uid == user else {
-        throw SystemError(finding: "\(step) belongs to uid \(status.st_uid)", errno: EPERM)
-      }
-      if status.st_mode & S_IFMT == S_IFLNK {
-        guard allowsLinks, !isParent else { throw SystemError(finding: "\(step) is a symbolic link", errno: ELOOP) }
-      } else {
-        guard status.st_mode & S_IFMT == S_IFDIR else {
-          throw SystemError(finding: "\(step) is not a directory", errno: ENOTDIR)
-        }
-        let isOpen = status.st_mode & 0o022 != 0
-        let isSticky = status.st_mode & 0o1000 != 0
-        guard !isOpen || (isSticky && !isParent) else {
-          let mode = String(status.st_mode & 0o7777, radix: 8)
-          throw SystemError(finding: "others can write \(step) (mode \(mode))", errno: EPERM)
-        }
-      }
-    }
+  static func check(parentOf path: String, of user: UInt32 = geteuid()) throws(SystemError) {
+    _ = try SafeDirectory(parentOf: path, of: user)
   }
 }

@@ -98,7 +98,8 @@ extension ErrorText {
   static let credentialUnavailable = ErrorText(
     """
     The credential that the rule asks for has no usable secret: the file is missing, empty, open to others or no clean \
-    text; the systemd credential was not passed; the variable is not set. Nothing was sent in its place.
+    text, or others could exchange a directory or link that leads to it; the systemd credential was not passed; the \
+    variable is not set. Nothing was sent in its place.
     """,
     todo: """
       `bearerctl status` and the log (`event=credential-unavailable`) say which source it is and what is wrong with it. \

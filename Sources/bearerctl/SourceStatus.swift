@@ -36,7 +36,9 @@ struct SourceStatus: CustomStringConvertible {
     switch source {
     case .file(let path):
       description = "file \(path): \(SourceStatus.ofFile(path))"
-      isMissing = FileStatus(path: path).map { !$0.isRegular || $0.size == 0 || $0.isForOthers } ?? true
+      isMissing =
+        FileStatus(path: path).map { !$0.isRegular || $0.size == 0 || $0.isForOthers } ?? true
+        || FileWalk(path).problem != nil
     case .systemd(let name):
       description = "systemd credential \(name): \(SourceStatus.ofSystemd(name))"
       isMissing = false
@@ -75,6 +77,7 @@ struct SourceStatus: CustomStringConvertible {
     guard let status = FileStatus(path: path) else { return "missing, or not to be seen by you" }
     guard status.isRegular else { return "not a regular file" }
     if status.size == 0 { return "empty" }
+    if let problem = FileWalk(path).problem { return "there, and not used: \(problem.message)" }
     if status.isForOthers { return "there, and not used: others than its owner can read or change it" }
     var readers: [String] = []
     if status.mode & 0o400 != 0 { readers.append(Users.name(ofUID: status.owner) ?? "uid \(status.owner)") }

@@ -2,7 +2,7 @@
 
 /// A machine that exists in the test only. A case changes it with comments: `# machine: uid 999`,
 /// `# machine: file PATH MODE OWNER`, `# machine: no file PATH`, `# machine: no IPv6`, `# machine: no audit REASON`,
-/// `# machine: no socket REASON`, `# machine: no socket yet REASON`.
+/// `# machine: no socket REASON`, `# machine: no socket yet REASON`, `# machine: empty PATH`, `# machine: read-only DIRECTORY`.
 struct Machine {
   static let file = "/etc/bearerd/bearerd.yaml"
   /// 2026-07-01
@@ -11,6 +11,9 @@ struct Machine {
   var uid: UInt32 = 1000
   var hasIPv6 = true
   var auditProblem: String?
+  /// Where file systems are mounted for reading only.
+  var readOnly: Set<String> = []
+  var empty: Set<String> = []
   var socketProblem: (reason: String, isPassing: Bool)?
   var files: [String: (owner: UInt32, mode: UInt32, isRegular: Bool)?] = ["/etc/bearerd": (0, 0o755, false)]
   var contents: [String: [UInt8]] = [
@@ -30,6 +33,8 @@ struct Machine {
         let isPassing = words[2] == "yet"
         socketProblem = (words[(isPassing ? 3 : 2)...].joined(separator: " "), isPassing)
       case "no": files[words[2]] = .some(nil)
+      case "empty": empty.insert(words[1])
+      case "read-only": readOnly.insert(words[1])
       case "file": files[words[1]] = (UInt32(words[3]) ?? 0, UInt32(words[2], radix: 8) ?? 0, true)
       default: preconditionFailure("what is \(line)?")
       }
@@ -44,12 +49,48 @@ struct Machine {
       fileStatus: { [files] path in
         if let known = files[path] { return known }
         return path.contains("missing") ? nil : (0, 0o640, true)
-      }, readFile: { [contents] in contents[$0] },
+      }, fileWay: { [self] in way(to: $0) }, readFile: { [contents] in contents[$0] },
       auditProblem: { [auditProblem] path in auditProblem.map { ("audit file \(path): \($0)", "look at it") } },
       socketProblem: { [socketProblem] path in
         socketProblem.map { ("no socket can be made at \(path): \($0.reason)", "look at it", $0.isPassing) }
       },
       hasIPv6: hasIPv6, stateDirectory: "/var/lib/bearerd")
+  }
+
+  /// As the daemon finds it where there are no links.
+  private func way(to path: String) -> FileWay {
+    var way = FileWay()
+    way.isReadOnly = readOnly.contains { path.hasPrefix($0 + "/") }
+    way.isEmpty = empty.contains(path)
+    var rest = path[...]
+    var directories: [String] = []
+    while let slash = rest.lastIndex(of: "/") {
+      rest = rest[..<slash]
+      directories.insert(rest.isEmpty ? "/" : String(rest), at: 0)
+    }
+    for directory in directories {
+      guard case .some(.some(let status)) = files[directory] else { continue }
+      let mode = "0" + String(status.mode, radix: 8)
+      var found: (message: String, help: String)?
+      if status.owner != 0, status.owner != uid {
+        found = (
+          "\(directory) belongs to uid \(status.owner) (mode \(mode)), who can replace \(path)",
+          "chown root \(directory)"
+        )
+      } else if status.mode & 0o022 != 0, status.mode & 0o1000 == 0 {
+        found = (
+          "others can write \(directory) (mode \(mode), uid \(status.owner)), and so replace \(path)",
+          "chmod go-w \(directory)"
+        )
+      }
+      guard let found else { continue }
+      if readOnly.contains(directory) {
+        way.pardon = way.pardon ?? found.message
+      } else {
+        way.problem = way.problem ?? found
+      }
+    }
+    return way
   }
 
   func read(_ text: String) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {

@@ -80,7 +80,10 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
-  @Test func `a key of another certificate, one that others can read, and an old certificate stop a start`() throws {
+  @Test
+  func `a key of another certificate and an old certificate stop a start, and one that others can read is not used`()
+    throws
+  {
     let mutual = try CertificateStage()
     let stage = mutual.stage
     func said(_ line: String) throws -> String {

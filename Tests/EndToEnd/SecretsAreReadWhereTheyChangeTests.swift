@@ -177,11 +177,13 @@ import Testing
     let stage = try Stage()
     for mode in [0o644, 0o604, 0o666, 0o620] as [mode_t] {
       try stage.scratch.write("canary.token", stage.canary, mode: mode)
-      let result = try stage.fail(stage.configuration())
-      #expect(result.status == 2, "\(mode)")
-      #expect(result.errors.contains("chmod ") && result.errors.contains("canary.token"), "\(mode)")
-      #expect(!result.errors.contains(stage.canary))
+      let daemon = try stage.start()
+      #expect(try stage.get().text.contains("urn:bearerd:error:credential-unavailable"), "\(mode)")
+      #expect(daemon.logText.contains("level=warning event=configuration"), "\(mode)")
+      #expect(daemon.logText.contains("chmod 06") && daemon.logText.contains("canary.token"), "\(mode)")
+      #expect(daemon.stop() == 0)
     }
+    #expect(stage.upstream.records.isEmpty)
     stage.assertCanary(times: 0)
   }
 

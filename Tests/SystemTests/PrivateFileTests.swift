@@ -78,6 +78,22 @@ import Testing
     #expect(try names(in: scratch.path) == [])
   }
 
+  @Test func `T61: a file is not read where others could have put it, or led the way to it`() throws {
+    let scratch = try Scratch()
+    for directory in ["ours", "theirs"] { mkdir(scratch(directory), 0o700) }
+    try Self.replace(scratch("ours/login"), "one")
+    symlink("../ours", scratch("theirs/link"))
+    symlink("theirs/link", scratch("way"))
+    #expect(try Self.text(scratch("way/login")) == "one")
+    chmod(scratch("theirs"), 0o777)
+    #expect(throws: SystemError.self) { _ = try Self.text(scratch("way/login")) }
+    #expect(throws: SystemError.self) { try Self.replace(scratch("way/login"), "two") }
+    #expect(try Self.text(scratch("ours/login")) == "one")
+    chmod(scratch("ours"), 0o777)
+    #expect(throws: SystemError.self) { _ = try Self.text(scratch("ours/login")) }
+    #expect(throws: SystemError.self) { _ = try Self.text(scratch("ours/none")) }
+  }
+
   @Test func `a file that is too large is not read`() throws {
     let scratch = try Scratch()
     try Self.replace(scratch("login"), "12345")

@@ -18,7 +18,6 @@ enum Unplayed {
     unbuilt(27, "HTTP/2 coalescing", "speaks no HTTP/2"), unbuilt(31, "a proxy on the way out", "asks no proxy"),
     unbuilt(37, "shared caches", "marks no answer as private"),
     unbuilt(60, "time on the loop", "has no bound on what one message costs"),
-    unbuilt(61, "links past the directory check", "judges the directories of a link, not those of its end"),
     unbuilt(62, "bodies that an upstream does not read", "uses a connection again after the body of a GET"),
     unbuilt(63, "letter case of deny rules", "compares the paths of deny rules with their case"),
     unbuilt(64, "a key repeated in an error's body", "searches bodies only with redact: all"),

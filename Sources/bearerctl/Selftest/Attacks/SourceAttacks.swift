@@ -1,4 +1,5 @@
 internal import Configuration
+internal import DemoUpstream
 internal import Glibc
 internal import Policy
 
@@ -6,7 +7,7 @@ internal import Policy
 enum SourceAttacks {
   static let all = [
     Attack(42, "helper programs", programs), Attack(43, "bytes that break a field", bytes),
-    Attack(44, "tricks with files", files),
+    Attack(44, "tricks with files", files), Attack(61, "links past the directory check", links),
   ]
 
   private static func programs(_ stage: SelftestStage) throws -> Outcome {
@@ -78,6 +79,34 @@ enum SourceAttacks {
     }
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
     return tally.outcome("neither a file that others can read nor a pipe is taken; the last good value stays")
+  }
+
+  private static func links(_ stage: SelftestStage) throws -> Outcome {
+    var tally = Tally()
+    let open = "\(stage.directory.path)/open"
+    mkdir(open, 0o700)
+    chmod(open, 0o777)
+    try stage.directory.write("open/token", "of-an-open-directory\n")
+    for target in stage.byCredential {
+      for canary in stage.canaries(of: target) {
+        let file = "\(stage.directory.path)/\(canary.file)"
+        try keeps(canary, target, "a link into a directory that others can write", stage, &tally) {
+          symlink("\(open)/token", "\(stage.directory.path)/new")
+          rename("\(stage.directory.path)/new", file)
+        }
+        unlink(file)
+        try stage.directory.write(canary.file, canary.secret + "\n")
+        let isBack = try stage.settle(target) { $0.values(canary.field).contains(canary.value) }
+        tally.check(isBack, "\(target.name): its file is back", seen: "it is not used", expected: "200")
+      }
+    }
+    guard tally.tried > 0 else { return .notApplicable("no credential is added") }
+    try stage.directory.write("open/ca.pem", stage.authority.root.pem)
+    symlink("open/ca.pem", "\(stage.directory.path)/linked.pem")
+    try stage.refuseToStart("a ca_file behind such a link", &tally) { $0.authority = "linked.pem" }
+    for name in ["token", "ca.pem"] { unlink("\(open)/\(name)") }
+    rmdir(open)
+    return tally.outcome("what others could exchange, however many links lead there, is not taken")
   }
 
   /// The value before, or nothing at all, for as long as a change takes to be seen.

@@ -1,0 +1,73 @@
+/// A step on the way to a file that somebody else could exchange, and so choose what is read there (T61).
+package struct PathProblem: Error, Sendable, Equatable {
+  enum Kind: Sendable {
+    /// Its owner is neither root nor we.
+    case owner
+    /// Others can write the directory.
+    case writable
+    /// A symbolic link whose owner is neither root nor we.
+    case link
+  }
+
+  /// The path that was asked for.
+  let path: String
+  /// The directory or link, by its own path.
+  let step: String
+  let owner: UInt32
+  let mode: UInt32
+  let kind: Kind
+
+  /// What is wrong, with what could come of it.
+  package var message: String {
+    switch kind {
+    case .owner, .link: "\(finding), who can replace \(path)"
+    case .writable: "\(finding), and so replace \(path)"
+    }
+  }
+
+  /// What to do about it: a command.
+  package var help: String {
+    switch kind {
+    case .owner: "chown root \(quotedForShell(step))"
+    case .writable: "chmod go-w \(quotedForShell(step))"
+    case .link: "chown -h root \(quotedForShell(step))"
+    }
+  }
+
+  var finding: String {
+    switch kind {
+    case .owner: "\(step) belongs to uid \(owner) (mode \(octal(mode)))"
+    case .writable: "others can write \(step) (mode \(octal(mode)), uid \(owner))"
+    case .link: "the symbolic link \(step) belongs to uid \(owner)"
+    }
+  }
+}
+
+extension PathProblem {
+  /// For those who say by themselves what follows.
+  var brief: String {
+    switch kind {
+    case .owner, .link: "\(step) belongs to uid \(owner)"
+    case .writable: "others can write \(step) (mode \(String(mode, radix: 8)))"
+    }
+  }
+}
+
+private func octal(_ mode: UInt32) -> String {
+  let digits = String(mode, radix: 8)
+  return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+}
+
+/// A command to copy does what it says, whatever the path is.
+private func quotedForShell(_ path: String) -> String {
+  let isPlain = path.utf8.allSatisfy { byte in
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"):
+      true
+    default: "/._-+:@,".utf8.contains(byte)
+    }
+  }
+  return isPlain
+    ? path : "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+}
