@@ -132,18 +132,23 @@ extension Secret {
 
   /// Percent-encoded as section 3.6 of RFC 5849 wants it: all but RFC 3986's unreserved characters.
   mutating func append(escaped bytes: UnsafeRawBufferPointer) throws(SystemError) {
-    for byte in bytes {
-      switch byte {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        try append(byte)
-      default:
-        try append(UInt8(ascii: "%"))
-        for digit in [byte >> 4, byte & 15] {
-          try append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") - 10 + digit)
-        }
-      }
+    for byte in bytes { try append(escaped: byte) }
+  }
+
+  mutating func append(escaped byte: UInt8) throws(SystemError) {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: "~"):
+      try append(byte)
+    default:
+      try append(UInt8(ascii: "%"))
+      try append(Self.digit(byte >> 4))
+      try append(Self.digit(byte & 15))
     }
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") - 10 + value
   }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import System
 
 /// The parameters of a request that is signed (RFC 5849 section 3.4.1.3), encoded, each name with its value.
@@ -11,6 +12,9 @@ struct ParameterList: ~Copyable {
     self.arena = arena
   }
 
+  /// More no server takes: frameworks stop at a thousand. Each is compared with some of the others (T60).
+  static let mostParameters = 1_024
+
   /// Those of a query, or of a body of the same form (W3C.REC-html40-19980424 section 17.13.4).
   mutating func add(_ query: UnsafeRawBufferPointer) throws(SystemError) {
     for pair in query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
@@ -18,6 +22,9 @@ struct ParameterList: ~Copyable {
       let name = try addDecoded(UnsafeRawBufferPointer(rebasing: pair[..<equals]))
       let value = try addDecoded(UnsafeRawBufferPointer(rebasing: pair[equals...].dropFirst()))
       pairs.append((name, value))
+      guard pairs.count <= Self.mostParameters else {
+        throw SystemError(operation: "more than \(Self.mostParameters) parameters", errno: E2BIG)
+      }
     }
   }
 
@@ -33,7 +40,7 @@ struct ParameterList: ~Copyable {
 
   /// Without its own encoding, whatever that was, and with ours: two spellings of a text sign alike.
   private mutating func addDecoded(_ text: UnsafeRawBufferPointer) throws(SystemError) -> Range<Int> {
-    var decoded = try Secret(capacity: text.count, in: arena)
+    let start = bytes.count
     var index = 0
     while index < text.count {
       var byte = text[index]
@@ -46,10 +53,8 @@ struct ParameterList: ~Copyable {
         byte = high << 4 | low
         index += 2
       }
-      try decoded.append(byte)
+      try bytes.append(escaped: byte)
     }
-    let start = bytes.count
-    try decoded.withBytes { (decoded) throws(SystemError) in try bytes.append(escaped: decoded) }
     return start..<bytes.count
   }
 
@@ -69,10 +74,8 @@ struct ParameterList: ~Copyable {
     var joined = try Secret(capacity: bytes.count + 2 * pairs.count, in: arena)
     try bytes.withBytes { (bytes) throws(SystemError) in
       let sorted = pairs.sorted { one, other in
-        if bytes[one.name].elementsEqual(bytes[other.name]) {
-          return bytes[one.value].lexicographicallyPrecedes(bytes[other.value])
-        }
-        return bytes[one.name].lexicographicallyPrecedes(bytes[other.name])
+        let byName = Self.compare(bytes, one.name, other.name)
+        return byName == 0 ? Self.compare(bytes, one.value, other.value) < 0 : byName < 0
       }
       for (index, pair) in sorted.enumerated() {
         if index > 0 { try joined.append(UInt8(ascii: "&")) }
@@ -82,5 +85,12 @@ struct ParameterList: ~Copyable {
       }
     }
     return try joined.withBytes(body)
+  }
+
+  /// Below 0: the first comes first.
+  private static func compare(_ bytes: UnsafeRawBufferPointer, _ one: Range<Int>, _ other: Range<Int>) -> Int {
+    guard let start = bytes.baseAddress else { return 0 }
+    let order = memcmp(start + one.lowerBound, start + other.lowerBound, min(one.count, other.count))
+    return order == 0 ? one.count - other.count : Int(order)
   }
 }

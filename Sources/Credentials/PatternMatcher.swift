@@ -85,8 +85,8 @@ struct PatternMatcher {
     _ text: UnsafeRawBufferPointer, _ patterns: [SecretPattern], _ bytes: UnsafeRawBufferPointer
   ) {
     guard !cut.isEmpty else { return }
-    let waiting = cut
-    cut.removeAll(keepingCapacity: true)
+    var waiting: [(state: State, position: Int)] = []
+    swap(&cut, &waiting)
     for (state, position) in waiting { take(Escape.Reading(text, at: position), state, position, patterns, bytes) }
   }
 

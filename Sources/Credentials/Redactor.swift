@@ -8,6 +8,8 @@ internal import System
 package final class Redactor {
   private var patterns: SecretPatterns?
   private var held: Held?
+  /// Empty, and wiped: room for what is held back next. To find some for every piece would cost more than to search it (T60).
+  private var spare: Held?
   /// Knows of what is held back which patterns began there.
   private var matcher = PatternMatcher()
   /// Places that were masked.
@@ -40,6 +42,7 @@ package final class Redactor {
     guard patterns != nil else { return }
     patterns = nil
     held = nil
+    spare = nil
     matcher.reset()
   }
 
@@ -147,24 +150,27 @@ package final class Redactor {
     matcher.forget(end)
     if held.released < end { held.shown.withBytes { changed.append(contentsOf: $0[held.released..<end]) } }
     let released = max(0, held.released - end)
-    try held.original.withBytes { (original) throws(SystemError) in
-      try held.shown.withBytes { (shown) throws(SystemError) in
-        try hold(
-          UnsafeRawBufferPointer(rebasing: original[end...]), shown: UnsafeRawBufferPointer(rebasing: shown[end...]),
-          released: released)
-      }
-    }
+    let isOver = end >= held.original.count
+    held.original.removeFirst(end)
+    held.shown.removeFirst(end)
+    held.released = released
+    if isOver { spare = consume held } else { self.held = consume held }
     return piece.count..<piece.count
   }
 
-  private func hold(
-    _ open: UnsafeRawBufferPointer, shown: UnsafeRawBufferPointer, released: Int = 0
-  ) throws(SystemError) {
+  private func hold(_ open: UnsafeRawBufferPointer, shown: UnsafeRawBufferPointer) throws(SystemError) {
     guard !open.isEmpty, let patterns else { return }
-    var held = Held(original: try patterns.room(open.count), shown: try patterns.room(open.count), released: released)
+    var held = try room(open.count, patterns)
     try held.original.append(open)
     try held.shown.append(shown)
     self.held = consume held
+  }
+
+  private func room(_ count: Int, _ patterns: SecretPatterns) throws(SystemError) -> Held {
+    switch spare.take() {
+    case .some(let spare): return spare
+    case .none: return Held(original: try patterns.room(count), shown: try patterns.room(count))
+    }
   }
 }
 

@@ -47,6 +47,13 @@ package struct Secret: ~Copyable {
     used = kept
   }
 
+  /// What is behind them comes to the front. What is gone is wiped.
+  mutating func removeFirst(_ count: Int) {
+    let gone = min(count, used)
+    block.bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes[gone..<used]))
+    removeLast(gone)
+  }
+
   /// Writes this byte all over a part.
   mutating func fill(_ range: Range<Int>, with byte: UInt8) {
     for index in range.clamped(to: 0..<used) { block.bytes[index] = byte }

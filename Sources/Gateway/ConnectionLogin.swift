@@ -21,12 +21,8 @@ enum ConnectionLogin {
   /// The upstream wants it to, or goes on with it. What cannot be read may well be such a challenge.
   static func isWanted(by head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
-    for field in head.fields {
-      guard case .wwwAuthenticate = field.known else { continue }
-      guard let challenges = Challenge.read(field.value, of: bytes) else { return true }
-      for challenge in challenges where isScheme(challenge.scheme, of: bytes) { return true }
-    }
-    return false
+    guard let challenges = Challenge.all(in: head) else { return true }
+    return challenges.contains { isScheme($0.scheme, of: bytes) }
   }
 
   private static func isScheme(_ name: Range<Int>, of bytes: Span<UInt8>) -> Bool {

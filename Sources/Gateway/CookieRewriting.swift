@@ -12,13 +12,18 @@ enum CookieRewriting {
     output.append(contentsOf: bytes[field.name])
     output.append(": ")
     var isFirst = true
-    for part in bytes[field.value].split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false) {
+    var start = field.value.lowerBound
+    while start <= field.value.upperBound {
+      let part = bytes[start..<field.value.upperBound].prefix { $0 != UInt8(ascii: ";") }
+      start = part.endIndex + 1
       let attribute = trimmed(part)
       if isFirst {
         output.append(contentsOf: attribute)
         isFirst = false
         continue
       }
+      // Nothing is said by it.
+      if attribute.isEmpty { continue }
       let equals = attribute.firstIndex(of: UInt8(ascii: "="))
       let name = attribute.startIndex..<(equals ?? attribute.endIndex)
       if FieldName.matches(name, of: bytes.span, "domain") || needsSecure(attribute, name, of: bytes) { continue }

@@ -7,9 +7,11 @@ enum CredentialCookie {
   /// Whether a server could take something in this part of a Cookie field, between two semicolons, for the cookie of this name:
   /// whatever its case, by escapes, behind a comma or within quotation marks, as some have read it.
   static func stands(_ name: String, in part: ArraySlice<UInt8>) -> Bool {
+    // Without its escapes it is no longer.
+    guard !name.isEmpty, part.count >= name.utf8.count else { return false }
     let name = name.utf8.map(folded)
-    let part = decoded(part).map(folded)
-    guard !name.isEmpty, part.count >= name.count else { return false }
+    let part = decoded(part)
+    guard part.count >= name.count else { return false }
     for start in 0...(part.count - name.count) where part[start..<(start + name.count)].elementsEqual(name) {
       let before = start > 0 ? part[start - 1] : 0
       if isOfName(before) { continue }
@@ -22,12 +24,17 @@ enum CredentialCookie {
   /// Whether this line of the client's speaks for the credential. Fields of other credentials all do.
   static func isIn(_ field: Field, of bytes: [UInt8], _ grant: Grant) -> Bool {
     guard let name = grant.cookie else { return true }
-    return parts(of: field, bytes).contains { stands(name, in: $0) }
+    var parts = CookieParts(of: field, bytes)
+    while let part = parts.next() {
+      if stands(name, in: part) { return true }
+    }
+    return false
   }
 
   /// Of an upstream's answer, whether the line is none of the client's.
   static func isSet(by field: Field, of bytes: [UInt8], name: String) -> Bool {
-    guard let first = parts(of: field, bytes).first else { return false }
+    var parts = CookieParts(of: field, bytes)
+    guard let first = parts.next() else { return false }
     // A nameless one goes back as if what stands before the next `=` were its name.
     return stands(name, in: first.drop { $0 == UInt8(ascii: "=") }.prefix { $0 != UInt8(ascii: "=") })
   }
@@ -46,15 +53,6 @@ enum CredentialCookie {
     return last
   }
 
-  static func parts(of field: Field, _ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
-    bytes[field.value].split(separator: UInt8(ascii: ";")).compactMap { part in
-      var part = part
-      while let byte = part.first, byte == 0x20 || byte == 0x09 { part = part.dropFirst() }
-      while let byte = part.last, byte == 0x20 || byte == 0x09 { part = part.dropLast() }
-      return part.isEmpty ? nil : part
-    }
-  }
-
   /// PHP reads `.`, a blank and `[` in names as `_`; others know no case.
   private static func folded(_ byte: UInt8) -> UInt8 {
     switch byte {
@@ -68,20 +66,55 @@ enum CredentialCookie {
     (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "_")
   }
 
+  /// Without escapes, and folded.
   private static func decoded(_ part: ArraySlice<UInt8>) -> [UInt8] {
-    var (decoded, rest) = ([UInt8](), part)
-    while let byte = rest.popFirst() {
-      let digits = rest.prefix(2)
-      if byte == UInt8(ascii: "%"), digits.count == 2,
-        let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+    var (decoded, index) = ([UInt8](), part.startIndex)
+    decoded.reserveCapacity(part.count)
+    while index < part.endIndex {
+      if part[index] == UInt8(ascii: "%"), part.endIndex - index > 2, let high = hexDigit(part[index + 1]),
+        let low = hexDigit(part[index + 2])
       {
-        decoded.append(value)
-        rest = rest.dropFirst(2)
+        decoded.append(folded(high << 4 | low))
+        index += 3
       } else {
-        decoded.append(byte)
+        decoded.append(folded(part[index]))
+        index += 1
       }
     }
     return decoded
+  }
+
+  private static func hexDigit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}
+
+/// What stands between the semicolons of a Cookie field, without blanks around it; nothing of what is blank.
+struct CookieParts {
+  private let bytes: [UInt8]
+  private var rest: Range<Int>
+
+  init(of field: Field, _ bytes: [UInt8]) {
+    self.bytes = bytes
+    rest = field.value
+  }
+
+  mutating func next() -> ArraySlice<UInt8>? {
+    while !rest.isEmpty {
+      var end = rest.lowerBound
+      while end < rest.upperBound, bytes[end] != UInt8(ascii: ";") { end += 1 }
+      var part = bytes[rest.lowerBound..<end]
+      rest = min(end + 1, rest.upperBound)..<rest.upperBound
+      while let byte = part.first, byte == 0x20 || byte == 0x09 { part = part.dropFirst() }
+      while let byte = part.last, byte == 0x20 || byte == 0x09 { part = part.dropLast() }
+      if !part.isEmpty { return part }
+    }
+    return nil
   }
 }
 
@@ -94,7 +127,9 @@ extension RequestForwarding {
     else { return }
     var isFirst = true
     for field in head.fields where field.known == .cookie {
-      for part in CredentialCookie.parts(of: field, head.bytes) where !CredentialCookie.stands(name, in: part) {
+      var parts = CookieParts(of: field, head.bytes)
+      while let part = parts.next() {
+        if CredentialCookie.stands(name, in: part) { continue }
         output.append(isFirst ? "Cookie: " : "; ")
         output.append(contentsOf: part)
         isFirst = false

@@ -34,18 +34,15 @@ enum CredentialExpiry {
     let bytes = head.bytes.span
     var isBare = true
     var isMeant = false
-    for field in head.fields {
-      guard case .wwwAuthenticate = field.known else { continue }
-      guard let challenges = Challenge.read(field.value, of: bytes) else { return false }
-      for challenge in challenges {
-        isBare = false
-        guard FieldName.matches(challenge.scheme, of: bytes, "bearer") else { continue }
-        switch challenge.value(of: "error", in: bytes) {
-        case nil: isMeant = true
-        case let error?:
-          guard error.elementsEqual("invalid_token".utf8) else { return false }
-          isMeant = true
-        }
+    guard let challenges = Challenge.all(in: head) else { return false }
+    for challenge in challenges {
+      isBare = false
+      guard FieldName.matches(challenge.scheme, of: bytes, "bearer") else { continue }
+      switch challenge.value(of: "error", in: bytes) {
+      case nil: isMeant = true
+      case let error?:
+        guard error.elementsEqual("invalid_token".utf8) else { return false }
+        isMeant = true
       }
     }
     return isBare || isMeant

@@ -39,6 +39,8 @@ package struct Exchange: ~Copyable, Sendable {
   /// How the body goes on to this client.
   var responseFraming = BodyLength.none
   var informational = 0
+  /// Of the places that interim answers name.
+  var interimRoom = PlaceRoom()
   var isReused = false
   var hasResponseBytes = false
   /// Set by the connection before a response is taken: the answer has to end it.
@@ -141,6 +143,7 @@ package struct Exchange: ~Copyable, Sendable {
     form.reset()
     responsePhase = .head
     informational = 0
+    interimRoom = PlaceRoom()
     isReused = false
     hasResponseBytes = false
     closesClient = false

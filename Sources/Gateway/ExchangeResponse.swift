@@ -137,7 +137,7 @@ extension Exchange {
     guard let route, let snapshot else { return .internalError }
     responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
     if ResponseForwarding.writeInterim(
-      response, options: responseOptions, context: context(route, snapshot), to: &output.toClient)
+      response, options: responseOptions, context: context(route, snapshot), room: &interimRoom, to: &output.toClient)
     {
       output.actions.insert(.sendToClient)
     }

@@ -8,7 +8,12 @@ enum Place: Equatable {
   /// One of our own listeners: a client that followed would ask with a credential, on an upstream's word (T32).
   case ours
 
-  init(_ text: [UInt8], _ context: ResponseForwarding.Context) {
+  /// - Parameter room: of the head; what it has none for is dropped.
+  init(_ text: [UInt8], _ context: ResponseForwarding.Context, _ room: inout PlaceRoom) {
+    guard room.takePlace(text.count) else {
+      self = .dropped
+      return
+    }
     let reference = Place.escapingBlanks(text)
     let origin = context.snapshot.rules.services[context.route.service].upstream.origin
     let plan = context.snapshot.plans[context.route.service]
@@ -20,15 +25,19 @@ enum Place: Equatable {
       if Reference.endOfPath(reference) == 0 || !Reference.hasDotSegment(reference) && plan.nested.isEmpty {
         self = .reference(reference)
       } else {
-        let below = context.path.dropFirst(context.route.pathStart + 1)
-        self = Place.path(Reference.resolve(reference, against: plan.basePath + below), origin, plan)
+        let base = plan.basePath + context.path.dropFirst(context.route.pathStart + 1)
+        guard room.take(base.count) else {
+          self = .dropped
+          return
+        }
+        self = Place.path(Reference.resolve(reference, against: base), origin, plan, &room)
       }
     case .absolutePath:
       let isPlain = !Reference.hasDotSegment(reference)
-      self = Place.path(isPlain ? reference : Reference.resolve(reference, against: plan.basePath), origin, plan)
+      self = Place.path(isPlain ? reference : Reference.resolve(reference, against: plan.basePath), origin, plan, &room)
     case .absolute(let other, let path):
       if other == origin {
-        self = Place.path(path, origin, plan)
+        self = Place.path(path, origin, plan, &room)
       } else {
         self = Place.isOurs(other, context.snapshot) ? .ours : .reference(Place.withScheme(reference, origin))
       }
@@ -40,21 +49,25 @@ enum Place: Equatable {
   }
 
   /// An absolute path on the upstream: below the service's base it becomes local, elsewhere the upstream's URL.
-  private static func path(_ path: [UInt8], _ origin: Origin, _ plan: ForwardingPlan) -> Place {
-    .reference(local(path, plan) ?? Array(origin.description.utf8) + path)
+  private static func path(
+    _ path: [UInt8], _ origin: Origin, _ plan: ForwardingPlan, _ room: inout PlaceRoom
+  ) -> Place {
+    .reference(local(path, plan, &room) ?? Array(origin.description.utf8) + path)
   }
 
-  private static func local(_ path: [UInt8], _ plan: ForwardingPlan) -> [UInt8]? {
+  private static func local(_ path: [UInt8], _ plan: ForwardingPlan, _ room: inout PlaceRoom) -> [UInt8]? {
     guard path.starts(with: plan.basePath), !Reference.hasDotSegment(path) else { return nil }
     let local = plan.localBase + path[plan.basePath.count...]
     // `//host` would be an authority.
-    if local.starts(with: "//".utf8) || isNested(local, plan) { return nil }
+    if local.starts(with: "//".utf8) || isNested(local, plan, &room) { return nil }
     return local
   }
 
   /// Whether another service stands where the path leads, in any reading of it.
-  private static func isNested(_ path: [UInt8], _ plan: ForwardingPlan) -> Bool {
+  private static func isNested(_ path: [UInt8], _ plan: ForwardingPlan, _ room: inout PlaceRoom) -> Bool {
     if plan.nested.isEmpty { return false }
+    // No request can have it for a target by default; its own place is elsewhere, which is never wrong.
+    if path.count > longestLocal { return true }
     var target = CanonicalTarget()
     do throws(PolicyRefusal) {
       try target.read(Array(path.prefix { $0 != UInt8(ascii: "#") }).span)
@@ -62,8 +75,11 @@ enum Place: Equatable {
       return true
     }
     let readings = [target.path] + target.readings
+    guard room.take(readings: readings) else { return true }
     return plan.nested.contains { mount in readings.contains { $0.starts(with: mount) } }
   }
+
+  private static let longestLocal = 16_384
 
   /// By name, or by any way to write this machine with one of our ports.
   private static func isOurs(_ origin: Origin, _ snapshot: Snapshot) -> Bool {
@@ -86,6 +102,10 @@ enum Place: Equatable {
     var trimmed = text[...]
     while trimmed.first == 0x20 { trimmed = trimmed.dropFirst() }
     while trimmed.last == 0x20 { trimmed = trimmed.dropLast() }
-    return trimmed.flatMap { $0 == 0x20 ? Array("%20".utf8) : [$0] }
+    var escaped: [UInt8] = []
+    for byte in trimmed {
+      if byte == 0x20 { escaped.append(contentsOf: "%20".utf8) } else { escaped.append(byte) }
+    }
+    return escaped
   }
 }

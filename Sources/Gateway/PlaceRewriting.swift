@@ -7,14 +7,15 @@ enum PlaceRewriting {
   /// Appends the field, or nothing if its place cannot be read.
   /// - Returns: false if the place is one of our own listeners.
   static func write(
-    _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, to output: inout ByteBuffer
+    _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, room: inout PlaceRoom,
+    to output: inout ByteBuffer
   ) -> Bool {
     let value = Array(bytes[field.value])
     let place =
       switch field.known {
-      case .refresh: refresh(value, context)
-      case .link: links(value, context)
-      default: Place(value, context)
+      case .refresh: refresh(value, context, &room)
+      case .link: links(value, context, &room)
+      default: Place(value, context, &room)
       }
     switch place {
     case .reference(let rewritten):
@@ -26,7 +27,9 @@ enum PlaceRewriting {
   }
 
   /// `5; url=/next`, and as browsers read it (HTML, "shared declarative refresh steps"): `5,/next`, `5;URL = "/next"`.
-  private static func refresh(_ value: [UInt8], _ context: ResponseForwarding.Context) -> Place {
+  private static func refresh(
+    _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout PlaceRoom
+  ) -> Place {
     var rest = value.drop { isDigit($0) || $0 == UInt8(ascii: ".") }
     if rest.startIndex == value.startIndex { return .dropped }
     let seconds = value[..<rest.startIndex]
@@ -39,7 +42,7 @@ enum PlaceRewriting {
     if let quote = rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
       rest = rest.dropFirst().prefix { $0 != quote }
     }
-    let place = Place(Array(rest), context)
+    let place = Place(Array(rest), context, &room)
     guard case .reference(let reference) = place else { return place }
     return .reference(seconds + Array("; url=".utf8) + reference)
   }
@@ -53,10 +56,14 @@ enum PlaceRewriting {
   }
 
   /// `</next>; rel="next", <…>` (RFC 8288 §3): what stands between angle brackets, outside quoted strings.
-  private static func links(_ value: [UInt8], _ context: ResponseForwarding.Context) -> Place {
+  private static func links(
+    _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout PlaceRoom
+  ) -> Place {
     var result: [UInt8] = []
     var index = 0
     var isQuoted = false
+    // Behind it none is closed any more: nobody has to look for that again at the next one.
+    let lastEnd = value.lastIndex(of: UInt8(ascii: ">")) ?? -1
     while index < value.count {
       let byte = value[index]
       if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
@@ -66,10 +73,10 @@ enum PlaceRewriting {
       }
       result.append(value[index])
       index += 1
-      guard byte == UInt8(ascii: "<"), !isQuoted, let end = value[index...].firstIndex(of: UInt8(ascii: ">")) else {
-        continue
-      }
-      let place = Place(Array(value[index..<end]), context)
+      guard byte == UInt8(ascii: "<"), !isQuoted, index <= lastEnd,
+        let end = value[index...].firstIndex(of: UInt8(ascii: ">"))
+      else { continue }
+      let place = Place(Array(value[index..<end]), context, &room)
       guard case .reference(let reference) = place else { return place }
       result.append(contentsOf: reference)
       index = end

@@ -39,45 +39,60 @@ enum Reference {
     let directory = base.lastIndex(of: UInt8(ascii: "/")).map { base[...$0] } ?? base[...]
     let path = reference[..<end]
     let merged = path.first == UInt8(ascii: "/") ? path : directory + path
-    var segments: [ArraySlice<UInt8>] = []
-    let parts = merged.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    for (index, part) in parts.enumerated() {
-      let isLast = index == parts.count - 1
+    let slash = UInt8(ascii: "/")
+    var resolved: [UInt8] = []
+    var rest = merged.dropFirst()
+    while true {
+      let part = rest.prefix { $0 != slash }
+      let isLast = part.endIndex == rest.endIndex
       switch dots(part) {
       case 2:
-        if !segments.isEmpty { segments.removeLast() }
-        if isLast { segments.append([]) }
+        while let byte = resolved.popLast(), byte != slash {}
+        if isLast { resolved.append(slash) }
       case 1:
-        if isLast { segments.append([]) }
+        if isLast { resolved.append(slash) }
       default:
-        segments.append(part)
+        resolved.append(slash)
+        resolved.append(contentsOf: part)
       }
+      if isLast { return resolved + reference[end...] }
+      rest = rest[(part.endIndex + 1)...]
     }
-    var resolved: [UInt8] = []
-    for segment in segments {
-      resolved.append(UInt8(ascii: "/"))
-      resolved.append(contentsOf: segment)
-    }
-    return resolved + reference[end...]
   }
 
   static func hasDotSegment(_ reference: [UInt8]) -> Bool {
-    reference[..<endOfPath(reference)].split(separator: UInt8(ascii: "/")).contains { dots($0) > 0 }
+    let end = endOfPath(reference)
+    var previous = UInt8(ascii: "/")
+    for index in 0..<end {
+      let byte = reference[index]
+      // Nearly all segments are told apart by their first byte.
+      if previous == UInt8(ascii: "/"), byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%"),
+        dots(reference[index..<end].prefix { $0 != UInt8(ascii: "/") }) > 0
+      {
+        return true
+      }
+      previous = byte
+    }
+    return false
   }
 
   /// How many dots a segment is, 0 if it is not one of `.` and `..`. An escaped dot is a dot (RFC 3986 §6.2.2).
   private static func dots(_ segment: ArraySlice<UInt8>) -> Int {
-    var rest = segment
-    var count = 0
-    while let byte = rest.first, count <= 2 {
-      let isEscaped = byte == UInt8(ascii: "%")
-      let isDot =
-        isEscaped ? rest.dropFirst().prefix(2).map({ $0 | 0x20 }).elementsEqual("2e".utf8) : byte == UInt8(ascii: ".")
-      guard isDot else { return 0 }
-      rest = rest.dropFirst(isEscaped ? 3 : 1)
+    var (index, count) = (segment.startIndex, 0)
+    while index < segment.endIndex {
+      switch segment[index] {
+      case UInt8(ascii: "."): index += 1
+      case UInt8(ascii: "%"):
+        guard segment.endIndex - index >= 3, segment[index + 1] == UInt8(ascii: "2"),
+          segment[index + 2] | 0x20 == UInt8(ascii: "e")
+        else { return 0 }
+        index += 3
+      default: return 0
+      }
       count += 1
+      if count > 2 { return 0 }
     }
-    return count <= 2 ? count : 0
+    return count
   }
 
   /// Where the query or the fragment begins.
@@ -90,7 +105,8 @@ enum Reference {
     // Userinfo reaches to the last @ (WHATWG URL); what it says is for the client.
     var authority = bytes[..<(end ?? bytes.endIndex)]
     if let at = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[(at + 1)...] }
-    if authority.isEmpty { return .odd }
+    // Nobody reads a port behind a name that no machine can have.
+    if authority.isEmpty || authority.count > longestAuthority { return .odd }
     guard let origin = try? Origin(parsing: "\(scheme.rawValue)://\(String(decoding: authority, as: UTF8.self))") else {
       return .unreadable(ports: ports(authority) + [scheme.defaultPort])
     }
@@ -98,6 +114,9 @@ enum Reference {
     if path.first != UInt8(ascii: "/") { path.insert(UInt8(ascii: "/"), at: 0) }
     return .absolute(origin, path)
   }
+
+  /// Bytes, escapes and a port included: names have 253 at most.
+  private static let longestAuthority = 1_024
 
   /// Some read a port where others see none: `host:7070:`, `host:7070.`, `host:7070:443`.
   private static func ports(_ authority: ArraySlice<UInt8>) -> [UInt16] {

@@ -21,15 +21,18 @@ struct RequestPlaces {
   ) throws(Refusal) {
     if !values.isEmpty { values.removeAll(keepingCapacity: true) }
     var hasDestination = false
+    var judge: PlaceJudge?
     for field in head.fields where RequestPlaces.names(field.known) {
-      let judge = PlaceJudge(head: head, admitted: admitted, target: target, route: route, snapshot: snapshot)
+      var judging =
+        judge ?? PlaceJudge(head: head, admitted: admitted, target: target, route: route, snapshot: snapshot)
+      defer { judge = judging }
       if case .if = field.known {
-        values.append((field.value, try RequestPlaces.conditions(head.bytes[field.value], judge)))
+        values.append((field.value, try RequestPlaces.conditions(head.bytes[field.value], &judging)))
       } else if head.method == .other {
         // Of two nobody knows which one the upstream takes.
         if hasDestination { throw .badDestination }
         hasDestination = true
-        values.append((field.value, try judge.place(Array(head.bytes[field.value]))))
+        values.append((field.value, try judging.place(Array(head.bytes[field.value]))))
       }
     }
   }
@@ -41,7 +44,7 @@ struct RequestPlaces {
   }
 
   /// `<tag> (["etag"] Not <urn:uuid:…>) …`: what stands between angle brackets outside of parentheses is a place.
-  private static func conditions(_ text: ArraySlice<UInt8>, _ judge: PlaceJudge) throws(Refusal) -> [UInt8] {
+  private static func conditions(_ text: ArraySlice<UInt8>, _ judge: inout PlaceJudge) throws(Refusal) -> [UInt8] {
     var result: [UInt8] = []
     var rest = text
     var isList = false
@@ -86,12 +89,31 @@ private struct PlaceJudge {
   let target: CanonicalTarget
   let route: Route
   let snapshot: Snapshot
+  /// What the client calls this listener: the URL that it made the place of has the same authority.
+  private let ownOrigin: Origin?
+  /// How many places may still be named, and how many bytes of paths judged for them, in all readings.
+  private var places = PlaceJudge.mostPlaces
+  private var bytes = PlaceJudge.mostBytes
 
   /// More than any database's path has; each costs a decision.
   private static let maximumLevels = 32
+  /// Programs name the one or two that they hold a lock on (T60).
+  private static let mostPlaces = 32
+  /// As much as a head has by default, so that only relative places of many levels and strange ones of many readings find an end
+  /// here: each byte is decided by all rules.
+  private static let mostBytes = 65_536
+
+  init(head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route, snapshot: Snapshot) {
+    (self.head, self.admitted, self.target, self.route, self.snapshot) = (head, admitted, target, route, snapshot)
+    ownOrigin = (head.absoluteAuthority ?? head.host).flatMap { authority in
+      try? Origin(parsing: "http://\(String(decoding: head.bytes[authority], as: UTF8.self))")
+    }
+  }
 
   /// A URL of this listener becomes one of the upstream, a path stays a path, a relative reference stays one.
-  func place(_ text: [UInt8]) throws(Refusal) -> [UInt8] {
+  mutating func place(_ text: [UInt8]) throws(Refusal) -> [UInt8] {
+    places -= 1
+    guard places >= 0 else { throw .badDestination }
     var written = ByteBuffer()
     switch Reference(text, scheme: .http) {
     case .absolute(let origin, let path):
@@ -108,18 +130,13 @@ private struct PlaceJudge {
     return Array(written.contents)
   }
 
-  /// What the client calls this listener: the URL that it made the place of has the same authority.
-  private var ownOrigin: Origin? {
-    guard let authority = head.absoluteAuthority ?? head.host else { return nil }
-    return try? Origin(parsing: "http://\(String(decoding: head.bytes[authority], as: UTF8.self))")
-  }
-
   /// Upstreams resolve a relative one against the request (RFC 3986 §5.2), or against a level above it, as CouchDB does with
   /// a document's name: the rules must allow it on every level.
-  private func resolve(_ text: [UInt8], to output: inout ByteBuffer) throws(Refusal) {
+  private mutating func resolve(_ text: [UInt8], to output: inout ByteBuffer) throws(Refusal) {
     if Reference.endOfPath(text) == 0 { throw .badDestination }
     var levels = 0
     for (index, byte) in target.path.enumerated() where byte == UInt8(ascii: "/") && index >= route.pathStart {
+      guard index + text.count < bytes else { throw .badDestination }
       let place = try allowed(Array(target.path[...index]) + text)
       levels += 1
       if levels > PlaceJudge.maximumLevels { throw .badDestination }
@@ -133,9 +150,12 @@ private struct PlaceJudge {
   }
 
   /// The canonical form of what this request could have had as its target, with the same effect.
-  private func allowed(_ text: [UInt8]) throws(Refusal) -> CanonicalTarget {
+  private mutating func allowed(_ text: [UInt8]) throws(Refusal) -> CanonicalTarget {
+    guard text.count <= bytes else { throw .badDestination }
     var place = CanonicalTarget()
     do throws(PolicyRefusal) { try place.read(text.span) } catch { throw .badDestination }
+    bytes -= text.count + PlaceRoom.cost(of: place.readings)
+    guard bytes >= 0 else { throw .badDestination }
     let decided: Route
     do throws(PolicyRefusal) {
       var trace: [RuleVerdict]?

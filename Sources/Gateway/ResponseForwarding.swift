@@ -25,7 +25,7 @@ struct ResponseForwarding {
     admitted: AdmittedRequest?, to output: inout ByteBuffer
   ) -> Refusal? {
     let start = output.count
-    var unchanged = UnchangedLines()
+    var (unchanged, room) = (UnchangedLines(), PlaceRoom())
     beginHead(head, &unchanged, to: &output)
     for field in head.fields {
       if endsHere(field, of: head.bytes, options, head) { continue }
@@ -34,7 +34,7 @@ struct ResponseForwarding {
         if passesCookies(context), !isCredential(field, of: head.bytes, context) {
           CookieRewriting.write(field, of: head.bytes, context: context, to: &output)
         }
-      } else if !writeField(field, of: head.bytes, context, &unchanged, to: &output) {
+      } else if !writeField(field, of: head.bytes, context, &unchanged, &room, to: &output) {
         output.truncate(to: start)
         return .redirectToSelf
       }
@@ -56,14 +56,16 @@ struct ResponseForwarding {
 
   /// Appends a 1xx answer, under the same rules but without cookies: they belong to the answer itself.
   /// - Returns: false, and nothing is appended, if it points to a listener of ours.
+  /// - Parameter room: of all of one exchange.
   static func writeInterim(
-    _ head: ResponseHead, options: ConnectionOptions, context: Context, to output: inout ByteBuffer
+    _ head: ResponseHead, options: ConnectionOptions, context: Context, room: inout PlaceRoom,
+    to output: inout ByteBuffer
   ) -> Bool {
     let start = output.count
     var unchanged = UnchangedLines()
     beginHead(head, &unchanged, to: &output)
     for field in head.fields where !endsHere(field, of: head.bytes, options, head) {
-      guard writeField(field, of: head.bytes, context, &unchanged, to: &output) else {
+      guard writeField(field, of: head.bytes, context, &unchanged, &room, to: &output) else {
         output.truncate(to: start)
         return false
       }
@@ -79,9 +81,9 @@ struct ResponseForwarding {
     to output: inout ByteBuffer
   ) {
     let bytes = body.trailerBytes
-    var unchanged = UnchangedLines()
+    var (unchanged, room) = (UnchangedLines(), PlaceRoom())
     for field in body.trailers where !endsHere(field, of: bytes, options, head) {
-      _ = writeField(field, of: bytes, context, &unchanged, to: &output)
+      _ = writeField(field, of: bytes, context, &unchanged, &room, to: &output)
     }
     unchanged.flush(bytes.span, to: &output)
   }
@@ -125,7 +127,7 @@ struct ResponseForwarding {
   /// Appends one field, as it is or rewritten, or nothing. Cookies are not its business: it drops them.
   /// - Returns: false if it points to a listener of ours.
   private static func writeField(
-    _ field: Field, of bytes: [UInt8], _ context: Context, _ unchanged: inout UnchangedLines,
+    _ field: Field, of bytes: [UInt8], _ context: Context, _ unchanged: inout UnchangedLines, _ room: inout PlaceRoom,
     to output: inout ByteBuffer
   ) -> Bool {
     switch field.known {
@@ -133,7 +135,7 @@ struct ResponseForwarding {
       if context.injected { return true }
     case .location, .contentLocation, .refresh, .link:
       unchanged.flush(bytes.span, to: &output)
-      return PlaceRewriting.write(field, of: bytes, context: context, to: &output)
+      return PlaceRewriting.write(field, of: bytes, context: context, room: &room, to: &output)
     default:
       if OriginHygiene.isStripped(bytes, field.name) || isForgedStatus(field, of: bytes) { return true }
     }

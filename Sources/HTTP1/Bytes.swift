@@ -1,6 +1,9 @@
 /// The one way bytes are copied here: from a borrowed span to the end of an array, in one go.
 extension [UInt8] {
   package mutating func append(_ bytes: Span<UInt8>) {
+    // Room for exactly these would have to be found again for the next ones, with a copy of all (T60).
+    let (room, needed) = (capacity, count &+ bytes.count)
+    if needed > room, room > 0 { reserveCapacity(Swift.max(needed, room &* 2)) }
     append(addingCapacity: bytes.count) { output in
       for index in bytes.indices { output.append(bytes[index]) }
     }

@@ -6,6 +6,8 @@ package struct Challenge: Sendable {
     /// Without the quotation marks, but with the backslashes.
     let value: Range<Int>
     let isQuoted: Bool
+    /// Of the name in lower case: long names that are alike but for their ends are told apart at once.
+    fileprivate let hash: UInt64
   }
 
   package let scheme: Range<Int>
@@ -15,6 +17,8 @@ package struct Challenge: Sendable {
 
   /// More parameters in one field are no challenge that anybody could mean.
   static let maximumParameters = 64
+  /// In one head. Servers offer two or three schemes, each with a few realms or hashes.
+  package static let maximumChallenges = 32
 
   /// The value of a parameter, without its backslashes; nil: there is none of this name.
   /// - Parameter name: in lower case.
@@ -30,7 +34,19 @@ package struct Challenge: Sendable {
     return value
   }
 
-  /// Those of one field line, in their order; nil: it is malformed, and nothing of it can be relied on.
+  /// Those of all `WWW-Authenticate` lines, in their order; nil: one of them is malformed, or there are too many.
+  package static func all(in head: ResponseHead) -> [Challenge]? {
+    var all: [Challenge] = []
+    for field in head.fields {
+      guard case .wwwAuthenticate = field.known else { continue }
+      guard let challenges = read(field.value, of: head.bytes.span) else { return nil }
+      all += challenges
+      if all.count > maximumChallenges { return nil }
+    }
+    return all
+  }
+
+  /// Those of one field line, in their order; nil: it is malformed or has too many, and nothing of it can be relied on.
   package static func read(_ value: Range<Int>, of bytes: Span<UInt8>) -> [Challenge]? {
     var copy: [UInt8] = []
     copy.append(bytes.extracting(value))
@@ -70,6 +86,7 @@ private struct ChallengeReader {
     let behind = position
     skipBlanks()
     if let last = challenges.last, last.token68 == nil, takes(Byte.equals) { return readValue(of: name) }
+    guard challenges.count < Challenge.maximumChallenges else { return false }
     challenges.append(Challenge(scheme: moved(name)))
     guard position > behind, position < bytes.count, bytes[position] != Byte.comma else { return true }
     if let token68 = token68() {
@@ -95,9 +112,12 @@ private struct ChallengeReader {
     parameters += 1
     guard parameters <= Challenge.maximumParameters else { return false }
     let last = challenges.count - 1
-    let isThere = challenges[last].parameters.contains { isSame($0.name, moved(name)) }
+    let hash = name.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { hash, index in
+      (hash ^ UInt64(Grammar.foldedToken[Int(bytes[index])])) &* 0x100_0000_01b3
+    }
+    let isThere = challenges[last].parameters.contains { $0.hash == hash && isSame($0.name, moved(name)) }
     challenges[last].parameters.append(
-      Challenge.Parameter(name: moved(name), value: moved(value), isQuoted: isQuoted))
+      Challenge.Parameter(name: moved(name), value: moved(value), isQuoted: isQuoted, hash: hash))
     return !isThere
   }
 

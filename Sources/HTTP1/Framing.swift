@@ -8,6 +8,7 @@ struct Framing: Sendable {
   private var isChunked = false
   /// Connection names something besides `close` and `keep-alive`.
   private(set) var hasOptions = false
+  private var optionCount = 0
   private var closes = false
   private var keepsAlive = false
 
@@ -29,7 +30,7 @@ struct Framing: Sendable {
     case .expect: try takeExpectation(field.value, of: bytes, version)
     case .contentLength: try takeContentLength(field.value, of: bytes)
     case .transferEncoding: try takeTransferEncoding(field.value, of: bytes, version)
-    case .connection: takeConnection(field.value, of: bytes)
+    case .connection: try takeConnection(field.value, of: bytes)
     case .other, .te, .trailer, .upgrade, .keepAlive, .proxyConnection, .via, .maxForwards, .authorization,
       .proxyAuthorization, .wwwAuthenticate, .proxyAuthenticate, .authenticationInfo, .proxyAuthenticationInfo, .cookie,
       .setCookie, .origin, .referer, .secFetchSite, .secFetchMode, .location, .contentLocation, .link, .refresh,
@@ -43,7 +44,7 @@ struct Framing: Sendable {
     switch field.known {
     case .contentLength: try takeContentLength(field.value, of: bytes)
     case .transferEncoding: try takeTransferEncoding(field.value, of: bytes, version)
-    case .connection: takeConnection(field.value, of: bytes)
+    case .connection: try takeConnection(field.value, of: bytes)
     case .other, .host, .te, .trailer, .upgrade, .keepAlive, .proxyConnection, .expect, .via, .maxForwards,
       .authorization, .proxyAuthorization, .wwwAuthenticate, .proxyAuthenticate, .authenticationInfo,
       .proxyAuthenticationInfo, .cookie, .setCookie, .origin, .referer, .secFetchSite, .secFetchMode, .location,
@@ -94,11 +95,13 @@ struct Framing: Sendable {
     isChunked = true
   }
 
-  private mutating func takeConnection(_ value: Range<Int>, of bytes: Span<UInt8>) {
+  private mutating func takeConnection(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) {
     // What nearly all say, without taking a list apart.
     if takeOption(value, of: bytes) { return }
     var elements = ListElements(value)
     while let element = elements.next(in: bytes) {
+      optionCount &+= 1
+      guard optionCount <= Self.mostOptions else { throw MessageError(.tooManyOptions) }
       if !takeOption(element, of: bytes) { hasOptions = true }
     }
   }
@@ -131,6 +134,8 @@ struct Framing: Sendable {
     return MessageError(.unknownTransferCoding)
   }
 
+  /// Of all Connection fields of a head. Each is compared with all of its fields, and no program names more than a few (T60).
+  private static var mostOptions: Int { 32 }
   /// Every length fits in an `Int64` and so in the arithmetic of everybody who counts.
   private static var greatestLength: UInt64 { UInt64(Int64.max) }
 }

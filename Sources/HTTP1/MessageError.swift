@@ -4,7 +4,7 @@ package struct MessageError: Error, Sendable, Equatable {
     case badRequestLine, badMethod, badTarget, fragmentInTarget, userinfoInTarget, targetTooLong
     case badStatusLine, unsupportedVersion
     case badFieldName, spaceBeforeColon, badFieldValue, obsoleteFolding, bareCarriageReturn, bareLineFeed
-    case headTooLarge, tooManyFields
+    case headTooLarge, tooManyFields, tooManyOptions
     case missingHost, duplicateHost, badHost
     case badContentLength, duplicateContentLength, lengthWithTransferEncoding
     case badTransferEncoding, unknownTransferCoding, transferEncodingInHTTP10
@@ -21,7 +21,7 @@ package struct MessageError: Error, Sendable, Equatable {
   package var status: Int {
     switch reason {
     case .targetTooLong: 414
-    case .headTooLarge, .tooManyFields, .trailersTooLarge: 431
+    case .headTooLarge, .tooManyFields, .tooManyOptions, .trailersTooLarge: 431
     case .unsupportedVersion: 505
     case .unknownTransferCoding: 501
     case .unknownExpectation: 417

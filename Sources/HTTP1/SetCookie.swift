@@ -31,6 +31,7 @@ package struct SetCookie: Sendable {
     while position < line.upperBound {
       let attribute = Self.part(from: position + 1, line, bytes)
       position = attribute.upperBound
+      if attribute.isEmpty { continue }
       let equals = Self.equals(in: attribute, bytes)
       let attributeName = Self.trimmed(attribute.lowerBound..<(equals ?? attribute.upperBound), bytes)
       let attributeValue = Self.trimmed((equals.map { $0 + 1 } ?? attribute.upperBound)..<attribute.upperBound, bytes)

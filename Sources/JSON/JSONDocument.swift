@@ -15,12 +15,15 @@ package struct JSONDocument: ~Copyable {
   package static let maximumSize = 65_536
   /// Answers have one level, their extensions some more. jansson would follow 2048.
   static let maximumDepth = 16
+  /// Each costs as much as many bytes of a text (T60), and no answer has as many.
+  static let maximumValues = 8_192
 
   private let root: UnsafeMutablePointer<json_t>
 
   package init(_ bytes: UnsafeRawBufferPointer) throws(Problem) {
     guard bytes.count <= Self.maximumSize else { throw .tooLarge }
-    guard Self.depth(of: bytes) <= Self.maximumDepth else { throw .tooDeep }
+    let (depth, values) = Self.extent(of: bytes)
+    guard depth <= Self.maximumDepth, values <= Self.maximumValues else { throw .tooDeep }
     JanssonMemory.prepare()
     var error = json_error_t()
     // Its text repeats what stood near the error
@@ -105,8 +108,10 @@ package struct JSONDocument: ~Copyable {
     return value
   }
 
-  /// How many brackets are open at once, outside of texts. What is no JSON gets some number, and is refused later.
-  private static func depth(of bytes: UnsafeRawBufferPointer) -> Int {
+  /// How many brackets are open at once, outside of texts, and how many values there are at least. What is no JSON gets some
+  /// numbers, and is refused later.
+  private static func extent(of bytes: UnsafeRawBufferPointer) -> (depth: Int, values: Int) {
+    var values = 0
     var (depth, deepest, isText, isEscaped) = (0, 0, false, false)
     for byte in bytes {
       if isText {
@@ -123,11 +128,13 @@ package struct JSONDocument: ~Copyable {
       case UInt8(ascii: "\""): isText = true
       case UInt8(ascii: "{"), UInt8(ascii: "["):
         depth += 1
+        values += 1
         deepest = max(deepest, depth)
       case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+      case UInt8(ascii: ","): values += 1
       default: break
       }
     }
-    return deepest
+    return (deepest, values)
   }
 }

@@ -21,6 +21,8 @@ package final class AnswerIntake {
   private var startCount = 0
   /// How much of it is whole lines of a head, so that nothing of a cookie is left in them.
   private var lineCount = 0
+  /// Where the end of the next line is looked for: what stands before it has none.
+  private var scannedCount = 0
   /// Cookies that came with the answer, apart from its head.
   package let cookies: SetCookieLines
   private let body: LockedMemory
@@ -78,12 +80,13 @@ package final class AnswerIntake {
 
   /// Cookies leave the lines of the head that are whole; what is behind it stays as it is.
   private func takeLines() {
-    while let end = start.bytes[lineCount..<startCount].firstIndex(of: 0x0A) {
+    while let end = start.bytes[max(lineCount, scannedCount)..<startCount].firstIndex(of: 0x0A) {
       let line = UnsafeMutableRawBufferPointer(rebasing: start.bytes[lineCount...end])
       lineCount = end + 1
       if line.count <= 2, line.allSatisfy({ $0 == 0x0D || $0 == 0x0A }) { return }
       cookies.take(line)
     }
+    scannedCount = startCount
   }
 
   /// Of one that is not whole only what cannot be right matters.
@@ -102,7 +105,7 @@ package final class AnswerIntake {
   private func takeHeads() throws(MessageError) -> String? {
     while let end = try headReader.readResponse(lines.span, into: &head) {
       drop(end)
-      lineCount = 0
+      (lineCount, scannedCount) = (0, 0)
       guard head.status < 200 else {
         bodyReader = BodyReader(head.bodyLength(answering: .post), forbiddenTrailers: .dropped)
         return nil

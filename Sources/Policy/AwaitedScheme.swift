@@ -16,14 +16,7 @@ package enum AwaitedScheme: String, Sendable {
   /// what it asks for.
   package func isWanted(by head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
-    var isWanted = false
-    for field in head.fields {
-      guard case .wwwAuthenticate = field.known else { continue }
-      guard let challenges = Challenge.read(field.value, of: bytes) else { return false }
-      for challenge in challenges where challenge.token68 == nil {
-        if FieldName.matches(challenge.scheme, of: bytes, name) { isWanted = true }
-      }
-    }
-    return isWanted
+    guard let challenges = Challenge.all(in: head) else { return false }
+    return challenges.contains { $0.token68 == nil && FieldName.matches($0.scheme, of: bytes, name) }
   }
 }

@@ -30,14 +30,11 @@ package struct DigestChallenge: Sendable, Equatable {
   /// one of the fields cannot be read, so that nobody knows what they ask for.
   package static func strongest(in head: ResponseHead, of hashes: Set<DigestHash>) -> DigestChallenge? {
     let bytes = head.bytes.span
+    guard let challenges = Challenge.all(in: head) else { return nil }
     var best: DigestChallenge?
-    for field in head.fields {
-      guard case .wwwAuthenticate = field.known else { continue }
-      guard let challenges = Challenge.read(field.value, of: bytes) else { return nil }
-      for challenge in challenges where FieldName.matches(challenge.scheme, of: bytes, "digest") {
-        guard let found = DigestChallenge(challenge, of: bytes), hashes.contains(found.hash) else { continue }
-        if best.map({ found.isBetter(than: $0) }) ?? true { best = found }
-      }
+    for challenge in challenges where FieldName.matches(challenge.scheme, of: bytes, "digest") {
+      guard let found = DigestChallenge(challenge, of: bytes), hashes.contains(found.hash) else { continue }
+      if best.map({ found.isBetter(than: $0) }) ?? true { best = found }
     }
     return best
   }
@@ -72,7 +69,7 @@ package struct DigestChallenge: Sendable, Equatable {
     (self.realm, self.nonce, self.hash, self.isSession) = (realm, nonce, hash, isSession)
     namesHash = algorithm != nil
     if let offer = challenge.value(of: "qop", in: bytes) {
-      guard
+      guard offer.count <= Self.longestValue,
         Self.words(offer, apart: [UInt8(ascii: ","), UInt8(ascii: " ")]).contains(where: { Self.word($0) == "auth" })
       else { return nil }
       hasQuality = true
@@ -145,13 +142,14 @@ package struct DigestChallenge: Sendable, Equatable {
     return String(decoding: bytes.map(ByteClass.lowercased), as: UTF8.self)
   }
 
-  private static func words(_ bytes: [UInt8], apart: [UInt8]) -> [ArraySlice<UInt8>] {
-    bytes.split { apart.contains($0) || $0 == 0x09 }
+  /// - Parameter most: so many are told apart, and the rest is one.
+  private static func words(_ bytes: [UInt8], apart: [UInt8], most: Int = .max) -> [ArraySlice<UInt8>] {
+    bytes.split(maxSplits: most) { apart.contains($0) || $0 == 0x09 }
   }
 
   /// Absolute URIs of other origins are none of ours: nothing goes there.
   private static func paths(_ domain: [UInt8]) -> [[UInt8]] {
-    words(domain, apart: [UInt8(ascii: " ")]).prefix(longestDomain).filter {
+    words(domain, apart: [UInt8(ascii: " ")], most: longestDomain).prefix(longestDomain).filter {
       $0.first == UInt8(ascii: "/") && $0.count <= longestValue
     }.map(Array.init)
   }

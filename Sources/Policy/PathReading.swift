@@ -5,40 +5,43 @@
 enum PathReading {
   /// All readings of a canonical path that differ from it and from each other: for most paths none.
   static func others(of path: [UInt8]) throws(PolicyRefusal) -> [[UInt8]] {
-    var readings = [path]
+    var readings = DistinctReadings(of: path)
+    try addOthers(to: &readings)
+    return Array(readings.paths.dropFirst())
+  }
+
+  /// Several paths with all their readings, each once.
+  static func all(of paths: [[UInt8]]) throws(PolicyRefusal) -> [[UInt8]] {
+    var readings = DistinctReadings()
+    for path in paths { try readings.note(path) }
+    try addOthers(to: &readings)
+    return readings.paths
+  }
+
+  private static func addOthers(to readings: inout DistinctReadings) throws(PolicyRefusal) {
     try close(&readings)
-    if path.contains(UInt8(ascii: "%")) {
-      for reading in readings {
-        for step in [decodeSlashes, decodeOnce, decodeToEscapes] { note(step(reading), in: &readings) }
-      }
-      try close(&readings)
+    var isDecoded = false
+    for reading in readings.paths where reading.contains(UInt8(ascii: "%")) {
+      isDecoded = true
+      for step in [decodeSlashes, decodeOnce, decodeToEscapes] { try readings.note(step(reading)) }
     }
-    readings.removeFirst()
-    for reading in readings where hasDotSegment(reading) { throw .dotSegment }
-    return readings
+    if isDecoded { try close(&readings) }
+    for reading in readings.paths.dropFirst() where hasDotSegment(reading) { throw .dotSegment }
   }
 
   /// Adds what becomes of the readings by steps that may be taken at any time.
-  private static func close(_ readings: inout [[UInt8]]) throws(PolicyRefusal) {
+  private static func close(_ readings: inout DistinctReadings) throws(PolicyRefusal) {
     var next = 0
-    while next < readings.count {
-      let reading = readings[next]
+    while next < readings.paths.count {
+      let reading = readings.paths[next]
       next += 1
       if reading.contains(UInt8(ascii: ";")) {
-        note(cutParameters(reading), in: &readings)
-        note(cutLastParameters(reading), in: &readings)
+        try readings.note(cutParameters(reading))
+        try readings.note(cutLastParameters(reading))
       }
-      note(collapseSlashes(reading), in: &readings)
-      if readings.count > mostReadings { throw .ambiguousPath }
+      try readings.note(collapseSlashes(reading))
     }
   }
-
-  private static func note(_ reading: [UInt8], in readings: inout [[UInt8]]) {
-    if !readings.contains(reading) { readings.append(reading) }
-  }
-
-  /// No honest path comes near; each of them is compared with all rules.
-  private static var mostReadings: Int { 64 }
 
   /// Whether a segment is `.` or `..` in any way to find segments: `%2F` and `%5C` count as separators and `;` or `%3B` as an end.
   static func hasDotSegment(_ path: [UInt8]) -> Bool {
@@ -146,5 +149,43 @@ enum PathReading {
       defer { previous = byte }
       return byte != UInt8(ascii: "/") || previous != UInt8(ascii: "/")
     }
+  }
+}
+
+/// Readings that differ from each other. There is a bound on how many they are and on how long they are together, as each of
+/// them is read in further ways, and compared with all rules (T60).
+private struct DistinctReadings {
+  private(set) var paths: [[UInt8]] = []
+  /// Of the paths: two that are alike but for their ends are told apart at once.
+  private var hashes: [UInt64] = []
+  /// Of all but the path that came.
+  private var byteCount = 0
+
+  /// No honest path comes near.
+  private static let most = 64
+  /// As long as a target is by default: only short paths have many readings.
+  private static let mostBytes = 16_384
+
+  init() {}
+
+  /// - Parameter path: the one that came, which is not counted.
+  init(of path: [UInt8]) {
+    paths = [path]
+    hashes = [Self.hash(path)]
+  }
+
+  mutating func note(_ reading: [UInt8]) throws(PolicyRefusal) {
+    let hash = Self.hash(reading)
+    for index in paths.indices where hashes[index] == hash && paths[index] == reading { return }
+    byteCount += reading.count
+    guard paths.count < Self.most, byteCount <= Self.mostBytes else { throw .ambiguousPath }
+    paths.append(reading)
+    hashes.append(hash)
+  }
+
+  private static func hash(_ path: [UInt8]) -> UInt64 {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in path { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    return hash
   }
 }

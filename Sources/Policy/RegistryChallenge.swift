@@ -15,15 +15,11 @@ package struct RegistryChallenge: Sendable, Hashable {
   /// The first challenge for a bearer token that names this realm; nil: there is none, or a line cannot be read.
   package static func find(in head: ResponseHead, realm: Endpoint) -> RegistryChallenge? {
     let bytes = head.bytes.span
-    var found: RegistryChallenge?
-    for field in head.fields {
-      guard case .wwwAuthenticate = field.known else { continue }
-      guard let challenges = Challenge.read(field.value, of: bytes) else { return nil }
-      for challenge in challenges where FieldName.matches(challenge.scheme, of: bytes, "bearer") {
-        if found == nil { found = RegistryChallenge(challenge, of: bytes, realm: realm) }
-      }
+    guard let challenges = Challenge.all(in: head) else { return nil }
+    for challenge in challenges where FieldName.matches(challenge.scheme, of: bytes, "bearer") {
+      if let found = RegistryChallenge(challenge, of: bytes, realm: realm) { return found }
     }
-    return found
+    return nil
   }
 
   private init?(_ challenge: Challenge, of bytes: Span<UInt8>, realm: Endpoint) {
@@ -39,9 +35,9 @@ package struct RegistryChallenge: Sendable, Hashable {
     guard Self.isGood(scope) else { return nil }
     var scopes: [[UInt8]] = []
     for word in scope.split(separator: UInt8(ascii: " ")).map(Array.init) where !scopes.contains(word) {
+      guard scopes.count < Self.mostScopes else { return nil }
       scopes.append(word)
     }
-    guard scopes.count <= Self.mostScopes else { return nil }
     self.scopes = scopes
   }
 

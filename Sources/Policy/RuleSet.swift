@@ -100,22 +100,23 @@ package struct RuleSet: Sendable, Equatable {
     // A path with `//` has other readings already; any other is done here.
     guard !target.readings.isEmpty, services[service].upstream.basePath.count == 1 else { return }
     let start = table.pathStart(of: service)
+    var paths: [[UInt8]] = []
     for path in [target.path] + target.readings {
       guard path.count > start + 1, path[start] == slash, path[start + 1] == slash else { continue }
       let below = path[start...]
       // RFC 3986: whatever stands up to the third slash. WHATWG: however many slashes stand before it.
       let strict = below.dropFirst(2).drop { $0 != slash }
       let lenient = below.drop { $0 == slash }.drop { $0 != slash }
-      for rest in [strict, lenient] {
-        let rest = rest.isEmpty ? [slash] : Array(rest)
-        for read in try [rest] + PathReading.others(of: rest) {
-          let read = Array(path[..<start]) + read
-          var untraced: [RuleVerdict]?
-          let other = table.verdict(
-            of: service, rules: services[service].rules, path: read.span, method: method, name: name, trace: &untraced)
-          if !haveSameEffect(verdict, other, service: service, method: method, name: name) { throw .ambiguousPath }
-        }
-      }
+      for rest in [strict, lenient] { paths.append(rest.isEmpty ? [slash] : Array(rest)) }
+    }
+    // All of them at once, so that there is one bound on how many they are.
+    for read in try PathReading.all(of: paths) {
+      // Every reading begins with the service's mount.
+      let read = Array(target.path[..<start]) + read
+      var untraced: [RuleVerdict]?
+      let other = table.verdict(
+        of: service, rules: services[service].rules, path: read.span, method: method, name: name, trace: &untraced)
+      if !haveSameEffect(verdict, other, service: service, method: method, name: name) { throw .ambiguousPath }
     }
   }
 

@@ -20,6 +20,7 @@ extension MessageError.Reason {
     case .bareLineFeed: "a line ends with an LF that has no CR before it"
     case .headTooLarge: "the fields are larger than `limits.head`"
     case .tooManyFields: "there are more fields than `limits.fields`"
+    case .tooManyOptions: "`Connection` names more than 32 options"
     case .missingHost: "there is no `Host` field, which HTTP/1.1 demands"
     case .duplicateHost: "there are two `Host` fields"
     case .badHost: "the `Host` field is no host with an optional port"

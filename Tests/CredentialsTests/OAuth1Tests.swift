@@ -115,4 +115,13 @@ import Testing
     let nonces = Set((0..<100).map { _ in OAuth1Signature.Stamp(now: 1).nonce })
     #expect(nonces.count == 100 && nonces.allSatisfy { $0.count == 32 && $0.allSatisfy(\.isHexDigit) })
   }
+  @Test func `T60: thousands of parameters are not signed`() throws {
+    func signature(_ count: Int) throws -> Signed {
+      try sign(
+        "GET", "https://a.test", "/?" + Array(repeating: "a", count: count).joined(separator: "&"), keys: Self.photos,
+        stamp: Self.photoStamp)
+    }
+    #expect(try signature(1_000).signature != nil)
+    #expect(throws: SystemError.self) { try signature(1_025) }
+  }
 }

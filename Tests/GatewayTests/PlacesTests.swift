@@ -1,3 +1,4 @@
+import Foundation
 import Gateway
 import HTTP1
 import Policy
@@ -102,5 +103,29 @@ import Testing
     let written = "</base/a>; title=\"a\\\"</base/b>\", </base/c>; rel=\"x"
     let played = exchange(get(), ok("Link: \(written)"), try snapshot())
     #expect(value("Link", played.answer) == "</api/a>; title=\"a\\\"</base/b>\", </api/c>; rel=\"x")
+  }
+  @Test func `T60: a head names some hundreds of places, and what has more is left out`() throws {
+    func link(_ count: Int, target: String = "/api/x", _ reference: String = "a") throws -> String? {
+      let links = Array(repeating: "<\(reference)>", count: count).joined(separator: ",")
+      let played = exchange(get(target: target), ok("Link: \(links)", "X-Kept: 1"), try snapshot())
+      #expect(value("X-Kept", played.answer) == "1")
+      return value("Link", played.answer)
+    }
+    #expect(try link(256) != nil)
+    #expect(try link(257) == nil)
+    let deep = "/api/" + String(repeating: "x", count: 15_000) + "/y"
+    #expect(try link(7, target: deep, "./a") != nil)
+    #expect(try link(200, target: deep, "a") != nil, "what need not be resolved is as it was")
+    #expect(try link(200, target: deep, "./a") == nil)
+  }
+
+  @Test func `T60: interim answers name some hundreds of places together`() throws {
+    var conversation = Conversation(try snapshot())
+    conversation.client(get())
+    let links = Array(repeating: "<a>", count: 100).joined(separator: ",")
+    for _ in 0..<3 { conversation.upstream("HTTP/1.1 103 Early Hints\r\nLink: \(links)\r\n\r\n") }
+    conversation.upstream(ok("Link: \(links)"))
+    #expect(conversation.answer.components(separatedBy: "Link: ").count == 4)
+    #expect(value("Link", conversation.answer.components(separatedBy: "\r\n\r\n")[3]) != nil)
   }
 }

@@ -111,6 +111,19 @@ import Testing
     #expect(played.answer.contains("bad-destination") && played.sessions.isEmpty)
   }
 
+  @Test func `T60: a request names a few places, and relative ones below a short path`() throws {
+    func answer(_ tags: Int, _ tag: String, target: String = "/api/a") throws -> String {
+      let field = "If: " + String(repeating: "<\(tag)> (<urn:x>)", count: tags)
+      return exchange(move(field, target: target, method: "PUT"), ok(), try snapshot()).answer
+    }
+    #expect(status(try answer(32, "/api/b")) == "200")
+    #expect(try answer(33, "/api/b").contains("bad-destination"))
+    let deep = "/api/" + String(repeating: String(repeating: "x", count: 480) + "/", count: 31)
+    #expect(status(try answer(1, "b", target: "/api/" + String(repeating: "x/", count: 20))) == "200")
+    #expect(try answer(2, "b", target: deep).contains("bad-destination"))
+    #expect(try answer(32, ";a%2Fb//c%253Bd", target: "/api/x/y/").contains("bad-destination"))
+  }
+
   /// To methods that know no Destination the field is the application's own.
   @Test func aDestinationOfAnotherKindIsNobodysBusiness() throws {
     for method in ["GET", "POST", "PUT"] {

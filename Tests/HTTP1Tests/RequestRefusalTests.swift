@@ -253,4 +253,13 @@ struct RequestRefusalTests {
       #expect([400, 414, 417, 431, 501, 505].contains(MessageError(reason).status))
     }
   }
+  @Test func `T60: Connection names a few options, in whatever lines`() {
+    func text(_ lines: [Int]) -> [UInt8] {
+      let fields = lines.map { "Connection: " + Array(repeating: "x", count: $0).joined(separator: ",") + "\r\n" }
+      return Array("GET / HTTP/1.1\r\nHost: a\r\n\(fields.joined())\r\n".utf8)
+    }
+    #expect(refusal(of: text([16, 16])) == nil)
+    #expect(refusal(of: text([17, 16]))?.reason == .tooManyOptions)
+    #expect(refusal(of: text([33]))?.status == 431)
+  }
 }

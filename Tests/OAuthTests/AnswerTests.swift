@@ -135,6 +135,14 @@ import Testing
     #expect(try read("{\(Self.good)\(padding) }").kind == Self.transient)
   }
 
+  @Test func `T60: an answer has some thousands of values, and no more`() throws {
+    func list(_ count: Int) -> String {
+      "{\(Self.good),\"x\":[\(Array(repeating: "1", count: count).joined(separator: ","))]}"
+    }
+    #expect(try read(list(8_000)).kind == nil)
+    #expect(try read(list(9_000)).kind == Self.transient)
+  }
+
   @Test(
     arguments: [
       ("application/json", true), ("application/json;charset=UTF-8", true), ("Application/JSON ; charset=utf-8", true),

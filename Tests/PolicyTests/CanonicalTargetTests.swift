@@ -102,6 +102,13 @@ import Testing
       try canonical("/;b;b%2F%253B//%2F%24;//%253B%252F%24//%3B%2F/%3B%252F;b")
     }
   }
+
+  @Test func `T60: a long path has few readings, or is refused`() throws {
+    func target(_ count: Int, _ end: String) -> String { "/" + String(repeating: "x", count: count) + end }
+    #expect(try canonical(target(16_000, "%2Fa")).readings.count == 1)
+    #expect(try canonical(target(1_000, ";a%2Fb//c")).readings.count > 3)
+    #expect(throws: PolicyRefusal.ambiguousPath) { try canonical(target(16_000, ";a%2Fb//c")) }
+  }
 }
 
 extension String {

@@ -93,6 +93,12 @@ import Testing
     #expect(Self.challenge(String(repeating: ",", count: 60_000), good) != nil)
   }
 
+  @Test func `T60: a head with more challenges than anybody could mean is not answered`() {
+    let line = Array(repeating: #"Digest realm="r", nonce="n", qop="auth""#, count: 16).joined(separator: ", ")
+    #expect(Self.challenge(line, line) != nil)
+    #expect(Self.challenge(line, line, "Basic") == nil)
+  }
+
   @Test("The next nonce is what Authentication-Info says, if it can be one")
   func next() throws {
     func nonce(_ value: String) -> [UInt8]? {

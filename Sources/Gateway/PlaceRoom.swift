@@ -1,0 +1,30 @@
+/// What reading the places of one answer's head may still cost (T60). An upstream writes as many as it likes into one field, and
+/// each may have to be resolved against the request's path, and read as other servers could.
+struct PlaceRoom {
+  private var places = PlaceRoom.mostPlaces
+  private var bytes = PlaceRoom.mostBytes
+
+  /// A page of an API names four, the preloads of a large site some dozens.
+  static let mostPlaces = 256
+  /// Twice as much as a head has by default: only a long path that is resolved again and again finds an end here, or one of many
+  /// readings.
+  static let mostBytes = 131_072
+
+  /// - Returns: whether one of that length may be read.
+  mutating func takePlace(_ length: Int) -> Bool {
+    places -= 1
+    return places >= 0 && take(length)
+  }
+
+  /// - Returns: whether so many bytes may be walked for it.
+  mutating func take(_ length: Int) -> Bool {
+    bytes -= length
+    return bytes >= 0
+  }
+
+  /// The same for paths that other servers could read.
+  mutating func take(readings: [[UInt8]]) -> Bool { take(PlaceRoom.cost(of: readings)) }
+
+  /// A short one costs more than its bytes.
+  static func cost(of readings: [[UInt8]]) -> Int { readings.reduce(0) { $0 + $1.count + 64 } }
+}

@@ -1,0 +1,143 @@
+import Policy
+import System
+import TestSupport
+import Testing
+
+@_spi(SecretBytes) @testable import Credentials
+
+/// What a credential costs that is written for a request or looked for in an answer (T60): as much as these have bytes.
+@Suite(.serialized) struct CostTests {
+  @Test(arguments: searches + pieces + signatures + registries + helpers + jars)
+  func `T60: whatever reads for a credential looks at its bytes a bounded number of times`(walker: Walker) throws {
+    #expect(try walker.complaint() == nil, "\(walker)")
+  }
+
+  // MARK: answers that are searched
+
+  private static let secret = "sk-live_9f8e7d6c5b4a/39281706+fedcba9876543210"
+
+  /// Of a secret as it is: no two places of it are alike.
+  private static let texts: [(String, String)] = [
+    ("words", "the quick brown fox "), ("its beginning", String(secret.dropLast(4)) + " "), ("its first bytes", "sk-l"),
+    ("escapes", "%73%6b%2d"), ("nearly all of it escaped", "s%6b%2Dlive_9f8e7d6c5b4a%2f39281706%2b "),
+    ("all of it", secret + " "),
+    ("references", "&#115;&#107;&#45;"), ("backslashes", "\\u0073\\u006b"), ("open escapes", "sk%sk&sk\\"),
+  ]
+
+  private static let searches: [Walker] = texts.map { name, text in
+    Walker("SecretPatterns", "an answer of \(name)", upTo: 65_536, nanoseconds: 400) { count in
+      let patterns = try Masked.patterns(of: secret)
+      let bytes = repeated(text, bytes: count)
+      return {
+        let redactor = Redactor()
+        redactor.begin(patterns)
+        var changed: [UInt8] = []
+        _ = redactor.redact(bytes.span, changed: &changed)
+      }
+    }
+  }
+
+  private static let pieces: [Walker] = texts.map { name, text in
+    Walker("Redactor", "an answer in single bytes, of \(name)", upTo: 11_000, nanoseconds: 4_000) { count in
+      let patterns = try Masked.patterns(of: secret)
+      let bytes = repeated(text, bytes: count)
+      return {
+        let redactor = Redactor()
+        redactor.begin(patterns)
+        for index in bytes.indices {
+          var changed: [UInt8] = []
+          _ = redactor.redact(bytes.span.extracting(index..<(index + 1)), changed: &changed)
+        }
+      }
+    }
+  }
+
+  // MARK: requests that are signed
+
+  private static let signatures: [Walker] = [
+    ("parameters", "a&"), ("names that differ late", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=1&"), ("escapes", "%61"),
+    ("values", "a=%20%20&"),
+    ("one name", "a"),
+  ].flatMap { name, text in
+    [(16_000, 0), (16_000, 65_536)].map { target, form in
+      Walker("ParameterList", "\(name), \(form) bytes of them in a form", upTo: target + form) { count in
+        let arena = SecretArena()
+        let target = Array("/x?".utf8) + repeated(text, bytes: count * target / (target + form))
+        let form = repeated(text, bytes: count * form / (target.count + form))
+        return {
+          try? target.withUnsafeBytes { bytes in
+            try form.withUnsafeBytes { form in
+              var list = try ParameterList(in: arena)
+              try list.add(bytes)
+              try list.add(form)
+              try list.withNormalised { _ in }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private static let registries: [Walker] =
+    ["a", "/", "/tags", "/blobs/"].map { text in
+      Walker("RegistryTokens", "a target of \(text)", upTo: 16_000) { count in
+        let head = Array("GET /v2/".utf8) + repeated(text, bytes: count) + Array(" HTTP/1.1\r\n\r\n".utf8)
+        return { _ = RegistryPlace(head.span) }
+      }
+    } + [
+      Walker("DigestSpaces", "a first line of blanks", upTo: 16_000) { count in
+        let head = repeated(" ", bytes: count)
+        return { _ = RequestLine(head.span) }
+      }
+    ]
+
+  // MARK: what programs say
+
+  private static let helpers: [Walker] = [
+    ("lines", "a=b\n"), ("short lines", "=\n"), ("keys", "wwwauth[]=x\n"), ("one line", "a"),
+    ("open lists", "[[[[[[[["), ("lists", "[],"), ("texts", "\"a\","), ("a long text", "\\u0061"),
+    ("members", "\"a\":1,"),
+  ].flatMap { name, text in
+    [
+      CommandFormat.text, .execCredential,
+      .gitCredential(GitDescription(host: "git.test", path: nil, user: nil, takesToken: false), stores: false),
+    ]
+    .map { format in
+      Walker(
+        format == .execCredential ? "JSONDocument" : "GitCredentialAnswer", "\(name) as \(format)", upTo: 65_000,
+        nanoseconds: 100
+      ) { count in
+        let start = format == .execCredential ? (text.hasPrefix("\\") ? "{\"a\":\"" : "{\"a\":[") : ""
+        let end = format == .execCredential ? (text.hasPrefix("\\") ? "\"}" : "0]}") : ""
+        let whole = repeated(text, bytes: count / text.utf8.count * text.utf8.count)
+        let bytes = Array(start.utf8) + whole + Array(end.utf8)
+        let command = SecretCommand(words: ["/bin/helper"], format: format, timeToLive: nil, timeout: 1)
+        let arena = SecretArena()
+        return {
+          bytes.withUnsafeBytes { bytes in
+            _ = try? HelperAnswerReader(command: command, arena: arena, now: 0).read(bytes).secret.count
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: cookies
+
+  private static let jars: [Walker] = [1, 100].map { length in
+    Walker("CookieJar", "cookies of \(length) bytes", upTo: 128 * length, nanoseconds: 2_000_000 / 128 / Double(length))
+    { count in
+      let jars = CookieJars(isShared: false)
+      let place = CookieJars.Place(credential: "a", origin: try origin("https://upstream.test"))
+      jars.follow([place], mustLock: false)
+      guard let pass = jars.pass(to: place, of: .value("1")) else { return {} }
+      let names = (0..<(count / length)).map { Array("\($0)".utf8) + repeated("n", bytes: length) }
+      let value = repeated("v", bytes: length)
+      return {
+        for name in names {
+          jars.take(name: name.span, value: value.span, path: [UInt8(ascii: "/")], lifetime: nil, with: pass)
+        }
+      }
+    }
+  }
+}

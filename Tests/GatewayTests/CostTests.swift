@@ -1,0 +1,261 @@
+import Gateway
+import HTTP1
+import Policy
+import TestSupport
+import Testing
+
+/// What one request or one answer costs on its way through (T60): as much as it has bytes, whatever stands in it.
+@Suite(.serialized) struct CostTests {
+  @Test(arguments: requests + answers + bodies)
+  func `T60: whatever carries a message looks at its bytes a bounded number of times`(walker: Walker) throws {
+    #expect(try walker.complaint() == nil, "\(walker)")
+  }
+
+  private static let most = HeadLimits().headBytes
+
+  /// Of the request: what it is filled with.
+  private static let fields: [(file: String, name: String, start: String, part: String, end: String)] = [
+    ("RequestForwarding", "fields", "", "a: b\r\n", ""),
+    ("RequestForwarding", "fields like ours", "", "Content_Length: b\r\n", ""),
+    ("ConnectionOptions", "options", "", "Connection: a,b,c,d,e\r\n", ""),
+    ("ConnectionOptions", "many options", "Connection: ", "a,", "\r\n"),
+    ("ConnectionOptions", "codings of a trailer", "TE: ", "a,", "\r\n"),
+    ("Upgrading", "protocols", "Connection: upgrade\r\nUpgrade: ", "a,", "\r\n"),
+    ("RequestPlaces", "tags", "If: ", "<a>", " (<x>)\r\n"),
+    ("RequestPlaces", "strange tags", "If: ", "<;a%2Fb//c%253Bd>", " (<x>)\r\n"),
+    ("RequestPlaces", "tokens", "If: (", "<a>", ")\r\n"), ("RequestPlaces", "entity tags", "If: (", "[\"a\"]", ")\r\n"),
+    ("RequestPlaces", "open tags", "If: ", "<", "\r\n"), ("RequestPlaces", "open entity tags", "If: (", "[\"", "\r\n"),
+    ("RequestPlaces", "a long tag", "If: <", "a", "> (<x>)\r\n"),
+    ("RequestPlaces", "absolute tags", "If: ", "</api/x;a//b%2Fc>", " (<x>)\r\n"),
+    ("CredentialCookie", "cookies", "Cookie: ", "a;", "\r\n"),
+    ("CredentialCookie", "its own name", "Cookie: ", "sid ", "\r\n"),
+    ("CredentialCookie", "escapes", "Cookie: ", "%73", "\r\n"),
+    ("CredentialCookie", "lines", "", "Cookie: a=b; c=d\r\n", ""),
+    ("MaxForwards", "digits", "Max-Forwards: ", "1", "\r\n"),
+    ("ConnectionLogin", "logins", "", "Authorization: NTLM a\r\n", ""),
+    ("Problem", "names of hosts", "X-A: ", "a.test, ", "\r\n"),
+    ("CrossOrigin", "preflights", "", "Access-Control-Request-Method: A\r\n", ""),
+  ]
+
+  private static let targets: [(file: String, name: String, start: String, part: String)] = [
+    ("QueryFilter", "parameters", "/api/x?", "a&"), ("QueryFilter", "escapes", "/api/x?", "%61"),
+    ("QueryFilter", "empty parameters", "/api/x?", ";"), ("CanonicalTarget", "deep paths", "/api", "/a"),
+    ("Problem", "a long path", "/none/", "a"),
+  ]
+
+  static let requests: [Walker] = try! fieldWalkers() + targetWalkers()
+
+  private static func fieldWalkers() throws -> [Walker] {
+    let (usual, cookies) = try (snapshot(), cookies())
+    return fields.flatMap { field in
+      (field.file == "RequestPlaces" ? ["/api/x", deep] : ["/api/x"]).map { target in
+        Walker(field.file, "\(field.name) below \(target.utf8.count) bytes", upTo: most - target.utf8.count - 100) {
+          count in
+          let head = "PUT \(target) HTTP/1.1\r\nHost: localhost:7070\r\n" + field.start
+          let part = repeated(field.part, bytes: count - field.start.utf8.count - field.end.utf8.count)
+          let last = field.end.isEmpty ? "X: y\r\n\r\n" : field.end + "\r\n"
+          let bytes = Array(head.utf8) + whole(part, of: field.part) + Array(last.utf8)
+          return { _ = Played(bytes, field.file == "CredentialCookie" ? cookies : usual) }
+        }
+      }
+    }
+  }
+
+  /// As deep as places are judged.
+  private static let deep = "/api/" + String(repeating: String(repeating: "x", count: 500) + "/", count: 31)
+
+  private static func targetWalkers() throws -> [Walker] {
+    let snapshot = try snapshot()
+    return targets.map { target in
+      Walker(target.file, target.name, upTo: HeadLimits().targetBytes) { count in
+        let bytes =
+          Array(("GET " + target.start).utf8) + repeated(target.part, bytes: count - target.start.utf8.count)
+          + Array(" HTTP/1.1\r\nHost: localhost:7070\r\n\r\n".utf8)
+        return { _ = Played(bytes, snapshot) }
+      }
+    }
+  }
+
+  /// Of the answer.
+  private static let lines: [(file: String, name: String, start: String, part: String, end: String)] = [
+    ("ResponseForwarding", "fields", "", "a: b\r\n", ""),
+    ("OriginHygiene", "fields that are stripped", "", "Access-Control-x: b\r\n", ""),
+    ("ResponseForwarding", "our own name", "Proxy-Status: ", "a,", "\r\n"),
+    ("PlaceRewriting", "open links", "Link: ", "<", "\r\n"), ("PlaceRewriting", "links", "Link: ", "<a>,", "\r\n"),
+    ("PlaceRewriting", "links with dots", "Link: ", "<..>,", "\r\n"),
+    ("PlaceRewriting", "quotes", "Link: ", "\"\\<", "\r\n"),
+    ("PlaceRewriting", "empty links", "Link: ", "<>", "\r\n"),
+    ("PlaceRewriting", "links that end late", "Link: ", "<", ">\r\n"),
+    ("PlaceRewriting", "lines of links", "", "Link: <./a>, <../b>; rel=next, <a?b>\r\n", ""),
+    ("PlaceRewriting", "a refresh", "Refresh: ", "5;", "\r\n"),
+    ("PlaceRewriting", "a blank refresh", "Refresh: 5;", " ", "x\r\n"),
+    ("PlaceRewriting", "refreshes", "", "Refresh: 5;url=./x\r\n", ""),
+    ("Place", "strange links", "Link: ", "<./;a%2Fb//c%253Bd>", "\r\n"),
+    ("Place", "strange paths", "Link: ", "</base/;a%2Fb//c%253Bd>", "\r\n"),
+    ("Place", "blanks", "Location: a", " ", "a\r\n"),
+    ("Place", "a long strange path", "Location: /base/;a%2Fb//c%253Bd", "x", "\r\n"),
+    ("Reference", "dots", "Location: ", "../", "\r\n"), ("Reference", "ports", "Location: //a", ":1", "\r\n"),
+    ("Reference", "users", "Location: //", "a@", "\r\n"), ("Reference", "escapes", "Location: ", "%2e/", "\r\n"),
+    ("Reference", "a scheme", "Location: ", "a+", "\r\n"), ("Reference", "slashes", "Location: .", "/", "\r\n"),
+    ("Reference", "locations", "", "Location: ./x\r\n", ""),
+    ("CookieRewriting", "attributes", "Set-Cookie: a=b;", "c;", "\r\n"),
+    ("CookieRewriting", "empty attributes", "Set-Cookie: a=b", ";", "\r\n"),
+    ("CookieRewriting", "paths", "Set-Cookie: a=b", ";path=/", "\r\n"),
+    ("CookieRewriting", "blanks", "Set-Cookie: a=b;", " \t", "c\r\n"),
+    ("CookieRewriting", "cookies", "", "Set-Cookie: a=b; Path=/base/; Secure\r\n", ""),
+    ("CredentialCookie", "names that are set", "Set-Cookie: ", "sid ", "\r\n"),
+    ("JarCookie", "names", "", "Set-Cookie: sid=b; Path=/base/\r\n", ""),
+    ("Challenge", "challenges", "", "WWW-Authenticate: Bearer error=\"insufficient_scope\", Digest a=b\r\n", ""),
+    ("CredentialExpiry", "challenges in a line", "WWW-Authenticate: ", "Bearer a=b,", "c\r\n"),
+    ("ConnectionLogin", "challenges", "", "WWW-Authenticate: NTLM a, Basic\r\n", ""),
+    ("Redaction", "codings", "Content-Encoding: ", "identity,", "\r\n"),
+  ]
+
+  static let answers: [Walker] = try! answerWalkers()
+
+  private static func answerWalkers() throws -> [Walker] {
+    let (usual, cookies, jar, nested) = try (snapshot(), cookies(), jar(), nested())
+    return lines.flatMap { line in
+      let world =
+        switch line.file {
+        case "CookieRewriting", "CredentialCookie": cookies
+        case "JarCookie": jar
+        case "Place": nested
+        default: usual
+        }
+      let targets = ["PlaceRewriting", "Place"].contains(line.file) ? ["/api/x", deep] : ["/api/x"]
+      let isChallenge = (line.start + line.part).contains("WWW-")
+      let status = isChallenge ? "401 Unauthorized" : line.name == "open links" ? "103 Early Hints" : "200 OK"
+      return targets.map { target in
+        Walker(line.file, "\(line.name) below \(target.utf8.count) bytes", upTo: most - 100) { count in
+          let part = repeated(line.part, bytes: count - line.start.utf8.count - line.end.utf8.count)
+          let last = line.end.isEmpty ? "X: y\r\n\r\n" : line.end + "\r\n"
+          let bytes =
+            Array("HTTP/1.1 \(status)\r\n\(line.start)".utf8) + whole(part, of: line.part) + Array(last.utf8)
+          let request = Array("GET \(target) HTTP/1.1\r\nHost: localhost:7070\r\n\r\n".utf8)
+          // With the request, which is small.
+          return { Played(request, world).answer(bytes) }
+        }
+      }
+    }
+  }
+
+  static let bodies: [Walker] = try! bodyWalkers()
+
+  private static func bodyWalkers() throws -> [Walker] {
+    let sign = JSONFieldSign(path: ["a", "7"], value: "b")
+    let signs = ExpirySigns(more: [ExpirySigns.Sign(status: 403, field: sign)])
+    let judged = try snapshot(replayBuffer: 1_024, expiry: signs)
+    let texts = ["{\"a\":", "[", "\"\\n", "[1,", "{\"a\":[", "1,", " ", "\\u0061", "{\"a\":[1,2,3,4,5,6,7,8]},"]
+    let usual = try snapshot()
+    return texts.map { text in
+      Walker("JSONField", "a body of \(text)", upTo: 16_384) { count in
+        let body =
+          Array((text.hasPrefix("\"") || text.hasPrefix("\\") ? "{\"a\":\"" : "{\"a\":[").utf8)
+          + repeated(text, bytes: count - 10)
+        let bytes = Array("HTTP/1.1 403 No\r\nContent-Length: \(body.count)\r\n\r\n".utf8) + body
+        let request = Array(get().utf8)
+        return { Played(request, judged).answer(bytes) }
+      }
+    } + [
+      Walker("SecondTry", "small chunks of an error", upTo: 16_384) { count in
+        let bytes =
+          Array("HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
+          + repeated("1\r\n[\r\n", bytes: count - 50)
+        let request = Array(get().utf8)
+        return { Played(request, judged).answer(bytes) }
+      },
+      Walker("SecondTry", "small chunks of a request", upTo: most) { count in
+        let bytes =
+          Array("PUT /api/x HTTP/1.1\r\nHost: localhost:7070\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
+          + whole(repeated("1\r\na\r\n", bytes: count - 80), of: "1\r\na\r\n")
+        return { _ = Played(bytes, judged) }
+      },
+      Walker("ExchangeResponse", "small chunks of an answer", upTo: most) { count in
+        let bytes =
+          Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
+          + whole(repeated("1\r\na\r\n", bytes: count - 80), of: "1\r\na\r\n")
+        let request = Array(get().utf8)
+        return { Played(request, usual).answer(bytes) }
+      },
+      Walker("ExchangeResponse", "interim answers", upTo: most) { count in
+        let interim =
+          "HTTP/1.1 103 E\r\nLink: " + String(repeating: "<./a>,", count: (count - 1_000) / 32 / 6) + "\r\n\r\n"
+        let bytes = Array(String(repeating: interim, count: 32).utf8)
+        let request = Array(get().utf8)
+        return { Played(request, usual).answer(bytes) }
+      },
+      Walker("ExchangeRequest", "trailers", upTo: 8_000) { count in
+        let bytes =
+          Array("PUT /api/x HTTP/1.1\r\nHost: localhost:7070\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n".utf8)
+          + whole(repeated("x-a-b: c\r\n", bytes: count), of: "x-a-b: c\r\n") + Array("\r\n".utf8)
+        return { _ = Played(bytes, usual) }
+      },
+      Walker("FormGathering", "small chunks of a form", upTo: 65_536) { count in
+        let bytes =
+          Array(
+            "POST /api/x HTTP/1.1\r\nHost: localhost:7070\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n\r\n"
+              .utf8) + whole(repeated("1\r\na\r\n", bytes: count - 200), of: "1\r\na\r\n")
+        let signing = try forms()
+        return { _ = Played(bytes, signing) }
+      },
+    ]
+  }
+
+  // MARK: worlds
+
+  private static func cookies() throws -> Snapshot {
+    try snapshot(fields: ["cookie"], cookie: "sid") { $0.headers.cookies = .pass }
+  }
+
+  private static func jar() throws -> Snapshot { try snapshot { $0.headers.cookies = .jar } }
+
+  private static func nested() throws -> Snapshot {
+    let lines = try ["/**/never", "/**"].map { pattern in
+      Rule(
+        pattern: try URLPattern(parsing: pattern), methods: try MethodSet([]),
+        action: pattern == "/**" ? .forward(.inject(0)) : .deny, headers: HeaderPolicy(), description: nil, line: 0)
+    }
+    return try snapshot(more: [service("in", at: "/api/in/", upstream: "https://in.test/")]) {
+      $0.rules = lines
+    }
+  }
+
+  private static func forms() throws -> Snapshot { try snapshot() }
+
+  /// Without a part that is cut off.
+  private static func whole(_ bytes: [UInt8], of part: String) -> ArraySlice<UInt8> {
+    bytes.prefix(bytes.count / part.utf8.count * part.utf8.count)
+  }
+}
+
+/// Finds nothing.
+private final class Searched: Redaction {
+  var count: UInt64 { 0 }
+  func redact(_ text: inout [UInt8]) -> Bool { true }
+  func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? { 0..<piece.count }
+  func release(to changed: inout [UInt8]) {}
+}
+
+/// One exchange, carried out without keeping anything of it.
+private struct Played: ~Copyable {
+  private var machine: ClientConnection
+  private var output = Output()
+
+  init(_ request: [UInt8], _ snapshot: Snapshot) {
+    machine = ClientConnection(listener: 0, caller: caller, limits: snapshot.headLimits)
+    var position = 0
+    machine.receivedFromClient(request.span, position: &position, snapshot: snapshot, output: &output)
+    if machine.phase == .awaitingUpstream {
+      output.reset()
+      machine.upstreamReady(isReused: false, request.span, position: &position, output: &output)
+    }
+  }
+
+  consuming func answer(_ bytes: [UInt8]) {
+    var position = 0
+    output.reset()
+    machine.receivedFromUpstream(bytes.span, position: &position, redaction: Searched(), output: &output)
+    machine.withExchange { exchange in exchange.takeJarCookies { _, _ in } }
+  }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Whatever reads what strangers send has a row that says what it may cost (T60), or a reason why it needs none.
+@Suite struct WalkerTests {
+  /// Those that read strangers' bytes, with the tests that hold their rows.
+  private static let modules = [
+    "HTTP1": "HTTP1Tests", "Policy": "PolicyTests", "Gateway": "GatewayTests", "Credentials": "CredentialsTests",
+    "OAuth": "OAuthTests", "JSON": "CredentialsTests",
+  ]
+
+  @Test func `T60: every file with a loop has a row of costs, or a reason for none`() throws {
+    let sources = repository.appending(path: "Sources")
+    let tables = try Set(Self.modules.values).map { tests in
+      try String(contentsOf: repository.appending(path: "Tests/\(tests)/CostTests.swift"), encoding: .utf8)
+    }.joined()
+    var walkers: Set<String> = []
+    for module in Self.modules.keys {
+      for file in try FileManager.default.contentsOfDirectory(atPath: sources.appending(path: module).path)
+      where file.hasSuffix(".swift") {
+        let name = String(file.dropLast(6))
+        let text = try String(contentsOf: sources.appending(path: "\(module)/\(file)"), encoding: .utf8)
+        guard Self.walks(text) else { continue }
+        walkers.insert(name)
+        let isKnown = tables.contains("\"\(name)\"") || Self.others.contains { $0.files.contains(name) }
+        #expect(isKnown, "\(module)/\(file) walks something: a row of Tests/*/CostTests.swift, or a reason here")
+      }
+    }
+    let gone = Set(Self.others.flatMap(\.files)).subtracting(walkers)
+    #expect(gone.isEmpty, "these walk nothing any more: \(gone.sorted())")
+  }
+
+  private static func walks(_ text: String) -> Bool {
+    text.split(separator: "\n").contains { line in
+      let line = line.drop { $0 == " " }
+      if line.hasPrefix("//") { return false }
+      return line.hasPrefix("for ") || line.hasPrefix("while ") || line.contains(".firstIndex")
+        || line.contains(".split(") || line.contains(".contains {") || line.contains(".contains(where")
+    }
+  }
+
+  private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+  private var repository: URL { Self.repository }
+
+  private struct Reason {
+    let why: String
+    let files: Set<String>
+  }
+
+  private static let others: [Reason] = [
+    Reason(
+      why: "steps of those that have rows, each taken once for a byte",
+      files: [
+        "ByteBuffer", "Bytes", "Framing", "KnownNames", "Scanning", "Authorities", "Base64", "BrowserLikeness",
+        "ByteClass",
+        "ClientToken", "CredentialFields", "Grant", "HostName", "IPAddress", "MethodSet", "PageOrigins", "RuleTable",
+        "TokenDigest", "URLParts", "UpgradeProtocol", "Snapshot", "CookieJars", "Escape", "ExecCredentialAnswer",
+        "FieldSyntax", "HelperAnswer", "OAuth1Signature", "PatternMatcher", "SampleFilter", "Secret", "SecretArena",
+        "LoginAnswer",
+      ]),
+    Reason(
+      why: "what a configuration says, read once",
+      files: [
+        "AddressBlock", "AddressClasses", "CivilTime", "Coverage", "PatternAutomaton", "Pin", "ShadowedRules",
+        "URLPattern", "Upstream",
+      ]),
+    Reason(
+      why: "what this program knows or writes itself, and how much of it there is has a bound",
+      files: [
+        "Exposition", "Histogram", "JSONWriter", "RateLimits", "RejectedValues", "ServiceTally", "CommandSecrets",
+        "CookieJoint", "CredentialSlot", "Door", "FingerprintKey", "Keyring", "KeyringLogout", "KeyringTokens",
+        "SecretFile",
+        "SecretFiles", "SecretForms", "SecretList", "SecretReader", "SecretReading", "SpelledSamples", "Stage",
+        "TokenSecrets",
+        "WatchedDirectories", "Base64URL", "BrowserLogin", "FormWriter", "GrantRemarks", "LoginBody", "RegistryRequest",
+        "SignedToken", "StoredLogin", "TokenForm",
+      ]),
+    Reason(
+      why: "what a request was made of by then, each byte taken once",
+      files: ["DigestAnswer", "Door+Placement", "StagedForm"]),
+  ]
+}
