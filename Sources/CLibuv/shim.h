@@ -1,5 +1,6 @@
 #pragma once
 #include <sys/socket.h>
+#include <time.h>
 #include <uv.h>
 
 #if UV_VERSION_HEX < 0x012c00
@@ -15,4 +16,17 @@ static inline int bearerd_accept(int descriptor, struct sockaddr *address, sockl
 }
 static inline int bearerd_stream_socket(int family) {
   return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+// A counter of the processor's that runs evenly, read without a call. How fast it runs, the loop finds out.
+static inline uint64_t bearerd_ticks(void) {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  uint64_t ticks;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#else
+  return uv_hrtime();
+#endif
 }

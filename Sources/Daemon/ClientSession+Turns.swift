@@ -12,7 +12,9 @@ extension ClientSession {
       begunInTurn = 0
     }
     begunInTurn += 1
-    guard begunInTurn >= ClientSession.mostPerTurn, !isResting else { return }
+    guard begunInTurn >= ClientSession.mostPerTurn || begunInTurn > 1 && worker.loop.isOutOfTime, !isResting else {
+      return
+    }
     isResting = true
     worker.loop.onNextTurn { [weak self] in self?.haveRested() }
   }

@@ -98,6 +98,7 @@ final class ClientSession: Timed, StreamDelegate {
     generation = worker.generation
     super.init()
     stream.delegate = self
+    stream.step = .client
     settle()
   }
 

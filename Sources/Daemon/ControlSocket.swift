@@ -105,6 +105,7 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
     guard connections.count < ControlSocket.maximumConnections else { return stream.close() }
     connections[ObjectIdentifier(stream)] = Connection(stream: stream)
     stream.delegate = self
+    stream.step = .control
     stream.startReading()
   }
 

@@ -11,7 +11,6 @@ final class Crew {
   private var bell: Wakeup?
   /// Questions that are open. Each says whether it has been answered now.
   private var questions: [() -> Bool] = []
-  private var isAwaitingPulse = false
 
   /// Milliseconds for the start of one, of which half a second is for files of secrets that do not answer; and for its end.
   private static let startPatience = 20_000
@@ -90,17 +89,8 @@ final class Crew {
   /// Connections that the others have.
   var connections: Int { links.reduce(0) { $0 + $1.connections.load(ordering: .sequentiallyConsistent) } }
 
-  /// Whether all of them have been seen at work since this was asked the last time.
-  func hasPulse() -> Bool {
-    if isAwaitingPulse { return false }
-    isAwaitingPulse = true
-    ask { _, reply in
-      reply(true)
-    } then: { [unowned self] (_: [Bool]) in
-      isAwaitingPulse = false
-    }
-    return true
-  }
+  /// Of those that have started.
+  var pulses: [LoopPulse] { links.compactMap { $0.pulse.withLock(\.self) } }
 
   /// Whatever still runs is cut. Returns when they have ended, or take too long for it.
   func close() {

@@ -1,4 +1,16 @@
 internal import Credentials
+internal import EventLoop
+internal import System
+
+#if DEBUG
+  extension Clock {
+    /// Keeps the processor busy.
+    fileprivate static func spin(milliseconds: UInt64) {
+      let end = monotonicMicroseconds + milliseconds * 1_000
+      while monotonicMicroseconds < end {}
+    }
+  }
+#endif
 
 /// What the control socket of a build for debugging can do besides. A release build has none of it.
 enum DebugCommands {
@@ -7,6 +19,19 @@ enum DebugCommands {
       [
         "trap": { [worker] answer in
           worker.generation.keyring.trap(withSecretOfGrant: 0)
+          answer(.success([]))
+        },
+        "stall": { answer in
+          Clock.spin(milliseconds: 150)
+          answer(.success([]))
+        },
+        "stall second": { [crew] answer in
+          crew.links.first?.post { _ in Clock.spin(milliseconds: 150) }
+          answer(.success([]))
+        },
+        // It never comes back.
+        "hang second": { [crew] answer in
+          crew.links.first?.post { _ in ThreadSignal().wait(milliseconds: nil) }
           answer(.success([]))
         },
         // Nor a minute.

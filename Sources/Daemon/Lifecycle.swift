@@ -5,13 +5,12 @@ internal import System
 final class Lifecycle {
   private let loop: Loop
   private var signals: [SignalSource] = []
-  private var watchdog: Timer?
+  private var watchdog: Watchdog?
   private var drain: Timer?
 
   /// SIGHUP reloads; SIGTERM and SIGINT stop (a second one at once).
-  /// - Parameter isAlive: whether the other loops are at work.
   init(
-    loop: Loop, isAlive: @escaping () -> Bool, reload: @escaping () -> Void, stop: @escaping () -> Void
+    loop: Loop, watch: (_ interval: UInt64) -> Watchdog, reload: @escaping () -> Void, stop: @escaping () -> Void
   ) throws(StartError) {
     self.loop = loop
     do throws(UVError) {
@@ -24,9 +23,7 @@ final class Lifecycle {
       throw .system(error.description)
     }
     if let interval = ServiceManager.watchdogInterval {
-      // Twice as often as asked for: a loop that hangs misses it, one that is busy does not.
-      watchdog = Timer(loop: loop) { if isAlive() { ServiceManager.notify("WATCHDOG=1") } }
-      watchdog?.start(after: interval / 2, repeatEvery: max(1, interval / 2))
+      watchdog = watch(interval)
     }
   }
 

@@ -19,6 +19,7 @@ struct MetricsReport {
     report.connections()
     report.credentials()
     report.configuration()
+    report.loops()
     report.process()
     return report.text.bytes
   }
@@ -199,6 +200,19 @@ struct MetricsReport {
     text.sample(status.dropped)
     text.begin("bearerd_audit_working", .gauge, "Whether the last write to the audit file went well.")
     text.sample(status.problem == nil ? 1 : 0)
+  }
+
+  private mutating func loops() {
+    text.begin("bearerd_loop_turns_total", .counter, "Turns of the event loops.")
+    text.sample(counts.loops.reduce(0) { $0 &+ $1.turns })
+    text.begin("bearerd_loop_stalls_total", .counter, "Turns that took 100 milliseconds or more.")
+    text.sample(counts.loops.reduce(0) { $0 &+ $1.stalls })
+    text.begin("bearerd_loop_longest_turn_seconds", .gauge, "The longest turn since the start.")
+    text.sample(microseconds: counts.loops.map(\.longestTurn).max() ?? 0)
+    text.begin(
+      "bearerd_oldest_waiting_request_seconds", .gauge, "For how long the oldest request waits for its answer to begin."
+    )
+    text.sample(microseconds: (counts.loops.compactMap(\.oldestRequest).max() ?? 0) &* 1_000)
   }
 
   private mutating func process() {

@@ -31,6 +31,7 @@ extension Server {
 
   /// Every worker has its credentials.
   private func adopt(_ preparation: Preparation, _ answer: @escaping Reloads.Answer) throws(StartError) {
+    loop.note(.reload)
     let settings = preparation.settings
     let number = worker.generation.snapshot.generation + 1
     try held.check(settings)

@@ -117,7 +117,12 @@ package final class Server {
       credentials: { [worker] in worker.generation.settings.credentials.filter { !$0.isCombined }.map(\.name) })
     control?.follow(worker.generation.settings)
     lifecycle = try Lifecycle(
-      loop: loop, isAlive: { [crew] in crew.hasPulse() }, reload: { reloads.ask { _ in } },
+      loop: loop,
+      watch: { [loop, crew, journal] interval in
+        Watchdog(
+          interval: interval, pulses: [loop.pulse] + crew.pulses, hasPriorities: ServiceManager.isJournalStream,
+          log: journal.share)
+      }, reload: { reloads.ask { _ in } },
       stop: { [unowned self] in stop() })
     do throws(UVError) {
       for slot in slots { try slot.start() }

@@ -94,6 +94,16 @@ struct StatusReport {
   private func listeners(_ json: inout JSONWriter) {
     json.member("connections", UInt64(counts.connections.reduce(0, +)))
     json.array("worker_connections") { json in for count in counts.connections { json.member(nil, UInt64(count)) } }
+    json.array("loops") { json in
+      for loop in counts.loops {
+        json.object { json in
+          json.member("turns", loop.turns)
+          json.member("stalls", loop.stalls)
+          json.member("longest_turn_microseconds", loop.longestTurn)
+          json.member("oldest_waiting_request_milliseconds", loop.oldestRequest)
+        }
+      }
+    }
     json.array("listeners") { json in
       for slot in worker.reception?.slots ?? [] {
         json.object { json in

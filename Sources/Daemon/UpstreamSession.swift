@@ -55,6 +55,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   func begin(timeout: UInt64) {
     setReading(true)
     guard let context = destination.context else {
+      stream.step = .upstream
       owner?.sessionIsReady(self)
       return
     }
@@ -64,6 +65,7 @@ final class UpstreamSession: Timed, StreamDelegate {
       handshake = try context.handshake(
         sink: StreamSink(stream), now: worker.lookAtClocks(), keepsBuffers: hasRested)
       isShakingHands = true
+      stream.step = .handshake
     } catch {
       return fail(error)
     }
@@ -85,6 +87,7 @@ final class UpstreamSession: Timed, StreamDelegate {
       guard try handshake!.advance(input) == .finished else { return }
       worker.deadlines.cancel(self)
       isShakingHands = false
+      stream.step = .upstream
       guard let finished = handshake.take() else { return }
       let session = try finished.verified(now: worker.lookAtClocks())
       // A mismatch that is only reported is an event each time; advice is given once.

@@ -1,6 +1,7 @@
 internal import Audit
 internal import Configuration
 internal import Credentials
+internal import EventLoop
 internal import Gateway
 internal import Policy
 internal import System
@@ -31,10 +32,12 @@ extension Worker {
   /// - Parameter loggedOut: credentials that somebody has logged out since the reload began.
   func prepare(_ preparation: Preparation, loggedOut: Set<String>, onEnd: @escaping (StartError?) -> Void) {
     loggedOutMeanwhile = loggedOut
+    loop.note(.reload)
     let files = ConfigurationLoader.secretFiles(of: preparation.settings)
     let make = { [unowned self] in
       // Meanwhile it may have been stopped.
       guard !isDraining else { return onEnd(.system("bearerd is stopping")) }
+      loop.note(.reload)
       do throws(Denied) {
         let current = generation.keyring
         let next = try ConfigurationLoader.keyring(
@@ -61,6 +64,7 @@ extension Worker {
   /// What was prepared is in use from now on.
   func install(_ next: Installation, entrances: [Entrance]) {
     guard let keyring = prepared else { return }
+    loop.note(.reload)
     prepared = nil
     journal.audit = next.audit
     journal.requiredAudit = next.requiredAudit

@@ -44,6 +44,7 @@ final class Worker {
   private(set) var sessions: [ObjectIdentifier: ClientSession] = [:]
   /// Of the loop, counted.
   private(set) var turn: UInt64 = 1
+  var stalls = Stalls()
   var clockSteps = ClockSteps()
   /// Where connections come in.
   private(set) var entrances: [Entrance] = []
@@ -90,6 +91,7 @@ final class Worker {
     _ = lookAtClocks()
     keepCookies()
     flushAgain = Timer(loop: loop) { [unowned self] in flushJournal() }
+    loop.onStall = { [unowned self] in stalled($0) }
     loop.onTurnEnd = { [unowned self] in
       turn &+= 1
       openWhatWaits()
@@ -239,6 +241,7 @@ final class Worker {
     heap.close()
     flushAgain?.close()
     loop.onTurnEnd = nil
+    loop.onStall = nil
     secrets?.close()
     commands?.close()
     tokens?.close()

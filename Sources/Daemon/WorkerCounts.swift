@@ -29,6 +29,8 @@ struct WorkerCounts: Sendable {
   private(set) var pools: [Generation.Pool]
   /// Of each worker.
   private(set) var connections: [Int]
+  /// The same.
+  private(set) var loops: [LoopCounts]
   private(set) var droppedLines: UInt64
 
   init(of worker: Worker) {
@@ -44,6 +46,7 @@ struct WorkerCounts: Sendable {
     recent = generation.tally.recent.entries
     pools = generation.pools
     connections = [worker.sessionCount]
+    loops = [LoopCounts(of: worker)]
     droppedLines = worker.journal.droppedCount
   }
 
@@ -64,6 +67,7 @@ struct WorkerCounts: Sendable {
     recent = Array((recent + other.recent).sorted { $0.time > $1.time }.prefix(RecentRefusals.limit))
     pools = Generation.Pool.sorted(pools + other.pools)
     connections += other.connections
+    loops += other.loops
     droppedLines &+= other.droppedLines
   }
 }

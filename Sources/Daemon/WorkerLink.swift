@@ -10,6 +10,8 @@ final class WorkerLink: Sendable {
   let number: Int
   /// Connections that it has, and those that are on their way to it.
   let connections = Atomic<Int>(0)
+  /// Of its loop, once it listens.
+  let pulse = Guarded<LoopPulse?>(nil)
   private let box = Box()
   private let commons: Commons
   /// Wakes the main thread's loop.
@@ -50,6 +52,7 @@ final class WorkerLink: Sendable {
     let wakeup = try Wakeup(loop: worker.loop) { [unowned self, unowned worker] in
       for message in box.take() { message(worker) }
     }
+    pulse.withLock { $0 = worker.loop.pulse }
     box.open(wakeup)
   }
 

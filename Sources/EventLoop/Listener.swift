@@ -30,6 +30,7 @@ package final class Listener {
   /// What is the local address of each connection, too; nil: theirs differ.
   private var boundAddress: SocketAddress?
   private var isAccepting = false
+  private var round: UInt64 = 0
   private var isClosed = false
 
   /// Binds and listens at once; nothing is accepted before `start()`. IPv6 sockets are V6ONLY. CLOEXEC. SO_REUSEADDR, so
@@ -134,7 +135,10 @@ package final class Listener {
 extension Listener {
   /// The poll is level-triggered: what is left over is heard of on the next turn.
   private func acceptWaiting() {
-    for _ in 0..<maximumAcceptedPerTurn where isAccepting {
+    loop.turn.begin(.accept)
+    guard loop.turn.admits(&round) else { return }
+    for count in 0..<maximumAcceptedPerTurn where isAccepting {
+      if count > 0, loop.isOutOfTime { return }
       var accepted: Int32 = -1
       let peer = SocketAddress { address, length in
         var size = socklen_t(length.pointee)

@@ -14,6 +14,9 @@ package final class Loop {
   /// Pieces that go out together. Made when somebody sends so much at once, and then kept.
   private var gathering: UnsafeMutableRawBufferPointer?
   private var gatheredCount = 0
+  var turn = LoopTurn()
+  /// Called when a turn has taken long.
+  package var onStall: ((LoopStall) -> Void)?
 
   package init() throws(UVError) {
     // libuv writes with writev(2), which takes no MSG_NOSIGNAL.
@@ -34,6 +37,7 @@ package final class Loop {
     uv_unref(turnEnd.base)
     turnEnd.lend(self)
     turnStart.lend(self)
+    uv_prepare_start(turnEnd.raw) { withOwner($0?.pointee.data, as: Loop.self) { $0.endTurn() } }
   }
 
   deinit {
@@ -83,15 +87,29 @@ package final class Loop {
   package var now: UInt64 { uv_now(raw) }
 
   /// Called once per turn, before the loop waits for events: the place to write what the turn gathered.
-  package var onTurnEnd: (() -> Void)? {
-    didSet {
-      guard onTurnEnd != nil else {
-        uv_prepare_stop(turnEnd.raw)
-        return
-      }
-      uv_prepare_start(turnEnd.raw) { withOwner($0?.pointee.data, as: Loop.self) { $0.onTurnEnd?() } }
+  package var onTurnEnd: (() -> Void)?
+
+  private func endTurn() {
+    if let onTurnEnd {
+      turn.begin(.sending)
+      onTurnEnd()
     }
+    if let stall = turn.end(at: now) { onStall?(stall) }
   }
+
+  /// This turn has taken its time: whoever has more to do than one thing leaves the rest to a later turn.
+  package var isOutOfTime: Bool { turn.isSpent }
+
+  /// What comes now is another kind of work, and has time of its own.
+  package func beginPhase() { turn.beginPhase() }
+
+  /// What is being done now, if that says more than where it came from.
+  package func note(_ step: LoopStep) { turn.rename(step) }
+
+  /// The longest turn so far.
+  package var longestTurn: UInt64 { turn.longestMicroseconds }
+
+  package var pulse: LoopPulse { turn.pulse }
 
   /// Calls `action` once, soon, and never from within this call: what must not be heard re-entrantly goes through here.
   package func onNextTurn(_ action: @escaping () -> Void) {
@@ -105,7 +123,17 @@ package final class Loop {
     uv_idle_stop(turnStart.raw)
     let actions = deferred
     deferred = []  // before the calls: what they defer belongs to the next turn
-    for action in actions { action() }
+    turn.begin(.deferred)
+    turn.beginPhase()
+    for (index, action) in actions.enumerated() {
+      if index > 0, isOutOfTime {
+        let new = deferred
+        deferred = []
+        for action in actions[index...] + new { onNextTurn(action) }
+        return
+      }
+      action()
+    }
   }
 }
 

@@ -3,10 +3,12 @@ internal import CLibuv
 /// Watches a descriptor of somebody else's for readability. To be closed, before the descriptor is.
 package final class ReadableSource {
   private let memory = HandleMemory<uv_poll_t>()
+  private unowned let loop: Loop
   private var onReadable: (() -> Void)?
 
   /// Makes the descriptor non-blocking. `onReadable` is called again on every turn until there is nothing left to read.
   package init(loop: Loop, descriptor: Int32, onReadable: @escaping () -> Void) throws(UVError) {
+    self.loop = loop
     self.onReadable = onReadable
     let status = uv_poll_init(loop.raw, memory.raw, descriptor)
     guard status == 0 else {
@@ -27,7 +29,7 @@ package final class ReadableSource {
     guard onReadable != nil else { return }
     uv_poll_start(memory.raw, CInt(UV_READABLE.rawValue)) { handle, _, _ in
       // An error (POLLERR) is told as readability too: whoever reads then finds it.
-      withOwner(handle?.pointee.data, as: ReadableSource.self) { $0.onReadable?() }
+      withOwner(handle?.pointee.data, as: ReadableSource.self) { $0.hear() }
     }
   }
 
@@ -36,5 +38,11 @@ package final class ReadableSource {
     guard onReadable != nil else { return }
     onReadable = nil
     memory.close()
+  }
+
+  private func hear() {
+    guard let onReadable else { return }
+    loop.turn.begin(.file)
+    onReadable()
   }
 }

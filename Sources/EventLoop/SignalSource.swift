@@ -3,9 +3,11 @@ internal import CLibuv
 /// A signal as an event of the loop. To be closed.
 package final class SignalSource {
   private let memory = HandleMemory<uv_signal_t>()
+  private unowned let loop: Loop
   private var onSignal: (() -> Void)?
 
   package init(loop: Loop, signal: Int32, onSignal: @escaping () -> Void) throws(UVError) {
+    self.loop = loop
     self.onSignal = onSignal
     let status = uv_signal_init(loop.raw, memory.raw)
     guard status == 0 else {
@@ -16,7 +18,7 @@ package final class SignalSource {
     do throws(UVError) {
       try check(
         uv_signal_start(
-          memory.raw, { handle, _ in withOwner(handle?.pointee.data, as: SignalSource.self) { $0.onSignal?() } }, signal
+          memory.raw, { handle, _ in withOwner(handle?.pointee.data, as: SignalSource.self) { $0.hear() } }, signal
         ),
         "uv_signal_start")
     } catch {
@@ -30,5 +32,11 @@ package final class SignalSource {
     guard onSignal != nil else { return }
     onSignal = nil
     memory.close()
+  }
+
+  private func hear() {
+    guard let onSignal else { return }
+    loop.turn.begin(.signal)
+    onSignal()
   }
 }

@@ -10,6 +10,13 @@ extension Stream {
       { handle, _, buffer in
         // The loop's one buffer, see `readBufferSize`.
         guard let loop = handle?.pointee.loop else { return }
+        // No memory means no read: the socket stays readable, and the next turn hears of it again.
+        var mayRead = false
+        withOwner(handle?.pointee.data, as: Stream.self) { mayRead = $0.beginRead() }
+        guard mayRead else {
+          buffer?.pointee = uv_buf_t(base: nil, len: 0)
+          return
+        }
         buffer?.pointee = uv_buf_t(
           base: loop.pointee.data?.assumingMemoryBound(to: CChar.self), len: readBufferSize)
       },
@@ -30,6 +37,13 @@ extension Stream {
     uv_read_stop(memory.raw)
   }
 
+  /// Whether it has its turn.
+  @inline(__always)
+  private func beginRead() -> Bool {
+    loop.turn.begin(step)
+    return loop.turn.admits(&round)
+  }
+
   @inline(__always)
   private func didRead(_ count: Int, _ base: UnsafeMutablePointer<CChar>?) {
     if count > 0, let base {
@@ -37,9 +51,9 @@ extension Stream {
         start: UnsafeRawPointer(base).assumingMemoryBound(to: UInt8.self), count: count)
       listener?.stream(self, didRead: bytes.span)
       if wipesInput { explicit_bzero(base, count) }
-    } else if count < 0 {
+    } else if count < 0, count != Int(UV_ENOBUFS.rawValue) {
       didStopReading(CInt(truncatingIfNeeded: count))
-    }  // 0 is EAGAIN
+    }  // 0 is EAGAIN, ENOBUFS not its turn
   }
 
   private func didStopReading(_ status: CInt) {

@@ -101,6 +101,7 @@ extension Stream {
   private func didWrite(_ status: CInt) {
     didFinishWriting()
     guard !isClosed else { return }  // ECANCELED
+    loop.turn.begin(step)
     if status != 0 { return failWriting(UVError(operation: "write", status: status), isCallback: true) }
     if pending.isEmpty { didDrain(tells: true) } else { writePending() }
   }

@@ -25,7 +25,11 @@ package final class Stream {
   private var knownPeer: SocketAddress?
   private var knownLocal: SocketAddress?
 
+  /// What the log calls it when it takes long.
+  package var step = LoopStep.connection
   // Stream+Reading
+  /// The round of the loop in which it was read the last time.
+  var round: UInt64 = 0
   var isReading = false
   /// What comes is a secret: nothing of it stays in the loop's buffer.
   package var wipesInput = false
@@ -201,6 +205,7 @@ extension Stream {
 
   private func didConnect(_ status: CInt) {
     guard !isClosed else { return }  // ECANCELED: closed while connecting
+    loop.turn.begin(step)
     isConnecting = false
     guard status == 0 else { return failNow(UVError(operation: "uv_tcp_connect", status: status)) }
     writePending()

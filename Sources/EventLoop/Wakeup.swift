@@ -8,12 +8,14 @@ internal import Synchronization
 package final class Wakeup: @unchecked Sendable {
   private let memory = HandleMemory<uv_async_t>()
   private let isOpen = Mutex(true)
+  private unowned let loop: Loop
   private var onWake: (() -> Void)?
 
   package init(loop: Loop, onWake: @escaping () -> Void) throws(UVError) {
+    self.loop = loop
     self.onWake = onWake
     let status = uv_async_init(loop.raw, memory.raw) { handle in
-      withOwner(handle?.pointee.data, as: Wakeup.self) { $0.onWake?() }
+      withOwner(handle?.pointee.data, as: Wakeup.self) { $0.hear() }
     }
     guard status == 0 else {
       memory.discard()
@@ -38,5 +40,11 @@ package final class Wakeup: @unchecked Sendable {
     guard wasOpen else { return }
     onWake = nil
     memory.close()
+  }
+
+  private func hear() {
+    guard let onWake else { return }
+    loop.turn.begin(.message)
+    onWake()
   }
 }

@@ -29,6 +29,27 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
+  /// The first worker goes on, and so does the thread that tells.
+  @Test func `T60: a worker that never comes back is seen, told, and ends the pulse`() throws {
+    let stage = try Stage()
+    let manager = try Notifications(path: stage.scratch.path + "/notify.sock")
+    try stage.start(
+      stage.configuration(more: "control: control.sock\nworkers: 2"),
+      environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "1000000"])
+    #expect(manager.next { $0 == "WATCHDOG=1" } != nil)
+    // A stall is no end.
+    #expect(try stage.control("stall second") == "ok\n")
+    #expect(stage.daemon!.waitForLog("event=loop-stalled worker=2 "))
+    #expect(manager.next { $0 == "WATCHDOG=1" } != nil)
+    #expect(!stage.daemon!.logText.contains("event=loop-stuck"))
+    #expect(try stage.control("hang second") == "ok\n")
+    #expect(stage.daemon!.waitForLog("event=loop-stuck worker=2 step=message "))
+    // What was said before is taken first.
+    while manager.isWaiting {}
+    #expect(try stage.get().status == 200 || stage.get().status == 200)
+    #expect(!manager.isWaiting, "it says that all is well")
+  }
+
   @Test func `nothing is said before it serves, and nothing at all when it cannot`() throws {
     let stage = try Stage()
     let manager = try Notifications(path: stage.scratch.path + "/notify.sock")

@@ -163,7 +163,11 @@ import Testing
       try listener.start()
       let clients = [try plainClient(listener.port), try plainClient(listener.port)]
       var hoard: [Int32] = []
-      var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+      // Whoever began this process may have left it any number of descriptors: the limit has to be above them, or there is
+      // nothing to give back later.
+      let highest = dup(0)
+      Glibc.close(highest)
+      var limit = rlimit(rlim_cur: rlim_t(highest) + 8, rlim_max: rlim_t(highest) + 8)
       setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       while case let taken = dup(0), taken >= 0 { hoard.append(taken) }
       loop.run { !acceptor.errors.isEmpty }
