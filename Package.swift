@@ -39,6 +39,7 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CLinux"),
 
     // 1-3: deciding. No C, no Foundation, no clock.
@@ -52,8 +53,9 @@ let package = Package(
     module("System", ["CLinux"]),
     module("Configuration", ["Policy", "CYAML"]),
     module("JSON", ["CJansson"]),
+    module("Inflate", ["CZlib"]),
     module("TLS", ["Policy", "COpenSSL"]),
-    module("Credentials", ["JSON", "TLS", "Policy", "System"]),
+    module("Credentials", ["Inflate", "JSON", "TLS", "Policy", "System"]),
     module("OAuth", ["Credentials", "JSON", "TLS", "Policy", "HTTP1", "System"]),
     module("Audit", ["TLS", "System"]),
     module(
@@ -83,6 +85,7 @@ let package = Package(
     tests("RenewalTests", ["Renewal"]),
     tests("ConfigurationTests", ["Configuration", "Policy", "HTTP1", "TestSupport"], exclude: ["Golden"]),
     tests("EventLoopTests", ["EventLoop"]),
+    tests("InflateTests", ["Inflate", "CZlib", "TestSupport"]),
     tests("SystemTests", ["System", "CLinux", "TestSupport"]),
     tests("TLSTests", ["TLS", "Policy", "DemoUpstream", "TestSupport"]),
     tests("CredentialsTests", ["Credentials", "TLS", "Policy", "HTTP1", "DemoUpstream", "System", "TestSupport"]),

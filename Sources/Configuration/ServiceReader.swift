@@ -55,7 +55,7 @@ extension SettingsReader {
       choice($0, [("pass", Service.OnRejected.pass), ("502", .badGateway)])
     }
     let redact = fields[.redact].flatMap {
-      choice($0, [("off", Service.Redact.off), ("headers", .headers), ("all", .all)])
+      choice($0, [("off", Service.Redact.off), ("headers", .headers), ("errors", .errors), ("all", .all)])
     }
     let rate = fields[.rate].flatMap { self.rate($0) }
     let upgrades = fields[.upgrades].map { self.upgrades($0) }

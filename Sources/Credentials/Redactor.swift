@@ -1,3 +1,4 @@
+internal import Inflate
 internal import System
 
 /// Masks a credential's secrets in one answer (T33). The mask is as long as what it hides: lengths, chunks, ranges and frames
@@ -12,6 +13,8 @@ package final class Redactor {
   private var spare: Held?
   /// Knows of what is held back which patterns began there.
   private var matcher = PatternMatcher()
+  /// Of an answer that is searched decoded.
+  var decoder: Inflater?
   /// Places that were masked.
   package var count: UInt64 { masked }
   // Visible here alone, so that the compiler can prove each access to it alone.
@@ -43,6 +46,7 @@ package final class Redactor {
     patterns = nil
     held = nil
     spare = nil
+    decoder = nil
     matcher.reset()
   }
 
@@ -66,16 +70,19 @@ package final class Redactor {
 
   /// Takes the next piece of a stream.
   /// - Parameter changed: gets what goes on first and is not as it came: what was held back before, or has masks in it.
-  /// - Returns: the bytes of the piece that go on as they are, behind that; nil if it cannot be searched.
+  /// - Returns: the bytes of the piece that go on as they are, behind that; nil if it cannot be searched, or decoded.
   package func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? {
+    if let decoder { return redact(piece, decodedBy: decoder, changed: &changed) }
+    return piece.withUnsafeBytes { search($0, changed: &changed) }
+  }
+
+  func search(_ piece: UnsafeRawBufferPointer, changed: inout [UInt8]) -> Range<Int>? {
     guard let patterns else { return nil }
-    return piece.withUnsafeBytes { piece in
-      do throws(SystemError) {
-        guard let held = held.take() else { return try pass(piece, patterns, maskedUpTo: 0, changed: &changed) }
-        return try join(held, piece, patterns, changed: &changed)
-      } catch {
-        return nil
-      }
+    do throws(SystemError) {
+      guard let held = held.take() else { return try pass(piece, patterns, maskedUpTo: 0, changed: &changed) }
+      return try join(held, piece, patterns, changed: &changed)
+    } catch {
+      return nil
     }
   }
 

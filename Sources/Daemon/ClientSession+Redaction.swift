@@ -3,7 +3,14 @@ internal import EventLoop
 internal import Gateway
 internal import Policy
 
-extension Redactor: Redaction {}
+extension Redactor: Redaction {
+  func decode(_ coding: ContentCoding) -> Bool {
+    switch coding {
+    case .gzip: decode(Coding.gzip)
+    case .deflate: decode(Coding.deflate)
+    }
+  }
+}
 
 extension ClientSession {
   /// Milliseconds for which the end of a piece is held back that could be the beginning of a secret. Who waits for an answer

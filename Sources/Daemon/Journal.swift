@@ -146,6 +146,7 @@ final class Journal {
     if exchange.record.isPreflight { line.raw(" preflight=true") }
     if exchange.record.isRejected { line.raw(" credential_rejected=true") }
     if exchange.record.redactions > 0 { line.field("redacted", exchange.record.redactions) }
+    if exchange.record.isWithheld { line.raw(" withheld=true") }
     if exchange.record.isRetried { line.raw(" retried=true") }
     if exchange.record.isRenewed { line.raw(" renewed=true") }
     if exchange.record.isAborted { line.raw(" aborted=true") }

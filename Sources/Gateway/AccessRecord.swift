@@ -20,6 +20,8 @@ package struct AccessRecord: Sendable {
   package var isRejected = false
   /// Places of the answer where the credential stood and was masked.
   package var redactions: UInt64 = 0
+  /// The answer's body was coded in a way in which it cannot be searched: the client got our own words in its place.
+  package var isWithheld = false
   /// A page asked whether it may send a request, and we said yes: no service had a part in it.
   package var isPreflight = false
   /// The exchange ended before its answer was complete.
@@ -30,7 +32,7 @@ package struct AccessRecord: Sendable {
   package init() {}
 
   /// Nothing about it needs a look.
-  package var isOrdinary: Bool { refusal == nil && !isRejected && redactions == 0 }
+  package var isOrdinary: Bool { refusal == nil && !isRejected && redactions == 0 && !isWithheld }
 
   /// The service that the exchange came to, and the rule that decided it, also of a refusal, as far as they are known.
   package var place: (service: Int, rule: Int?)? {

@@ -38,6 +38,8 @@ package struct Exchange: ~Copyable, Sendable {
   var form = FormGathering()
   /// How the body goes on to this client.
   var responseFraming = BodyLength.none
+  var bodyTreatment = BodyTreatment.asItIs
+  var withheldBytes = 0
   var informational = 0
   /// Of the places that interim answers name.
   var interimRoom = PlaceRoom()
@@ -142,6 +144,8 @@ package struct Exchange: ~Copyable, Sendable {
     hasJarCookies = false
     form.reset()
     responsePhase = .head
+    bodyTreatment = .asItIs
+    withheldBytes = 0
     informational = 0
     interimRoom = PlaceRoom()
     isReused = false

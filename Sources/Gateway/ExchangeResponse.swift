@@ -28,22 +28,22 @@ extension Exchange {
         noteFreshCookie()
         noteJarCookies()
         guard redactHead(redaction) else { return .internalError }
-        if let refusal = takeHead(output: &output) { return refusal }
+        if let refusal = takeHead(redaction, output: &output) { return refusal }
       }
       if responsePhase == .judged { judgeBody(input.extracting(position...), output: &output) }
       if responsePhase == .held {
         guard secondTry.isRefused else { return nil }
-        if let refusal = takeHead(output: &output) { return refusal }
+        if let refusal = takeHead(redaction, output: &output) { return refusal }
       }
       while responsePhase == .body {
         if responseBody.isComplete {
-          guard endBody(input, redaction, output: &output) else { return .internalError }
+          if let refusal = endBody(input, redaction, output: &output) { return refusal }
           break
         }
         switch try responseBody.next(input, position: &position) {
         case .needsMore: return nil
         case .data(let range):
-          guard pass(input, range, redaction, output: &output) else { return .internalError }
+          if let refusal = pass(input, range, redaction, output: &output) { return refusal }
         case .end: break
         }
       }
@@ -62,10 +62,10 @@ extension Exchange {
       return false
     }
     let nothing: [UInt8] = []
-    return endBody(nothing.span, redaction, output: &output)
+    return endBody(nothing.span, redaction, output: &output) == nil
   }
 
-  private mutating func takeHead(output: inout Output) -> Refusal? {
+  private mutating func takeHead(_ redaction: (any Redaction)?, output: inout Output) -> Refusal? {
     if response.status == 101 { return takeSwitch(output: &output) }
     if response.status < 200 { return takeInterim(output: &output) }
     if ConnectionLogin.isWanted(by: response) { hasConnectionLogin = true }
@@ -77,8 +77,8 @@ extension Exchange {
     let length = response.bodyLength(answering: head.method)
     // To end an answer for one of those that may be none would not make it any safer: none of them goes on.
     responseBody.begin(length, forbiddenTrailers: .dropped)
+    guard chooseTreatment(length, redaction) else { return .encodedAnswer }
     responseFraming = framing(of: length)
-    if isCodedAgainstOurWish, length != .none { return .encodedAnswer }
     if case .untilClose = responseFraming { closesClient = true }
     // An answer before the end of its request: the rest is taken, but nothing else can follow it here (T17).
     isEarly = !isRequestComplete
@@ -95,6 +95,7 @@ extension Exchange {
     {
       return refusal
     }
+    if bodyTreatment == .withheld { sendEncodedAnswer(output: &output) }
     record.status = response.status
     hasAnswered = true
     output.actions.insert(.sendToClient)
@@ -114,6 +115,7 @@ extension Exchange {
     record.upstreamStatus = response.status
     // What follows are no chunks, whatever the answer before it was.
     responseFraming = .none
+    bodyTreatment = redact == .all ? .searched : .asItIs
     var context = context(route, snapshot)
     context.upgrade = upgrade
     if let refusal = ResponseForwarding.write(
@@ -148,11 +150,14 @@ extension Exchange {
   private mutating func context(_ route: Route, _ snapshot: Snapshot) -> ResponseForwarding.Context {
     ResponseForwarding.Context(
       route: route, snapshot: snapshot, path: target.path, injected: grant != nil, closes: answerClosesClient,
-      saysKeepAlive: head.version == .http10)
+      saysKeepAlive: head.version == .http10, body: bodyTreatment)
   }
 
   private mutating func framing(of length: BodyLength) -> BodyLength {
     switch length {
+    case _ where bodyTreatment == .withheld: return .length(UInt64(Problem.encodedAnswer(response.status).count))
+    // How long it is decoded is not known before its end.
+    case .length where bodyTreatment == .decoded: return framing(of: .untilClose)
     case .none:
       // HEAD and 304 may state the length that a GET would have had.
       if response.status != 204, case .length(let count) = response.declaredLength { return .length(count) }
@@ -185,15 +190,17 @@ extension Exchange {
     }
   }
 
-  /// False: its trailers could not be searched.
+  /// nil, or why what came is not its end: something is missing of what it was decoded from, or its trailers could not be
+  /// searched.
   private mutating func endBody(
     _ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output
-  ) -> Bool {
+  ) -> Refusal? {
     releaseHeld(input, redaction, output: &output)
+    if bodyTreatment == .decoded, redaction?.isWhole != true { return .encodedAnswer }
     if case .chunked = responseFraming {
       output.toClient.append("0\r\n")
       if !responseBody.trailers.isEmpty, let route, let snapshot {
-        guard redactTrailers(redaction) else { return false }
+        guard redactTrailers(redaction) else { return .internalError }
         ResponseForwarding.writeTrailers(
           responseBody, after: response, options: responseOptions, context: context(route, snapshot),
           to: &output.toClient)
@@ -202,7 +209,15 @@ extension Exchange {
       output.actions.insert(.sendToClient)
     }
     responsePhase = .done
-    return true
+    return nil
+  }
+
+  /// What goes on in the place of a body that is withheld.
+  private mutating func sendEncodedAnswer(output: inout Output) {
+    let body = Problem.encodedAnswer(response.status)
+    output.toClient.append(contentsOf: body.contents)
+    record.bytesDown = UInt64(body.count)
+    record.isWithheld = true
   }
 
   /// Our own answer instead of an upstream's.

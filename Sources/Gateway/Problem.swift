@@ -16,13 +16,7 @@ package enum Problem {
     to output: inout ByteBuffer
   ) -> Int {
     let row = refusal.row
-    var body = ByteBuffer()
-    body.append("{\"type\":\"urn:bearerd:error:")
-    body.append(row.code.text)
-    body.append("\",\"title\":\"")
-    body.append(row.title.text)
-    body.append("\",\"status\":")
-    body.append(decimal: UInt64(row.status))
+    var body = begin(row, status: row.status)
     if case .malformed(let reason) = refusal {
       body.append(",\"reason\":\"")
       body.append(reason.rawValue)
@@ -41,9 +35,7 @@ package enum Problem {
       body.append(contentsOf: line.bytes)
     }
     if case .rateLimited(let excess) = refusal { append(excess, to: &body) }
-    body.append(",\"help\":\"bearerctl errors ")
-    body.append(row.code.text)
-    body.append("\"}\n")
+    end(row, &body)
 
     output.append("HTTP/1.1 ")
     output.append(decimal: UInt64(row.status))
@@ -70,6 +62,38 @@ package enum Problem {
     if head.method == .head { return 0 }
     output.append(contentsOf: body.contents)
     return body.count
+  }
+
+  private static func begin(_ row: RefusalRow, status: Int) -> ByteBuffer {
+    var body = ByteBuffer()
+    body.append("{\"type\":\"urn:bearerd:error:")
+    body.append(row.code.text)
+    body.append("\",\"title\":\"")
+    body.append(row.title.text)
+    body.append("\",\"status\":")
+    body.append(decimal: UInt64(status))
+    return body
+  }
+
+  private static func end(_ row: RefusalRow, _ body: inout ByteBuffer) {
+    body.append(",\"help\":\"bearerctl errors ")
+    body.append(row.code.text)
+    body.append("\"}\n")
+  }
+
+  /// In the place of an upstream's body that cannot be searched, with the upstream's status.
+  static func encodedAnswer(_ status: Int) -> ByteBuffer {
+    var body = begin(Refusal.encodedAnswer.row, status: status)
+    end(Refusal.encodedAnswer.row, &body)
+    return body
+  }
+
+  static func writeEncodedAnswerFields(_ status: Int, to output: inout ByteBuffer) {
+    output.append("Content-Type: application/problem+json\r\nProxy-Status: bearerd; received-status=")
+    output.append(decimal: UInt64(status))
+    output.append("; details=\"")
+    output.append(Refusal.encodedAnswer.row.code.text)
+    output.append("\"\r\nX-Content-Type-Options: nosniff\r\n")
   }
 
   /// What everybody takes for methods; a rule may know others.

@@ -13,6 +13,11 @@ package protocol Redaction: AnyObject {
   func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>?
   /// What is held back goes on: nothing follows, or not soon.
   func release(to changed: inout [UInt8])
+  /// The pieces of this answer's body are coded so: from now on they are decoded, and go on decoded. False: they cannot be.
+  func decode(_ coding: ContentCoding) -> Bool
+  var isDecoding: Bool { get }
+  /// Whether a coded body ended where its coding says; true of one that is not coded.
+  var isWhole: Bool { get }
 }
 
 extension Exchange {
@@ -38,53 +43,36 @@ extension Exchange {
     return true
   }
 
-  /// A piece of a body, or of what follows an upgrade. False: it may not go on.
+  /// A piece of a body, or of what follows an upgrade. nil, or why it may not go on.
   mutating func pass(
     _ input: Span<UInt8>, _ range: Range<Int>, _ redaction: (any Redaction)?, output: inout Output
-  ) -> Bool {
-    record.bytesDown &+= UInt64(range.count)
-    guard case .all = redact else {
+  ) -> Refusal? {
+    switch bodyTreatment {
+    case .asItIs:
+      record.bytesDown &+= UInt64(range.count)
       sendDown(input, range, output: &output)
-      return true
+    case .searched, .decoded:
+      output.changed.removeAll(keepingCapacity: true)
+      guard let redaction, let rest = redaction.redact(input.extracting(range), changed: &output.changed) else {
+        return bodyTreatment == .decoded ? .encodedAnswer : .internalError
+      }
+      record.redactions = redaction.count
+      record.bytesDown &+= UInt64(bodyTreatment == .decoded ? output.changed.count : range.count)
+      sendDown(input, (range.lowerBound + rest.lowerBound)..<(range.lowerBound + rest.upperBound), output: &output)
+    case .withheld: withhold(range.count)
     }
-    output.changed.removeAll(keepingCapacity: true)
-    guard let redaction, let rest = redaction.redact(input.extracting(range), changed: &output.changed) else {
-      return false
-    }
-    record.redactions = redaction.count
-    sendDown(input, (range.lowerBound + rest.lowerBound)..<(range.lowerBound + rest.upperBound), output: &output)
-    return true
+    return nil
   }
 
   /// Nothing follows what is held back, or not soon.
   /// - Parameter input: that `output` points into.
   mutating func releaseHeld(_ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output) {
-    guard case .all = redact, let redaction else { return }
+    guard bodyTreatment == .searched || bodyTreatment == .decoded, let redaction else { return }
     output.changed.removeAll(keepingCapacity: true)
     redaction.release(to: &output.changed)
     record.redactions = redaction.count
+    if bodyTreatment == .decoded { record.bytesDown &+= UInt64(output.changed.count) }
     sendDown(input, 0..<0, output: &output)
-  }
-
-  /// Whether the body cannot be searched: it was asked for as it is, and is coded all the same. Of a 226 so are the instance
-  /// manipulations, which compress as well, or send differences alone (RFC 3229 section 10.5.2).
-  var isCodedAgainstOurWish: Bool {
-    mutating get { isCoded() }
-  }
-
-  private mutating func isCoded() -> Bool {
-    guard case .all = redact else { return false }
-    let span = response.bytes.span
-    for field in response.fields
-    where FieldName.matches(field.name, of: span, "content-encoding")
-      || (response.status == 226 && FieldName.matches(field.name, of: span, "im"))
-    {
-      var codings = ListElements(field.value)
-      while let coding = codings.next(in: span) {
-        if !FieldName.matches(coding, of: span, "identity") { return true }
-      }
-    }
-    return false
   }
 
   /// The same of what follows an upgrade: a WebSocket's extension that was not offered could compress it.

@@ -223,7 +223,7 @@ extension RefusalCode {
     case .encodedAnswer:
       RefusalRow(
         502, "encoded-answer", "http_protocol_error",
-        "The upstream coded its answer unasked, so that it could not be searched for the credential")
+        "The upstream's answer is coded so that it cannot be searched for the credential")
     case .redirectToSelf:
       RefusalRow(
         502, "redirect-to-self", "proxy_loop_detected", "The upstream's answer points to a listener of bearerd itself")

@@ -16,6 +16,7 @@ struct ResponseForwarding {
     var saysKeepAlive: Bool
     /// The connection goes on under this protocol.
     var upgrade: UpgradeProtocol?
+    var body = BodyTreatment.asItIs
   }
 
   /// Appends the head; nil, or the refusal that is to be sent in its stead (nothing is appended then).
@@ -42,6 +43,7 @@ struct ResponseForwarding {
     unchanged.flush(head.bytes.span, to: &output)
     MessageWriter.framing(framing, to: &output)
     if context.injected, head.status == 401 || head.status == 407 { writeRejection(head.status, to: &output) }
+    if context.body == .withheld { Problem.writeEncodedAnswerFields(head.status, to: &output) }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
     if let upgrade = context.upgrade {
       Upgrading.write(upgrade, to: &output)
@@ -83,6 +85,7 @@ struct ResponseForwarding {
     let bytes = body.trailerBytes
     var (unchanged, room) = (UnchangedLines(), PlaceRoom())
     for field in body.trailers where !endsHere(field, of: bytes, options, head) {
+      if context.body == .decoded, AboutBody(field, of: bytes.span).saysCoded { continue }
       _ = writeField(field, of: bytes, context, &unchanged, &room, to: &output)
     }
     unchanged.flush(bytes.span, to: &output)

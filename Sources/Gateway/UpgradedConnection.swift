@@ -25,8 +25,8 @@ extension ClientConnection {
   ) {
     defer { position = input.count }
     guard position < input.count, !upstreamHasEnded else { return }
-    if !exchange.pass(input, position..<input.count, redaction, output: &output) {
-      abort(.internalError, output: &output)
+    if let refusal = exchange.pass(input, position..<input.count, redaction, output: &output) {
+      abort(refusal, output: &output)
     }
   }
 

@@ -53,7 +53,7 @@ extension ClientConnection {
     } else if exchange.isUpgraded {
       beginUpgraded(input, position: &position, redaction: redaction, output: &output)
     } else if exchange.isResponseComplete {
-      exchange.hasSurplus = position < input.count
+      if position < input.count { exchange.hasSurplus = true }
       finish(output: &output)
     }
   }

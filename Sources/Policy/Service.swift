@@ -24,7 +24,7 @@ package struct Service: Sendable, Equatable {
   package var timeouts = Timeouts()
   package var rejected = OnRejected.pass
   /// What of its answers is searched for the credential that was added.
-  package var redact = Redact.headers
+  package var redact = Redact.errors
   /// How often one caller may ask; nil: as often as it likes.
   package var rate: Rate?
   /// To which protocols its connections may switch.
@@ -35,8 +35,8 @@ package struct Service: Sendable, Equatable {
   /// What the app gets when the upstream rejects our credential.
   package enum OnRejected: String, Sendable { case pass, badGateway = "502" }
 
-  /// `headers`: heads and trailers; `all`: bodies too, and what follows an upgrade.
-  package enum Redact: String, Sendable { case off, headers, all }
+  /// `headers`: heads and trailers; `errors`: bodies of 4xx and 5xx, too; `all`: every body, and what follows an upgrade.
+  package enum Redact: String, Sendable { case off, headers, errors, all }
 
   package init(name: String, listener: Int, mount: Mount, upstream: Upstream, credential: CredentialChoice) {
     self.name = name

@@ -113,12 +113,16 @@ extension ErrorText {
 
   static let encodedAnswer = ErrorText(
     """
-    The service says `redact: all`, so that answers are asked for uncoded (`Accept-Encoding: identity`). The upstream \
-    compressed this one all the same, and in it the credential would not be found.
+    The answer came compressed or otherwise coded, and in it the credential would not be found. By default (`redact: errors`) \
+    that concerns bodies of 4xx and 5xx alone: gzip and deflate are decoded, up to 256 KiB, and of any other coding the \
+    upstream's status and fields go on, with this text in the place of the body. What turns out to be larger, or broken, is cut \
+    where it stands. With `redact: all` answers are asked for uncoded (`Accept-Encoding: identity`), and one that is coded all \
+    the same is refused with 502.
     """,
-    todo:
-      "Some servers keep what they send in one form only. For such a service, `redact: headers` lets bodies pass unread."
-  )
+    todo: """
+      Have the program accept `gzip` alone, or set that for the service: `set_headers: { Accept-Encoding: gzip }`. Some servers \
+      keep what they send in one form only: for such a service, `redact: headers` lets bodies pass unread.
+      """)
 
   static let redirectToSelf = ErrorText(
     """

@@ -119,6 +119,7 @@ struct ExplainReport {
     switch service.redact {
     case .off: "off: nothing is masked in the answer"
     case .headers: "headers: the credential is masked in the answer's head and trailers"
+    case .errors: "errors: the credential is masked in the answer's head and trailers, and in the body of an error"
     case .all: "all: the credential is masked wherever it stands in the answer, which is asked for uncoded"
     }
   }

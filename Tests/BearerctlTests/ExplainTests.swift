@@ -33,7 +33,7 @@ import Testing
                       Proxy-Authorization
                       access_token (of the query)
           added       Authorization: Bearer ••••
-          redact      headers: the credential is masked in the answer's head and trailers
+          redact      errors: the credential is masked in the answer's head and trailers, and in the body of an error
 
         It would go out.
 

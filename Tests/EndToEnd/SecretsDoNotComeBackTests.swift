@@ -38,8 +38,8 @@ import Testing
     stage.assertCanary(times: 5 * forms.count, secret: Self.secret)
   }
 
-  @Test(arguments: [nil, "headers"])
-  func `T33: heads and trailers are searched by default, and bodies pass`(redact: String?) throws {
+  @Test(arguments: [nil, "headers", "errors"])
+  func `T33: heads and trailers are searched by default, and bodies of successes pass`(redact: String?) throws {
     let stage = try Self.stage(redact)
     for place in Echo.Place.allCases {
       let answer = try ask(stage, place, form: 0, split: 3)

@@ -71,6 +71,9 @@ enum World {
 
 /// What searches answers, and never finds anything.
 final class NothingFound: Redaction {
+  var isDecoding: Bool { false }
+  var isWhole: Bool { true }
+  func decode(_ coding: ContentCoding) -> Bool { false }
   let count: UInt64 = 0
   func redact(_ text: inout [UInt8]) -> Bool { true }
   func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? { 0..<piece.count }

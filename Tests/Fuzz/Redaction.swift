@@ -23,6 +23,8 @@ func fuzzRedaction(_ bytes: [UInt8]) {
     promise(
       masked == expected, "\(shown(value)) in \(shown(text)) cut at \(ends): \(shown(masked)), not \(shown(expected))")
   }
+  checkDecoded(text, expected, patterns)
+  checkCoded(bytes, patterns)
   for ends in waysToCut(text) {
     let masked = redacted(pieces(text, ends), patterns) { $0 % 2 == 0 }
     checkPaused(masked, text, value, oracle)

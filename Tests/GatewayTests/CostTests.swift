@@ -231,6 +231,9 @@ import Testing
 
 /// Finds nothing.
 private final class Searched: Redaction {
+  var isDecoding: Bool { false }
+  var isWhole: Bool { true }
+  func decode(_ coding: ContentCoding) -> Bool { false }
   var count: UInt64 { 0 }
   func redact(_ text: inout [UInt8]) -> Bool { true }
   func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? { 0..<piece.count }

@@ -7,6 +7,19 @@ final class RedactionDouble: Redaction {
   /// It cannot search any more.
   var fails = false
 
+  /// Decoding takes a `!` off each byte before it; what ends with `?` has not ended.
+  private(set) var decodes: ContentCoding?
+  /// There is nothing to decode with.
+  var cannotDecode = false
+  private(set) var isWhole = true
+  var isDecoding: Bool { decodes != nil }
+
+  func decode(_ coding: ContentCoding) -> Bool {
+    if cannotDecode { return false }
+    decodes = coding
+    return true
+  }
+
   func redact(_ text: inout [UInt8]) -> Bool {
     for index in text.indices where text[index] == UInt8(ascii: "^") {
       text[index] = UInt8(ascii: "*")
@@ -19,6 +32,17 @@ final class RedactionDouble: Redaction {
     if fails { return nil }
     release(to: &changed)
     guard piece.count > 0 else { return 0..<0 }
+    if decodes != nil {
+      isWhole = piece[piece.count - 1] != UInt8(ascii: "?")
+      var decoded = (0..<piece.count).map { piece[$0] }.filter { $0 != UInt8(ascii: "!") && $0 != UInt8(ascii: "?") }
+      if decoded.last == UInt8(ascii: "~") {
+        isHolding = true
+        decoded.removeLast()
+      }
+      _ = redact(&decoded)
+      changed += decoded
+      return 0..<0
+    }
     isHolding = piece[piece.count - 1] == UInt8(ascii: "~")
     let end = piece.count - (isHolding ? 1 : 0)
     // Masked bytes go on changed, and what follows the last of them as it is.

@@ -15,7 +15,7 @@ import Testing
     return played
   }
 
-  @Test(arguments: [Service.Redact.headers, .all])
+  @Test(arguments: [Service.Redact.headers, .errors, .all])
   func `T33: the reason, every field, an interim answer and trailers are searched`(redact: Service.Redact) throws {
     var played = try asked(redact, "TE: trailers\r\n")
     played.upstream("HTTP/1.1 103 Early^\r\nLink: </^>\r\n\r\n")
@@ -28,8 +28,8 @@ import Testing
     #expect(played.records.map(\.redactions) == [7])
   }
 
-  @Test(arguments: [Service.Redact.off, .headers])
-  func `T33: without redact: all a body passes as it came`(redact: Service.Redact) throws {
+  @Test(arguments: [Service.Redact.off, .headers, .errors])
+  func `T33: without redact: all the body of a success passes as it came`(redact: Service.Redact) throws {
     var played = try asked(redact)
     played.upstream("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n^a^~")
     #expect(played.answer.hasSuffix("\r\n\r\n^a^~"))
@@ -188,7 +188,7 @@ import Testing
   @Test func `T33: what follows an upgrade is searched, and may not be compressed`() throws {
     let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\n"
     let granted = "HTTP/1.1 101 Switching^\r\n\(upgrade)"
-    for redact in [Service.Redact.headers, .all] {
+    for redact in [Service.Redact.headers, .errors, .all] {
       var played = try asked(redact, upgrade)
       played.upstream(granted + "\r\nfirst^~")
       played.upstream("x^y~")

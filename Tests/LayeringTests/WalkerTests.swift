@@ -58,7 +58,7 @@ import Testing
         "ClientToken", "CredentialFields", "Grant", "HostName", "IPAddress", "MethodSet", "PageOrigins", "RuleTable",
         "TokenDigest", "URLParts", "UpgradeProtocol", "Snapshot", "CookieJars", "Escape", "ExecCredentialAnswer",
         "FieldSyntax", "HelperAnswer", "OAuth1Signature", "PatternMatcher", "SampleFilter", "Secret", "SecretArena",
-        "LoginAnswer",
+        "LoginAnswer", "BodyTreatment",
       ]),
     Reason(
       why: "what a configuration says, read once",

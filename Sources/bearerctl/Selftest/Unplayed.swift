@@ -20,7 +20,6 @@ enum Unplayed {
     unbuilt(60, "time on the loop", "has no bound on what one message costs"),
     unbuilt(62, "bodies that an upstream does not read", "uses a connection again after the body of a GET"),
     unbuilt(63, "letter case of deny rules", "compares the paths of deny rules with their case"),
-    unbuilt(64, "a key repeated in an error's body", "searches bodies only with redact: all"),
     unbuilt(65, "excluded names and wildcards", "does not compare its own name with a chain's constraints"),
     unbuilt(66, "no forward secrecy", "takes what OpenSSL takes of TLS 1.2"),
     unbuilt(67, "a dead credential that is sent on", "holds a rejected credential back until a pause ends"),

@@ -5,6 +5,7 @@ internal import Policy
 enum AnswerAttacks {
   static let all = [
     Attack(32, "redirects", redirects), Attack(33, "the secret in an answer", ReflectionAttack.play),
+    Attack(64, "a key in an error's body", ReflectionAttack.playErrors),
     Attack(34, "cookies of somebody else", cookies), Attack(35, "fields that speak for all of localhost", hygiene),
     Attack(36, "password prompts", challenges),
   ]

@@ -1,0 +1,108 @@
+internal import HTTP1
+internal import Policy
+
+/// A coding of a body that can be decoded (RFC 9110 section 8.4.1).
+package enum ContentCoding: Sendable { case gzip, deflate }
+
+/// What becomes of an answer's body on its way to the client (T33, T64).
+enum BodyTreatment: Sendable, Equatable {
+  case asItIs, searched
+  /// It came compressed, and goes on as it was before that, searched.
+  case decoded
+  /// It cannot be searched: what came in its place says so.
+  case withheld
+}
+
+extension Exchange {
+  /// Of a body that is withheld, so many bytes are taken so that the session can serve the next request; one that is longer
+  /// costs a new session.
+  static let mostWithheld = 65_536
+
+  /// - Returns: false: the whole answer is refused.
+  mutating func chooseTreatment(_ length: BodyLength, _ redaction: (any Redaction)?) -> Bool {
+    bodyTreatment = .asItIs
+    switch redact {
+    case .off, .headers: return true
+    case .errors:
+      if response.status >= 400, length != .none, length != .length(0) { bodyTreatment = errorTreatment(redaction) }
+    case .all:
+      bodyTreatment = .searched
+      if length != .none, !contentCodings().isEmpty { return false }
+    }
+    return true
+  }
+
+  private mutating func errorTreatment(_ redaction: (any Redaction)?) -> BodyTreatment {
+    let codings = contentCodings()
+    guard let only = codings.first else { return .searched }
+    let isDecoded =
+      codings.count == 1 && ContentCoding(only, in: response.bytes.span).map { redaction?.decode($0) ?? false } ?? false
+    forget(isDecoded ? { $0.saysCoded } : { $0.saysBody })
+    return isDecoded ? .decoded : .withheld
+  }
+
+  /// Those that a body really has. Of a 226 so are the instance manipulations, which compress as well, or send differences alone
+  /// (RFC 3229 section 10.5.2).
+  private mutating func contentCodings() -> [Range<Int>] {
+    let span = response.bytes.span
+    var codings: [Range<Int>] = []
+    for field in response.fields
+    where FieldName.matches(field.name, of: span, "content-encoding")
+      || (response.status == 226 && FieldName.matches(field.name, of: span, "im"))
+    {
+      var elements = ListElements(field.value)
+      while let element = elements.next(in: span) {
+        if !FieldName.matches(element, of: span, "identity") { codings.append(element) }
+      }
+    }
+    return codings
+  }
+
+  /// The fields that would be wrong of the body that goes on.
+  private mutating func forget(_ isWrong: (AboutBody) -> Bool) {
+    let bytes = response.bytes
+    response.fields.removeAll { isWrong(AboutBody($0, of: bytes.span)) }
+  }
+
+  /// A piece of a body that is withheld.
+  mutating func withhold(_ count: Int) {
+    withheldBytes &+= count
+    guard withheldBytes > Self.mostWithheld else { return }
+    hasSurplus = true
+    responseBody.begin(.none)
+  }
+}
+
+extension ContentCoding {
+  fileprivate init?(_ name: Range<Int>, in bytes: Span<UInt8>) {
+    // RFC 9110 section 8.4.1.3: x-gzip is gzip.
+    if FieldName.matches(name, of: bytes, "gzip") || FieldName.matches(name, of: bytes, "x-gzip") {
+      self = .gzip
+    } else if FieldName.matches(name, of: bytes, "deflate") {
+      self = .deflate
+    } else {
+      return nil
+    }
+  }
+}
+
+/// What a field says of the body.
+struct AboutBody {
+  /// Of its coded bytes: how they are coded, what their digests are, which of them these are.
+  let saysCoded: Bool
+  /// Of what it is at all.
+  let saysBody: Bool
+
+  init(_ field: Field, of bytes: Span<UInt8>) {
+    let name = field.name
+    var saysCoded = false
+    for other in [
+      "content-encoding", "content-md5", "content-digest", "repr-digest", "digest", "etag", "content-range",
+      "accept-ranges",
+    ] where FieldName.matches(name, of: bytes, other) { saysCoded = true }
+    self.saysCoded = saysCoded
+    saysBody =
+      saysCoded || FieldName.matches(name, of: bytes, "last-modified")
+      || FieldName.resembles(name, of: bytes, prefix: "content-")
+  }
+}

@@ -1,0 +1,186 @@
+import Gateway
+import HTTP1
+import Policy
+import Testing
+
+/// Bodies of errors are searched by default (T64): here `^` is a secret, `~` could become one, `!` is what compression adds, and a
+/// compressed body that ends with `?` is not whole.
+@Suite struct ErrorRedactionTests {
+  private func asked(
+    method: String = "GET", version: String = "1.1", edit: (inout Service) -> Void = { _ in }
+  ) throws -> Conversation {
+    var played = Conversation(try snapshot(edit: edit))
+    played.client("\(method) /api/x HTTP/\(version)\r\nHost: localhost:7070\r\nAccept-Encoding: gzip, br\r\n\r\n")
+    return played
+  }
+
+  private func body(_ played: Conversation) -> String {
+    played.answer.firstRange(of: "\r\n\r\n").map { String(played.answer[$0.upperBound...]) } ?? ""
+  }
+
+  @Test(arguments: [
+    ("Content-Length: 10\r\n\r\nab^cd~ef^~", "ab*cd~ef*~"),
+    ("Transfer-Encoding: chunked\r\n\r\n3\r\nab^\r\n0\r\n\r\n", "3\r\nab*\r\n0\r\n\r\n"),
+    ("Content-Encoding: identity\r\n\r\nab^", "3\r\nab*\r\n"),
+    ("Content-Length: 0\r\nContent-Encoding: br\r\n\r\n", ""),
+  ])
+  func `T64: by default the body of an error is searched`(answer: String, expected: String) throws {
+    for status in ["400 B", "401 U", "404 N", "407 P", "429 T", "500 I", "599 X"] {
+      var played = try asked()
+      played.upstream("HTTP/1.1 \(status)\r\n\(answer)")
+      #expect(played.answer.hasPrefix("HTTP/1.1 \(status)\r\n"))
+      #expect(body(played) == expected || expected.isEmpty, "\(played.answer)")
+      #expect(!played.answer.contains("^") && !played.answer.contains("encoded-answer"))
+      #expect(played.request.contains("Accept-Encoding: gzip, br\r\n"))
+    }
+  }
+
+  @Test func `T64: a body that is no error's passes as it came, whatever its coding`() throws {
+    for status in ["200 OK", "206 P", "207 M", "226 IM Used", "301 M", "399 X"] {
+      var played = try asked()
+      played.upstream("HTTP/1.1 \(status)\r\nContent-Encoding: br\r\nIM: gzip\r\nContent-Length: 3\r\n\r\na^~")
+      #expect(played.answer.contains("Content-Encoding: br\r\n") && played.answer.hasSuffix("\r\n\r\na^~"))
+      #expect(played.redaction?.decodes == nil)
+    }
+  }
+
+  @Test(arguments: [("gzip", ContentCoding.gzip), ("X-GZIP", .gzip), ("deflate", .deflate), ("identity, gzip", .gzip)])
+  func `T64: a compressed one goes on decoded and searched, at every split`(name: String, coding: ContentCoding) throws
+  {
+    let about = [
+      "Content-Encoding: \(name)", "Content-MD5: x", "Content-Digest: x", "Repr-Digest: x", "Digest: x", "ETag: \"x\"",
+      "Accept-Ranges: bytes",
+    ]
+    let head = "HTTP/1.1 404 N\r\nContent-Type: text/plain\r\n\(about.joined(separator: "\r\n"))\r\nX-B: b\r\n"
+    for framing in [
+      "Content-Length: 8\r\n\r\n!a!^!b!~", "Transfer-Encoding: chunked\r\n\r\n8\r\n!a!^!b!~\r\n0\r\n\r\n",
+    ] {
+      let bytes = Array((head + framing).utf8)
+      for split in 0...bytes.count {
+        var played = try asked()
+        played.upstream(Array(bytes[..<split]))
+        played.upstream(Array(bytes[split...]))
+        let fields = played.answer.split(separator: "\r\n\r\n").first ?? ""
+        #expect(
+          fields == "HTTP/1.1 404 N\r\nContent-Type: text/plain\r\nX-B: b\r\nTransfer-Encoding: chunked", "\(split)")
+        let text = body(played).split(separator: "\r\n").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+        #expect(text.joined() == "a*b~", "\(split): \(played.answer)")
+        #expect(played.answer.hasSuffix("0\r\n\r\n") && played.redaction?.decodes == coding)
+        #expect(played.records.map(\.bytesDown) == [4] && played.records.map(\.redactions) == [1])
+        #expect(played.log.contains("release"))
+      }
+    }
+  }
+
+  @Test func `T64: to a client of HTTP/1.0 a decoded body ends with the connection`() throws {
+    var played = try asked(version: "1.0")
+    played.upstream("HTTP/1.1 404 N\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n!a!^")
+    #expect(played.answer.hasSuffix("\r\n\r\na*") && !played.answer.contains("Content-Length"))
+    #expect(played.phase == .lingering)
+  }
+
+  @Test func `T64: trailers say nothing of a body that has changed`() throws {
+    var played = Conversation(try snapshot())
+    played.client("GET /api/x HTTP/1.1\r\nHost: localhost:7070\r\nTE: trailers\r\n\r\n")
+    played.upstream(
+      "HTTP/1.1 500 E\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + "2\r\n!a\r\n0\r\nRepr-Digest: x\r\nX-T: ^\r\n\r\n")
+    #expect(played.answer.hasSuffix("0\r\nX-T: *\r\n\r\n"))
+  }
+
+  @Test(arguments: ["br", "zstd", "gzip, gzip", "br, gzip", "x-unknown", "\"gzip\"", "compress"])
+  func `T64: one that cannot be decoded is withheld, and its status and fields go on`(coding: String) throws {
+    for status in [401, 404, 500] {
+      var played = try asked()
+      played.upstream(
+        "HTTP/1.1 \(status) N\r\nRetry-After: 7\r\nContent-Type: text/plain\r\nContent-Encoding: \(coding)\r\n"
+          + "Content-Language: de\r\nContent-Disposition: inline\r\nETag: x\r\nLast-Modified: x\r\nVary: accept-encoding\r\n"
+          + "Content-Length: 3\r\n\r\n")
+      #expect(played.answer.contains("encoded-answer"), "without waiting for what is not passed on")
+      played.upstream("a^~")
+      let lines = played.answer.split(separator: "\r\n\r\n").first?.split(separator: "\r\n").map(String.init) ?? []
+      let text = body(played)
+      #expect(lines.contains("Content-Length: \(text.utf8.count)") && lines.first == "HTTP/1.1 \(status) N")
+      #expect(lines.filter { $0.hasPrefix("Content-") }.count == 2)
+      for line in [
+        "Content-Type: application/problem+json", "Retry-After: 7", "Vary: accept-encoding",
+        "Proxy-Status: bearerd; received-status=\(status); details=\"encoded-answer\"",
+      ] { #expect(lines.contains(line), "\(line)") }
+      #expect(!lines.contains { $0.hasPrefix("ETag") || $0.hasPrefix("Last-Modified") })
+      #expect(text.contains("urn:bearerd:error:encoded-answer") && text.contains("\"status\":\(status)"))
+      #expect(!played.answer.contains("^") && played.records.map(\.isWithheld) == [true])
+      #expect(
+        played.records.map(\.bytesDown) == [UInt64(text.utf8.count)] && played.records.allSatisfy { !$0.isOrdinary })
+      #expect(played.phase == .awaitingHead && played.log.contains("release"), "both connections go on")
+    }
+  }
+
+  @Test func `T64: where there is nothing to decode with, it is withheld`() throws {
+    var played = try asked()
+    played.redaction?.cannotDecode = true
+    played.upstream("HTTP/1.1 404 N\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\na^~")
+    #expect(body(played).contains("encoded-answer") && !played.answer.contains("^"))
+  }
+
+  @Test func `T64: of a withheld body a bounded part is taken`() throws {
+    for (framing, isEndless) in [("Content-Length: 65536\r\n", false), ("Content-Length: 65537\r\n", true), ("", true)]
+    {
+      var played = try asked()
+      played.upstream("HTTP/1.1 404 N\r\nContent-Encoding: br\r\n\(framing)\r\n")
+      for _ in 0..<64 { played.upstream([UInt8](repeating: 0x61, count: 1_024)) }
+      #expect(played.records.isEmpty == isEndless)
+      if isEndless { played.upstream("a") }
+      #expect(played.records.count == 1 && played.log.contains(isEndless ? "drop" : "release"))
+      #expect(played.phase == .awaitingHead)
+    }
+  }
+
+  @Test func `T64: a withheld body without length ends with its connection`() throws {
+    var played = try asked()
+    played.upstream("HTTP/1.1 404 N\r\nContent-Encoding: br\r\n\r\nabc")
+    played.upstreamEnded()
+    #expect(body(played).contains("encoded-answer") && played.records.count == 1 && played.phase == .awaitingHead)
+  }
+
+  @Test func `T64: what cannot be decoded after all is cut, and so is what is not whole`() throws {
+    var failing = try asked()
+    failing.upstream("HTTP/1.1 404 N\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\n!a!b")
+    failing.redaction?.fails = true
+    failing.upstream("!c")
+    #expect(failing.phase == .closed && failing.log.contains("reset"))
+    #expect(failing.records.map(\.refusal) == [.encodedAnswer])
+    var cut = try asked()
+    cut.upstream("HTTP/1.1 404 N\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\n!a!b?")
+    #expect(cut.phase == .closed && cut.log.contains("reset") && cut.records.map(\.refusal) == [.encodedAnswer])
+  }
+
+  @Test func `T64: an answer without a body has nothing to hide`() throws {
+    for (method, status) in [("HEAD", "404 N"), ("HEAD", "500 I"), ("GET", "304 N"), ("GET", "204 N")] {
+      var played = try asked(method: method)
+      played.upstream("HTTP/1.1 \(status)\r\nContent-Encoding: br\r\n\r\n")
+      #expect(played.answer.hasPrefix("HTTP/1.1 \(status)\r\nContent-Encoding: br\r\n") && body(played).isEmpty)
+    }
+  }
+
+  @Test func `T64: on_rejected: "502" speaks before anything is withheld, and redact: headers lets it pass`() throws {
+    let answer = "HTTP/1.1 401 U\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\n^"
+    var rejected = try asked { $0.rejected = .badGateway }
+    rejected.upstream(answer)
+    #expect(rejected.answer.hasPrefix("HTTP/1.1 502 ") && rejected.answer.contains("credential-rejected"))
+    var headers = try asked { $0.redact = .headers }
+    headers.upstream(answer)
+    #expect(headers.answer.hasPrefix("HTTP/1.1 401 ") && headers.answer.hasSuffix("\r\n\r\n^"))
+    var all = try asked { $0.redact = .all }
+    all.upstream(answer)
+    #expect(all.answer.hasPrefix("HTTP/1.1 502 ") && all.answer.contains("encoded-answer"))
+  }
+
+  @Test func `T64: what one answer was decoded with is not the next one's`() throws {
+    var played = try asked()
+    played.upstream("HTTP/1.1 404 N\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\n^")
+    played.redaction = RedactionDouble()
+    played.client("GET /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\r\n")
+    played.upstream("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\na^~")
+    #expect(played.answer.hasSuffix("\r\n\r\na^~") && played.records.last?.isWithheld == false)
+  }
+}

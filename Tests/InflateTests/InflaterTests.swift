@@ -1,0 +1,104 @@
+import Inflate
+import TestSupport
+import Testing
+
+/// Bodies that came compressed (T64): as they were before, or not at all.
+@Suite struct InflaterTests {
+  private static let text = Array(
+    String(repeating: "{\"error\":\"Incorrect API key provided: sk-123\"}\n", count: 900).utf8)
+
+  @Test(arguments: [true, false], [Int32(0), 1, 6, 9])
+  func `T64: what a server compressed comes out as it was, in any pieces`(gzip: Bool, level: Int32) throws {
+    let body = compressed(Self.text, gzip: gzip, level: level)
+    for size in [1, 2, 7, 1_000, 100_000] {
+      let pieces = stride(from: 0, to: body.count, by: size).map { Array(body[$0..<min(body.count, $0 + size)]) }
+      let result = try decoded(pieces, gzip ? .gzip : .deflate)
+      #expect(result.bytes == Self.text && result.isWhole)
+    }
+  }
+
+  @Test func `T64: what has come of a stream is there at once`() throws {
+    let body = compressed(Self.text, level: 0)
+    let inflater = try Inflater(.gzip)
+    var bytes: [UInt8] = []
+    _ = try inflater.decode(Array(body[..<2_000]).span) {
+      bytes += $0; return true
+    }
+    #expect(bytes.count > 1_900 && Self.text.starts(with: bytes) && !inflater.isWhole)
+  }
+
+  @Test func `T64: several bodies behind one another are one`() throws {
+    let body = compressed(Array("first, ".utf8)) + compressed([]) + compressed(Array("second".utf8))
+    for split in 0...body.count {
+      let result = try decoded([Array(body[..<split]), Array(body[split...])])
+      #expect(result.bytes == Array("first, second".utf8) && result.isWhole)
+    }
+  }
+
+  @Test func `T64: nothing is whole, and what ends too early is not`() throws {
+    #expect(try decoded([]).isWhole && decoded([[]]).isWhole)
+    let body = compressed(Self.text)
+    for count in 1..<body.count where count % 7 == 1 || count > body.count - 20 {
+      #expect(try !decoded([Array(body[..<count])]).isWhole, "\(count) of \(body.count)")
+    }
+  }
+
+  @Test func `T64: what is not coded as it says is refused`() throws {
+    let gzip = compressed(Self.text)
+    let deflate = compressed(Self.text, gzip: false)
+    let raw = compressed(Self.text, windowBits: -15)
+    var wrongSum = gzip
+    wrongSum[wrongSum.count - 5] ^= 1
+    var wrongLength = gzip
+    wrongLength[wrongLength.count - 1] ^= 1
+    let bodies: [([UInt8], Inflater.Coding)] = [
+      (deflate, .gzip), (gzip, .deflate), (raw, .gzip), (raw, .deflate), (Self.text, .gzip), (wrongSum, .gzip),
+      (wrongLength, .gzip), (gzip + Array("garbage behind it".utf8), .gzip), ([0, 0, 0], .gzip),
+    ]
+    for (index, (body, coding)) in bodies.enumerated() {
+      #expect(throws: Inflater.Problem.malformed, "\(index)") { try decoded([body], coding) }
+    }
+  }
+
+  /// A thousand bytes for each.
+  @Test func `T64: what would decode to more than the limit is refused`() throws {
+    let most = [UInt8](repeating: 0, count: Inflater.mostDecoded)
+    #expect(try decoded([compressed(most)]).bytes.count == most.count)
+    #expect(throws: Inflater.Problem.tooLarge) { try decoded([compressed(most + [0])]) }
+    let half = compressed([UInt8](repeating: 0, count: Inflater.mostDecoded / 2))
+    #expect(throws: Inflater.Problem.tooLarge) { try decoded([half, half, half]) }
+  }
+
+  /// Tables cost more than bytes.
+  @Test func `T64: more blocks than a compressor makes of a body are refused`() throws {
+    let few = compressed(Array("few".utf8))
+    #expect(try decoded([Array(repeating: few, count: 20).flatMap { $0 }]).isWhole)
+    #expect(throws: Inflater.Problem.tooLarge) { try decoded([Array(repeating: few, count: 100).flatMap { $0 }]) }
+    #expect(throws: Inflater.Problem.tooLarge) { try decoded([blocks(without: 16_384)], .deflate) }
+    var random = SeededGenerator(state: 7)
+    let noise = (0..<Inflater.mostDecoded).map { _ in UInt8.random(in: 0...255, using: &random) }
+    #expect(try decoded([compressed(noise)]).bytes == noise)
+  }
+
+  @Test func `T64: who wants no more gets no more`() throws {
+    let inflater = try Inflater(.gzip)
+    var blocks = 0
+    let isTaken = try inflater.decode(compressed([UInt8](repeating: 0, count: 200_000)).span) { block in
+      blocks += 1
+      return false
+    }
+    #expect(!isTaken && blocks == 1)
+  }
+
+  @Test func `T64: random bytes, and bodies with random faults, end in a value`() throws {
+    var random = SeededGenerator(state: 64)
+    let body = compressed(Self.text)
+    for round in 0..<2_000 {
+      var bytes = round % 2 == 0 ? body : (0..<60).map { _ in UInt8.random(in: 0...255, using: &random) }
+      for _ in 0..<3 {
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+      }
+      _ = try? decoded([bytes], round % 4 < 2 ? .gzip : .deflate)
+    }
+  }
+}
