@@ -45,19 +45,38 @@ struct CookieJar {
     }
     guard let first = meant.first else { return nil }
     var line = try Secret(capacity: meant.reduce(16) { $0 + $1.size }, in: arena)
+    var values: [Range<Int>] = []
     try line.append("Cookie: ")
     for cookie in meant {
       if cookie !== first { try line.append("; ") }
+      values.append((line.count + cookie.value.lowerBound)..<(line.count + cookie.value.upperBound))
       try cookie.pair.withBytes { (pair) throws(SystemError) in try line.append(pair) }
     }
     try line.append("\r\n")
-    return CookieLine(line)
+    return CookieLine(line, values: values)
   }
 }
 
 /// The field that goes out behind a credential's own.
 final class CookieLine {
   let secret: Secret
+  /// Where the values of its cookies are.
+  let values: [Range<Int>]
 
-  init(_ secret: consuming Secret) { self.secret = secret }
+  /// A shorter value is no session's key, but a language or a number of items, which stands in innocent text.
+  static let shortestKey = 16
+
+  init(_ secret: consuming Secret, values: [Range<Int>]) {
+    self.secret = secret
+    self.values = values
+  }
+
+  /// Those that are looked for in answers.
+  func addKeys(to list: inout SecretList) throws(SystemError) {
+    try secret.withBytes { (bytes) throws(SystemError) in
+      for range in values where range.count >= Self.shortestKey {
+        try list.add { (text) throws(SystemError) in try text.append(UnsafeRawBufferPointer(rebasing: bytes[range])) }
+      }
+    }
+  }
 }

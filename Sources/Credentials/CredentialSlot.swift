@@ -32,6 +32,10 @@ final class CredentialSlot {
   /// Somebody has ended the use of that value, and of no other one.
   private var hasEnded = false
 
+  let cookiePatterns = CookiePatterns()
+  /// What to look for in the answer to the request that went out last, until somebody does.
+  var sent: SecretPatterns?
+
   /// What is kept for its value goes with it.
   var jars: CookieJars? { didSet { keepCookies() } }
 
@@ -127,6 +131,8 @@ final class CredentialSlot {
   }
 
   private func forgetChallenges() {
+    cookiePatterns.forget()
+    sent = nil
     digest?.spaces.forget()
     registry?.tokens.forget()
   }

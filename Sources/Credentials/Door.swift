@@ -14,6 +14,7 @@ extension Keyring {
   ///   - isAsked: the upstream has answered this very request, and asked for the credential. Without it, one that waits for that
   ///     stays here, and the head goes out bare.
   ///   - cookies: of this credential and this origin: what they have go out as well. nil: there is no jar.
+  /// What to look for in the answer has `takeSent`.
   /// - Returns: whom to tell of the answer; nil: what went out does not depend on answers.
   @discardableResult
   package func authorize(
@@ -40,16 +41,32 @@ extension Keyring {
       throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
       guard slot.answersChallenges, slot.bareStart == nil || !isAsked else {
+        let patterns = try patterns(slot, nil, kept)
         if slot.isPlain {
           try send(head, cookies, lines, kept, body, to: &session)
         } else {
           try sendPlaced(head, slot, lines, kept, body, now: now, to: &session)
         }
+        slot.sent = patterns
         return nil
       }
       let answer = try slot.answer(to: head, of: session.proof.identity.origin, lines, in: reader.arena)
+      let patterns = try patterns(slot, answer.attempt, kept)
       try send(head, nil, answer.line, kept, body, to: &session)
+      slot.sent = patterns
       return answer.attempt
+    }
+  }
+
+  /// Before anything goes out: an answer that cannot be searched must not come.
+  private func patterns(
+    _ slot: CredentialSlot, _ attempt: ChallengeAttempt?, _ kept: CookieLine?
+  ) throws(Denied) -> SecretPatterns? {
+    guard attempt != nil || kept != nil else { return slot.patterns }
+    do throws(SystemError) {
+      return try slot.patterns(sentBy: attempt, with: kept, in: reader.arena)
+    } catch {
+      throw Denied(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
     }
   }
 

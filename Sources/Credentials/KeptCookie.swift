@@ -26,6 +26,9 @@ final class KeptCookie {
     self.end = end
   }
 
+  /// Where its value is in `pair`.
+  var value: Range<Int> { (nameCount + 1)..<pair.count }
+
   /// What it takes of its jar.
   var size: Int { pair.count + 2 + path.count }
 

@@ -110,7 +110,13 @@ package final class Keyring {
     slots.indices.contains(index) ? slots[index].fingerprint : nil
   }
 
-  /// What to look for in the answer to a request that is authorised now; nil: there is no value.
+  /// What to look for in the answer to the request that `authorize` has just written: the credential's value, and what went out
+  /// in its place or beside it. nil: nothing was written. Whoever asks has it; nothing is kept here for longer.
+  package func takeSent(ofGrant index: Int) -> SecretPatterns? {
+    slots.indices.contains(index) ? slots[index].sent.take() : nil
+  }
+
+  /// What to look for of the credential's own value; nil: there is none.
   package func patterns(ofGrant index: Int) -> SecretPatterns? {
     slots.indices.contains(index) ? slots[index].patterns : nil
   }

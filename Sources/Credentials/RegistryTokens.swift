@@ -53,6 +53,8 @@ final class RegistryTokens {
     /// `BootTimer`'s milliseconds.
     let end: UInt64
     let serial: UInt64
+    /// Of what goes out with it: made when it does for the first time.
+    var patterns: SecretPatterns?
 
     init(_ challenge: RegistryChallenge, _ origin: Origin, line: consuming Secret, end: UInt64, serial: UInt64) {
       (self.challenge, self.origin, self.end, self.serial) = (challenge, origin, end, serial)
@@ -96,6 +98,25 @@ final class RegistryTokens {
     return token.serial
   }
 
+  /// What to look for in the answer to a request that goes out with this token.
+  /// - Parameter own: of the credential's value, which is one and the same until `forget`.
+  func patterns(
+    ofToken serial: UInt64, beside own: SecretPatterns, in arena: SecretArena
+  ) throws(SystemError) -> SecretPatterns {
+    guard let token = tokens.first(where: { $0.serial == serial }) else { return own }
+    if let patterns = token.patterns { return patterns }
+    var value = try SecretList(in: arena)
+    try token.line.withBytes { (line) throws(SystemError) in
+      let line = UnsafeRawBufferPointer(rebasing: line[Self.prefix.utf8.count..<(line.count - 2)])
+      try value.add { (text) throws(SystemError) in try text.append(line) }
+    }
+    let patterns = try SecretPatterns(own, and: value, in: arena)
+    token.patterns = patterns
+    return patterns
+  }
+
+  private static let prefix = "Authorization: Bearer "
+
   /// What the upstream wants for a place.
   func learn(_ challenge: RegistryChallenge, for place: RegistryPlace, of origin: Origin) {
     needs.removeAll { $0.place == place && $0.origin == origin }
@@ -115,7 +136,7 @@ final class RegistryTokens {
     in arena: SecretArena
   ) throws(SystemError) {
     var line = try Secret(capacity: token.count + 32, in: arena)
-    try line.append("Authorization: Bearer ")
+    try line.append(Self.prefix)
     try token.withBytes { (bytes) throws(SystemError) in try line.append(bytes) }
     try line.append("\r\n")
     tokens.removeAll { $0.challenge == challenge && $0.origin == origin || $0.end <= now }

@@ -57,6 +57,28 @@ package final class SecretPatterns {
     self.arena = arena
   }
 
+  /// With more values, which go out with one request.
+  convenience init(
+    _ own: SecretPatterns, and more: borrowing SecretList, in arena: SecretArena
+  ) throws(SystemError) {
+    var all = try SecretList(in: arena)
+    try own.texts.withBytes { (bytes) throws(SystemError) in
+      // Of each value there is one pattern that is escaped: itself.
+      for pattern in own.patterns where pattern.spelling == .escaped {
+        try all.add { (text) throws(SystemError) in
+          try text.append(UnsafeRawBufferPointer(rebasing: bytes[pattern.range]))
+        }
+      }
+    }
+    let ranges = more.ranges
+    try more.withBytes { (bytes) throws(SystemError) in
+      for range in ranges {
+        try all.add { (text) throws(SystemError) in try text.append(UnsafeRawBufferPointer(rebasing: bytes[range])) }
+      }
+    }
+    try self.init(of: all, in: arena)
+  }
+
   private static func add(
     _ list: borrowing SecretList, _ spelling: SecretPattern.Spelling, to texts: inout Secret,
     _ patterns: inout [SecretPattern]

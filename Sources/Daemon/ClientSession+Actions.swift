@@ -69,7 +69,6 @@ extension ClientSession {
       return false
     }
     do throws(Denied) {
-      beginRedaction()
       takeCookiePass(forGrant: output.grant, isAsked: output.isAsked)
       let body = output.upstreamBody
       let head = output.upstreamHead.storage.span.extracting(first: output.upstreamHead.count)
@@ -85,6 +84,7 @@ extension ClientSession {
           keyring: worker.generation.keyring)
         upstream.send(input.extracting(body))
       }
+      beginRedaction()
       if let grant = output.grant, worker.generation.keyring.hasListeners(grant: grant) {
         heardValues = worker.generation.keyring.heardValues(ofGrant: grant)
       }

@@ -17,10 +17,12 @@ extension ClientSession {
   /// to it would wait for ever.
   static let longestHold: UInt64 = 20
 
-  /// The request is authorised in this moment, with the value that is looked for from now on.
+  /// The request has just been authorised: what went out with it is looked for from now on.
   func beginRedaction() {
-    guard let grant = standing.grant, standing.redacts, let desk else { return }
-    desk.redactor.begin(worker.generation.keyring.patterns(ofGrant: grant))
+    guard let grant = standing.grant else { return }
+    let sent = worker.generation.keyring.takeSent(ofGrant: grant)
+    guard standing.redacts, let desk else { return }
+    desk.redactor.begin(sent)
   }
 
   /// Whenever something came from the upstream.

@@ -30,9 +30,31 @@ extension Exchange {
   /// The answer's head, whose parts are known already. False: it may not go on.
   mutating func redactHead(_ redaction: (any Redaction)?) -> Bool {
     if case .off = redact { return true }
-    guard let redaction, redaction.redact(&response.bytes) else { return false }
+    guard let redaction else { return false }
+    let isSearched =
+      hasJarCookies ? withoutJarCookies { redaction.redact(&$0) } : redaction.redact(&response.bytes)
     record.redactions = redaction.count
-    return true
+    return isSearched
+  }
+
+  /// Lends the head's bytes without the cookies that are kept in a jar: they go there as they came, and to no client.
+  private mutating func withoutJarCookies(_ body: (inout [UInt8]) -> Bool) -> Bool {
+    let values = response.fields.filter { $0.known == .setCookie }.map(\.value)
+    var kept: [UInt8] = []
+    for value in values {
+      kept.append(contentsOf: response.bytes[value])
+      for index in value { response.bytes[index] = UInt8(ascii: " ") }
+    }
+    let result = body(&response.bytes)
+    var next = 0
+    for value in values {
+      for index in value {
+        response.bytes[index] = kept[next]
+        kept[next] = 0
+        next += 1
+      }
+    }
+    return result
   }
 
   /// The same for its trailers.

@@ -125,6 +125,14 @@ import Testing
     #expect(!String(decoding: conversation.response.bytes, as: UTF8.self).contains("QZQZ"))
   }
 
+  /// An upstream that repeats it in another field is another matter (T33): there it is masked.
+  @Test func `T34: what the search of the head would mask comes into the jar as it is`() throws {
+    var conversation = try conversation(answer: ok("Set-Cookie: a=x^y; Path=/", "X-A: x^y", "Set-Cookie: b=^; Path=/"))
+    #expect(conversation.answer.contains("X-A: x*y\r\n"))
+    #expect(conversation.takeJarCookies() == ["a=x^y /", "b=^ /"])
+    #expect(conversation.records.map(\.redactions) == [1])
+  }
+
   @Test("T34: Nothing is kept of what had no credential of ours, nor of an interim answer") func notKept() throws {
     let own = "Authorization: Bearer mine\r\n"
     var kept = try conversation(own, answer: ok("Set-Cookie: a=b")) { $0.headers.onClientHeader = .keep }
