@@ -19,7 +19,7 @@ package struct Exchange: ~Copyable, Sendable {
   var refusedPage: [UInt8]?
   var forwarding = RequestForwarding()
   var options = ConnectionOptions()
-  var requestBody = BodyReader(.none)
+  var requestBody: BodyReader
   var isRequestChunked = false
 
   var responsePhase = ResponsePhase.head
@@ -29,7 +29,7 @@ package struct Exchange: ~Copyable, Sendable {
   var isWithinResponseHead = false
   var responseOptions = ConnectionOptions()
   var limits: HeadLimits
-  var responseBody = BodyReader(.none)
+  var responseBody: BodyReader
   var secondTry = SecondTry()
   /// A newer value of the credential's cookie, in the head of the answer.
   var freshCookie: SetCookie?
@@ -69,6 +69,8 @@ package struct Exchange: ~Copyable, Sendable {
   init(limits: HeadLimits) {
     self.limits = limits
     responseReader = HeadReader(limits: limits)
+    requestBody = BodyReader(.none, limits: limits)
+    responseBody = BodyReader(.none, limits: limits)
   }
 
   // MARK: what the connection asks

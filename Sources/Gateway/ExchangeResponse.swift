@@ -75,8 +75,7 @@ extension Exchange {
     guard let route, let snapshot else { return .internalError }
 
     let length = response.bodyLength(answering: head.method)
-    // To end an answer for one of those that may be none would not make it any safer: none of them goes on.
-    responseBody.begin(length, forbiddenTrailers: .dropped)
+    responseBody.begin(length)
     guard chooseTreatment(length, redaction) else { return .encodedAnswer }
     responseFraming = framing(of: length)
     if case .untilClose = responseFraming { closesClient = true }

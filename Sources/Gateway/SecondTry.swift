@@ -133,7 +133,7 @@ extension Exchange {
   /// Looks at a body from its beginning; it stays where it is, and comes again with more if that is not enough.
   mutating func judgeBody(_ input: Span<UInt8>, output: inout Output) {
     guard let grant, let signs = snapshot?.rules.grants[grant].expiry else { return }
-    var reader = BodyReader(response.bodyLength(answering: head.method), forbiddenTrailers: .dropped)
+    var reader = BodyReader(response.bodyLength(answering: head.method))
     var body: [UInt8] = []
     var position = 0
     var isOver = false
@@ -165,7 +165,7 @@ extension Exchange {
     guard let grant, let snapshot, snapshot.rules.grants[grant].secondTry.waitsToBeAsked, mayServeAnother,
       !hasConnectionLogin
     else { return false }
-    var reader = BodyReader(response.bodyLength(answering: head.method), forbiddenTrailers: .dropped)
+    var reader = BodyReader(response.bodyLength(answering: head.method))
     var position = 0
     do throws(MessageError) {
       while !reader.isComplete {

@@ -14,16 +14,8 @@ package struct BodyReader: Sendable {
   /// start.
   package private(set) var isComplete: Bool
 
-  /// What becomes of trailer fields that may not be any: those that frame, route or authenticate. Both is right for a
-  /// recipient (RFC 9110 §6.5.1).
-  package enum ForbiddenTrailers: Sendable {
-    /// The body is not valid.
-    case refused
-    /// They are left out, and nobody sees them.
-    case dropped
-  }
-
-  /// Trailer fields, once complete: ranges into `trailerBytes`. Those that may not be any are not among them.
+  /// Trailer fields, once complete: ranges into `trailerBytes`. Those that may not be any, as they frame, route or
+  /// authenticate, are not among them.
   package var trailers: [Field] { trailerSection?.fields ?? [] }
   package var trailerBytes: [UInt8] { trailerSection?.bytes ?? [] }
 
@@ -66,20 +58,20 @@ package struct BodyReader: Sendable {
 
   // The answer is asked for more often than there is another, and by those to whom the state is closed.
   private var state: State { didSet { isComplete = state.isComplete } }
-  private var forbiddenTrailers: ForbiddenTrailers
+  /// Of the trailers.
+  private let limits: HeadLimits
   private var chunkLine = ChunkLine()
   /// nil as long as there are none, so that bodies without trailers allocate nothing.
   private var trailerSection: TrailerSection?
 
-  package init(_ length: BodyLength, forbiddenTrailers: ForbiddenTrailers = .refused) {
-    self.forbiddenTrailers = forbiddenTrailers
+  package init(_ length: BodyLength, limits: HeadLimits = HeadLimits()) {
+    self.limits = limits
     state = State(length)
     isComplete = state.isComplete
   }
 
   /// The same in place, for the next body: nothing is left of the last one.
-  package mutating func begin(_ length: BodyLength, forbiddenTrailers: ForbiddenTrailers = .refused) {
-    self.forbiddenTrailers = forbiddenTrailers
+  package mutating func begin(_ length: BodyLength) {
     state = State(length)
     chunkLine = ChunkLine()
     if trailerSection != nil { trailerSection = nil }
@@ -130,7 +122,7 @@ package struct BodyReader: Sendable {
           position &+= 1
           state = .trailersEnd
         } else {
-          trailerSection = TrailerSection(forbidden: forbiddenTrailers)
+          trailerSection = TrailerSection(limits: limits)
           state = .trailers
         }
 

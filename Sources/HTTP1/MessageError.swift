@@ -9,7 +9,7 @@ package struct MessageError: Error, Sendable, Equatable {
     case badContentLength, duplicateContentLength, lengthWithTransferEncoding
     case badTransferEncoding, unknownTransferCoding, transferEncodingInHTTP10
     case unknownExpectation, badMaxForwards
-    case badChunkSize, chunkLineTooLong, badChunkEnd, badTrailer, trailersTooLarge
+    case badChunkSize, chunkLineTooLong, badChunkEnd, trailersTooLarge
     case closedInHead, closedInBody
   }
 

@@ -4,10 +4,10 @@ struct TrailerSection: Sendable {
   private(set) var fields: [Field] = []
   private var lines = FieldLines(at: 0)
   private let names = KnownNames.all
-  private let forbidden: BodyReader.ForbiddenTrailers
+  private let limits: HeadLimits
   private var lineCount = 0
 
-  init(forbidden: BodyReader.ForbiddenTrailers) { self.forbidden = forbidden }
+  init(limits: HeadLimits) { self.limits = limits }
 
   /// Advances `position`.
   ///
@@ -16,7 +16,7 @@ struct TrailerSection: Sendable {
     while position < input.count {
       // Line by line, so that no byte of what follows the section is taken.
       var end = position
-      let furthest = position &+ Swift.min(input.count &- position, Self.sectionBytes &- bytes.count)
+      let furthest = position &+ Swift.min(input.count &- position, limits.headBytes &- bytes.count)
       guard end < furthest else { throw MessageError(.trailersTooLarge) }
       while end < furthest, input[end] != Byte.lineFeed { end &+= 1 }
       if end < furthest { end &+= 1 }
@@ -36,13 +36,10 @@ struct TrailerSection: Sendable {
         return false
       case .end: return true
       case .field(let field):
-        guard lineCount < Self.fieldCount else { throw MessageError(.trailersTooLarge) }
+        guard lineCount < limits.fields else { throw MessageError(.trailersTooLarge) }
         lineCount &+= 1
-        if Self.isAllowed(field, of: bytes.span) {
-          fields.append(field)
-        } else if forbidden == .refused {
-          throw MessageError(.badTrailer)
-        }
+        // RFC 9110 §6.5.1: what may not stand here is left out, and nobody sees it.
+        if Self.isAllowed(field, of: bytes.span) { fields.append(field) }
       }
     }
   }
@@ -72,9 +69,6 @@ struct TrailerSection: Sendable {
   private static var forbiddenPrefixes: [String] {
     ["access-control-", "impersonate-", "proxy-", "sec-", "x-forwarded-", "x-impersonate-"]
   }
-
-  private static var fieldCount: Int { 128 }
-  private static var sectionBytes: Int { 8_192 }
 }
 
 extension KnownField {

@@ -107,7 +107,7 @@ package final class AnswerIntake {
       drop(end)
       (lineCount, scannedCount) = (0, 0)
       guard head.status < 200 else {
-        bodyReader = BodyReader(head.bodyLength(answering: .post), forbiddenTrailers: .dropped)
+        bodyReader = BodyReader(head.bodyLength(answering: .post))
         return nil
       }
       cookies.forget()

@@ -35,7 +35,6 @@ extension MessageError.Reason {
     case .badChunkSize: "a chunk's size is not hexadecimal, or too large"
     case .chunkLineTooLong: "the line with a chunk's size is too long"
     case .badChunkEnd: "a chunk does not end where its size says"
-    case .badTrailer: "a trailer field is not clean"
     case .trailersTooLarge: "the trailers are larger than `limits.head`"
     case .closedInHead: "the connection ended within the head"
     case .closedInBody: "the connection ended within the body"
