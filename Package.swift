@@ -82,7 +82,7 @@ let package = Package(
     tests("HTTP1Tests", ["HTTP1", "TestSupport"]),
     tests("PolicyTests", ["Policy", "HTTP1", "TestSupport"]),
     tests("GatewayTests", ["Gateway", "Policy", "HTTP1", "TestSupport"]),
-    tests("RenewalTests", ["Renewal"]),
+    tests("RenewalTests", ["Renewal", "Gateway", "Policy"]),
     tests("ConfigurationTests", ["Configuration", "Policy", "HTTP1", "TestSupport"], exclude: ["Golden"]),
     tests("EventLoopTests", ["EventLoop"]),
     tests("InflateTests", ["Inflate", "CZlib", "TestSupport"]),

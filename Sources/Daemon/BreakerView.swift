@@ -35,11 +35,23 @@ final class BreakerView {
         .warning, "credential-suspended", ("credential", shared.credential), ("credential_generation", generation),
         ("upstream", shared.origin.description), ("rejections", String(shared.state.rejections)),
         ("seconds", String(time / 1_000)),
-        ("help", "it is held back there until it changes; after that time one request tries it"))
-    case .accepted, .renewed:
+        (
+          "help",
+          "it is suspended there until it changes, or bearerctl resume \(shared.credential); after that time one request tries it"
+        ))
+    case .accepted, .renewed, .resumed:
       journal.event(
         .notice, "credential-resumed", ("credential", shared.credential), ("credential_generation", generation),
-        ("upstream", shared.origin.description), ("reason", change == .accepted ? "accepted" : "changed"))
+        ("upstream", shared.origin.description), ("reason", Self.reason(change)))
+    }
+  }
+
+  static func reason(_ change: CredentialBreaker.Change) -> String {
+    switch change {
+    case .accepted: "accepted"
+    case .renewed: "changed"
+    case .resumed: "asked for"
+    case .suspended: ""
     }
   }
 }

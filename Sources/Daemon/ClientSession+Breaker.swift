@@ -1,3 +1,4 @@
+internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
@@ -11,7 +12,7 @@ extension ClientSession {
       return nil
     }
     follow(breaker, grant)
-    return breaker.shared.wait(at: worker.loop.now).map { .credentialSuspended($0) }
+    return breaker.shared.wait(at: worker.loop.now).map { suspended(grant, $0) }
   }
 
   /// The head is about to go out. The answers to others may have come since the session was asked for, and so may a new value.
@@ -21,7 +22,14 @@ extension ClientSession {
     let now = worker.loop.now
     if !breaker.isClosed(for: generation.keyring.generation(ofGrant: grant)) { follow(breaker, grant) }
     pass = breaker.shared.letOut(at: now)
-    return pass == nil ? .credentialSuspended(breaker.shared.wait(at: now) ?? 0) : nil
+    return pass == nil ? suspended(grant, breaker.shared.wait(at: now) ?? 0) : nil
+  }
+
+  /// - Parameter wait: milliseconds until one request may try it.
+  private func suspended(_ grant: Int, _ wait: UInt64) -> Refusal {
+    if case .probing = way?.breaker?.shared.state.state { return .credentialSuspended(wait) }
+    // A token and what a program prints may be another one by then; a file is what somebody wrote.
+    return .credentialSuspended(generation.settings.credentials[grant].changesByItself ? wait : nil)
   }
 
   private func follow(_ breaker: BreakerView, _ grant: Int) {

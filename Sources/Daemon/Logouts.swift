@@ -144,6 +144,19 @@ extension CredentialSettings {
   }
 }
 
+extension CredentialSettings {
+  /// Another value comes without a person: from a token endpoint, a login URL, or a program.
+  var changesByItself: Bool {
+    if case .registry = scheme { return false }
+    return allSources.contains {
+      switch $0 {
+      case .command, .userOfCommand, .token, .login: true
+      case .file, .systemd, .env: false
+      }
+    }
+  }
+}
+
 extension CredentialSettings.Source {
   fileprivate var isCommand: Bool {
     switch self {

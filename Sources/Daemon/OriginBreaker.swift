@@ -109,6 +109,12 @@ final class OriginBreaker: @unchecked Sendable {
     return change { $0.answered(verdict, to: pass, suspension, at: now) }
   }
 
+  func resume() -> CredentialBreaker.Change? {
+    lock.enter()
+    defer { lock.leave() }
+    return change { $0.resume() }
+  }
+
   func takeBack(_ pass: CredentialBreaker.Pass, at now: UInt64) {
     lock.enter()
     defer { lock.leave() }

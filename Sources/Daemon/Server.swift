@@ -113,6 +113,9 @@ package final class Server {
           guard let logouts else { return exchange.end(.failure(.system("bearerd is starting"))) }
           logouts.logOut(name) { exchange.end($0) }
         },
+        "resume": { [unowned self] name, exchange in
+          exchange.end(Resumption(worker: worker, tokens: tokens).resume(name))
+        },
       ],
       credentials: { [worker] in worker.generation.settings.credentials.filter { !$0.isCombined }.map(\.name) })
     control?.follow(worker.generation.settings)

@@ -70,12 +70,20 @@ extension TokenKeeper {
       renewal.changed(brings: true)
       tell()
       want()
-    } else if standing.loggedOut == nil, renewal.failures > 0 {
-      renewal.changed()
-      tell()
-      want()
+    } else {
+      _ = resume()
     }
     secretsChanged()
+  }
+
+  /// What has failed, or was rejected, is tried at once.
+  /// - Returns: whether there was such a thing.
+  func resume() -> Bool {
+    guard standing.loggedOut == nil, logout == nil, renewal.failures > 0 || renewal.isRejected else { return false }
+    renewal.changed()
+    tell()
+    want()
+    return renewal.isRenewing
   }
 }
 

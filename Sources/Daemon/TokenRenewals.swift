@@ -81,6 +81,17 @@ final class TokenRenewals {
     settle()
   }
 
+  /// A person wants tokens that could not be had, or that were rejected, to be asked for at once.
+  /// - Returns: whether one is.
+  func resume(_ credentials: [String]) -> Bool {
+    var isAsked = false
+    for keeper in keepers.values where credentials.contains(keeper.source.credential) {
+      isAsked = keeper.resume() || isAsked
+    }
+    settle()
+    return isAsked
+  }
+
   /// What it prints is known now.
   func changed(_ command: SecretCommand) {
     for keeper in keepers.values where keeper.source.uses(command) { keeper.secretsChanged() }

@@ -64,6 +64,13 @@ extension TokenStanding {
     }
   }
 
+  /// A request can go out with it, perhaps after it was asked for: nobody has wanted it for a while, and nothing has come in the
+  /// way.
+  func isAvailable(at now: UInt64) -> Bool { now < outlook.usableUntil || isRenewable }
+
+  /// There is none now, and the next request gets one.
+  var isRenewable: Bool { outlook.failures == 0 && outlook.reason == nil && loggedOut == nil }
+
   var isLoginRequired: Bool { outlook.reason == .loginRequired }
 
   /// For `status`.
@@ -71,6 +78,7 @@ extension TokenStanding {
     json.object("token") { json in
       json.member("seconds_left", secondsLeft)
       json.member("renewing", outlook.isRenewing)
+      json.member("at_next_request", secondsLeft == nil && outlook.usableUntil != .max && isRenewable)
       json.member("login_required", isLoginRequired)
       json.member("asked", asked)
       json.member("granted", granted)

@@ -1,6 +1,8 @@
+internal import Configuration
 internal import Credentials
 internal import Gateway
 internal import Policy
+internal import System
 
 /// What a worker has counted so far, or several together: for those who ask how it goes.
 struct WorkerCounts: Sendable {
@@ -39,8 +41,8 @@ struct WorkerCounts: Sendable {
     credentials = generation.tally.credentials.enumerated().map { index, tally in
       CredentialRow(
         name: tally.name, accepted: tally.accepted, rejected: tally.rejected,
-        isAvailable: generation.keyring.isAvailable(grant: index),
-        problem: generation.keyring.status(ofGrant: index).problem)
+        isAvailable: worker.isAvailable(grant: index),
+        problem: worker.isAvailable(grant: index) ? nil : generation.keyring.status(ofGrant: index).problem)
     }
     unplaced = generation.tally.unplaced.counts
     recent = generation.tally.recent.entries
@@ -69,5 +71,15 @@ struct WorkerCounts: Sendable {
     connections += other.connections
     loops += other.loops
     droppedLines &+= other.droppedLines
+  }
+}
+
+extension Worker {
+  /// Whether requests can go out with it: its secret is there, or is a token that the next request has asked for.
+  func isAvailable(grant index: Int) -> Bool {
+    guard !generation.settings.credentials[index].isCombined, let standing = tokens?.standing(ofGrant: index) else {
+      return generation.keyring.isAvailable(grant: index)
+    }
+    return standing.isAvailable(at: BootTimer.now)
   }
 }

@@ -28,6 +28,8 @@ package struct CredentialBreaker: Sendable {
     case accepted
     /// It goes out again: it is another value.
     case renewed
+    /// It goes out again: a person says so.
+    case resumed
   }
 
   package private(set) var state = State.closed
@@ -60,6 +62,13 @@ package struct CredentialBreaker: Sendable {
     self.generation = generation
     close()
     return wasClosed ? nil : .renewed
+  }
+
+  /// A person says that it may go out again: nothing is known against it from now on.
+  package mutating func resume() -> Change? {
+    let wasClosed = state == .closed
+    close()
+    return wasClosed ? nil : .resumed
   }
 
   /// The value that it knows has another number now. Who is out to try it brings back an answer to the old one.

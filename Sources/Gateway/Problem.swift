@@ -54,6 +54,9 @@ package enum Problem {
       output.append("Retry-After: ")
       output.append(decimal: time / 1_000 &+ (time % 1_000 == 0 ? 0 : 1))
       output.append("\r\n")
+    } else if needsPerson(refusal) {
+      // SDKs that would try again by themselves, and keep their program waiting, do not.
+      output.append("x-should-retry: false\r\n")
     }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
     if let page { CrossOrigin.write(page, to: &output) }
@@ -111,6 +114,14 @@ package enum Problem {
       body.append("service")
     }
     body.append("\"")
+  }
+
+  /// Nothing but what a person does helps: another try would find the same.
+  private static func needsPerson(_ refusal: Refusal) -> Bool {
+    switch refusal {
+    case .loginRequired, .loggedOut, .credentialSuspended(nil): true
+    default: false
+    }
   }
 
   /// Milliseconds until it is worth asking again; nil: that cannot be said.

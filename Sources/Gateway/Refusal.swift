@@ -33,8 +33,8 @@ package enum Refusal: Error, Equatable, Sendable {
   case loginRequired
   /// Somebody logged it out while the upstream had the request.
   case loggedOut
-  /// Milliseconds until it is worth asking again.
-  case credentialSuspended(UInt64)
+  /// Milliseconds until it is worth asking again; nil: a person has to put another secret in its place.
+  case credentialSuspended(UInt64?)
   case grantDenied
 
   // the way to the upstream

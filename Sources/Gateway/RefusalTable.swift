@@ -165,7 +165,7 @@ extension RefusalCode {
     case .credentialSuspended:
       RefusalRow(
         503, "credential-suspended", "http_request_denied",
-        "The upstream kept rejecting the credential, so it is held back for a while; nothing was sent")
+        "The upstream kept rejecting the credential, so it is suspended; nothing was sent")
     case .grantDenied:
       RefusalRow(
         503, "grant-denied", "http_request_denied", "The credential is not granted to this upstream; nothing was sent")

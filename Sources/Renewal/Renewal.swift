@@ -13,7 +13,7 @@ package struct Renewal: Sendable {
   private var needsLogin: Bool
   private var lastNumber: UInt64 = 0
   private var lastGeneration: UInt64
-  /// The upstream said that the current token is worth nothing.
+  /// The upstream said that the current token is worth nothing: it is not offered again, whatever comes of its renewal (T67).
   package private(set) var isRejected = false
   private(set) var restUntil: UInt64 = 0
   private var storm = StormLimit()
@@ -52,7 +52,7 @@ package struct Renewal: Sendable {
   /// A request wants to go out.
   package mutating func request(at now: UInt64) -> (Verdict, Actions) {
     var actions = Actions()
-    guard let token, token.isUsable(at: now), !isRejected || !isRenewing else {
+    guard let token, token.isUsable(at: now), !isRejected else {
       return (renew(at: now, &actions), actions)
     }
     if token.isDue(at: now) { _ = renew(at: now, &actions) }
@@ -118,7 +118,6 @@ package struct Renewal: Sendable {
     guard case .asking(number, _) = work else { return actions }
     work = .none
     actions.releases = true
-    isRejected = false
     switch failure {
     case .transient(let retryAfter):
       rest(at: now, atLeast: min(retryAfter ?? 0, settings.longestRetryAfter), chance)
@@ -143,7 +142,6 @@ package struct Renewal: Sendable {
     var actions = Actions()
     guard case .storing(number, let granted, let since) = work else { return actions }
     work = .unstored(number, granted, since: since)
-    isRejected = false
     rest(at: now, atLeast: 0, chance)
     actions.releases = true
     return actions
@@ -233,7 +231,6 @@ package struct Renewal: Sendable {
       work = .pausing(until: now.saturating(settings.firstPause - (settings.firstPause / 2).part(chance)))
     } else {
       work = .none
-      isRejected = false
       rest(at: now, atLeast: 0, chance)
       actions.releases = true
     }

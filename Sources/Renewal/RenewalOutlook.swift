@@ -20,7 +20,7 @@ extension Renewal {
   package func outlook(at now: UInt64) -> Outlook {
     var outlook = Outlook()
     outlook.generation = token?.generation ?? 0
-    if let token, !isRejected || !isRenewing {
+    if let token, !isRejected {
       outlook.renewAt = token.renewAt
       outlook.usableUntil = token.usableUntil ?? .max
     }

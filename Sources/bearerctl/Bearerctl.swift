@@ -34,7 +34,7 @@ struct Bearerctl: ParsableCommand {
     version: "bearerctl \(Version.text)",
     subcommands: [
       Check.self, Explain.self, Selftest.self, PinCommand.self, Token.self, Status.self, Errors.self, Reload.self,
-      Metrics.self, AuditCommand.self, Login.self, Logout.self,
+      Metrics.self, AuditCommand.self, Login.self, Logout.self, Resume.self,
       Demo.self,
     ])
 

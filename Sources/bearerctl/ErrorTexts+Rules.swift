@@ -148,10 +148,12 @@ extension ErrorText {
     """
     The upstream has rejected the credential several times in a row (401, 407; ten 403 count as one of them), and it is still the same one. \
     Asked on and on with a wrong password, many upstreams lock the account or ban the address. So nothing is sent there any more, \
-    but for one request now and then that tries whether it is good again. `Retry-After` says when the next one may.
+    but for one request now and then that tries whether it is good again. `Retry-After` says when the next one may, where another \
+    value may come by itself; where a person has to put another secret in its place, the answer has `x-should-retry: false` instead.
     """,
     todo: """
-      Put the right secret in its place: the first request with a new one goes out at once. `bearerctl status` says which credential \
+      Put the right secret in its place: the first request with a new one goes out at once. If the old one is right after all, \
+      `bearerctl resume CREDENTIAL`. `bearerctl status` says which credential \
       it is and since when the upstream rejects it. `suspend` of the credential sets after how many rejections and for how long, or `off`.
       """)
 

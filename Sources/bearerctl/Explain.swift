@@ -27,7 +27,7 @@ struct Explain: ParsableCommand {
         bearerctl explain GET /github/user --listener docker --client ci
 
       It reads the configuration file as it is now; a daemon that has not been reloaded may decide otherwise. \
-      A daemon that runs with this file is asked three things: whether it holds the credential back, what a rate \
+      A daemon that runs with this file is asked three things: whether the credential is suspended, what a rate \
       leaves to who asks, and whether it can keep the record that audit requires.
       Root may ask about the file of another user: it is judged as that user's own daemon would.
       Exits with 0 if the request would go out, and with 1 if it would be refused.

@@ -153,7 +153,7 @@ struct ExplainReport {
 
   private func text(_ suspension: Suspension) -> String {
     let time = suspension.time < 1_000 ? "\(suspension.time) ms" : "\(Age(Int(clamping: suspension.time / 1_000)))"
-    return "after \(counted(suspension.after, "rejection")) in a row it would be held back for \(time)"
+    return "after \(counted(suspension.after, "rejection")) in a row it would be suspended for \(time)"
   }
 
   /// Names with masks: a value is not even read.

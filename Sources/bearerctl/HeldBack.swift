@@ -17,6 +17,6 @@ struct HeldBack {
   var row: String {
     let reason = "this upstream rejected it \(counted(rejections, "time")) in a row"
     return refuses
-      ? "held back now, for another \(Age(seconds)): \(reason)" : "one request may try it now: \(reason)"
+      ? "suspended now, for another \(Age(seconds)): \(reason)" : "one request may try it now: \(reason)"
   }
 }

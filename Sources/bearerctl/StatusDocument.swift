@@ -106,6 +106,8 @@ struct StatusDocument: Decodable {
     struct Token: Decodable {
       /// nil: there is none, or nobody knows its end.
       let secondsLeft: Int?
+      /// There is none now, and the next request gets one; nil: the daemon is of an earlier version.
+      let atNextRequest: Bool?
       let loginRequired: Bool
       /// When the endpoint gave a token last; nil: never.
       let lastGranted: Int?

@@ -113,6 +113,7 @@ struct StatusText: CustomStringConvertible {
   private func standing(_ credential: StatusDocument.Credential) -> String {
     if credential.loggedOut == true { return "logged out" }
     if credential.token?.loginRequired == true, !credential.available { return "login required" }
+    if credential.token?.atNextRequest == true, credential.available { return "renewed at the next request" }
     return credential.available ? "in use" : "missing"
   }
 
@@ -140,7 +141,7 @@ struct StatusText: CustomStringConvertible {
     let next =
       suspension.seconds > 0 ? "one request may try it in \(Age(suspension.seconds))" : "one request may try it"
     let rejections = counted(suspension.rejections, "rejection")
-    return "held back from \(suspension.upstream.harmless) after \(rejections) in a row; \(next)"
+    return "suspended from \(suspension.upstream.harmless) after \(rejections) in a row; \(next)"
   }
 
   private func source(_ source: StatusDocument.Credential.Source) -> String {

@@ -89,7 +89,7 @@ struct WatchView {
       line.append(credential.changed.map { "  for \(Age(status.now - $0))" } ?? "", .plain)
       if let time = credential.lastAccepted { line.append("  accepted \(Age(status.now - time)) ago", .good) }
       if let time = credential.lastRejected { line.append("  rejected \(Age(status.now - time)) ago", .bad) }
-      if !credential.suspended.isEmpty { line.append("  held back", .bad) }
+      if !credential.suspended.isEmpty { line.append("  suspended", .bad) }
       if let problem = credential.problem { line.append("  \(problem.harmless)", .bad) }
       return line
     }

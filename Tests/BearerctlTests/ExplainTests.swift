@@ -28,7 +28,7 @@ import Testing
           upstream    GET https://api.github.com/user?page=2
           pins        none: any key that the system's authorities vouch for
           credential  github, from file DIR/github.token
-                      after 5 rejections in a row it would be held back for 1 min
+                      after 5 rejections in a row it would be suspended for 1 min
           removed     Authorization
                       Proxy-Authorization
                       access_token (of the query)

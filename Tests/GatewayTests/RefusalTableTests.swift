@@ -58,7 +58,10 @@ import Testing
       "X-Content-Type-Options: nosniff",
     ]
     if row.status == 405 { lines.append("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
-    if case .credentialSuspended(let time) = refusal { lines.append("Retry-After: \((time + 999) / 1_000)") }
+    if case .credentialSuspended(let time?) = refusal { lines.append("Retry-After: \((time + 999) / 1_000)") }
+    if refusal == .credentialSuspended(nil) || refusal == .loginRequired || refusal == .loggedOut {
+      lines.append("x-should-retry: false")
+    }
     if case .tokenUnavailable(let time, _) = refusal { lines.append("Retry-After: \((time + 999) / 1_000)") }
     if row.status == 429 { lines.append("Retry-After: \(row.code.description == "rate-limited" ? 2 : 1)") }
     if closes { lines.append("Connection: close") }

@@ -40,7 +40,7 @@ let testFloors: [String: Set<String>] = [
   "HTTP1Tests": ["HTTP1", "TestSupport"],
   "PolicyTests": ["Policy", "HTTP1", "TestSupport"],
   "GatewayTests": ["Gateway", "Policy", "HTTP1", "TestSupport"],
-  "RenewalTests": ["Renewal"],
+  "RenewalTests": ["Renewal", "Gateway", "Policy"],
   "ConfigurationTests": ["Configuration", "Policy", "HTTP1", "TestSupport"],
   "EventLoopTests": ["EventLoop"],
   "InflateTests": ["Inflate", "CZlib", "TestSupport"],

@@ -32,6 +32,38 @@ import Testing
     Script(name: "what is left of a token is handed out", lifetime: 20_000, grantsEnded: 18_000..<19_500),
     Script(name: "nothing is left of any token", rotates: true, grantsEnded: 30_000..<90_000),
     Script(name: "nothing is left, and the disk is slow", storesAfter: 2_000, grantsEnded: 0..<40_000),
+    // The breaker between the token and the upstream, which rejects: dead tokens do not go out again, and what a person does
+    // helps at once.
+    Script(name: "a dead token", lifetime: 60_000, deadTokens: [0]),
+    Script(name: "three dead tokens in a row", lifetime: 60_000, deadTokens: [0, 1, 2]),
+    Script(name: "every second token is dead", lifetime: 30_000, deadTokens: Set(stride(from: 0, to: 40, by: 2))),
+    Script(name: "a dead token while the server is down", lifetime: 600_000, down: 10_000..<60_000, deadTokens: [0]),
+    Script(
+      name: "revoked while the server is down for long", lifetime: 600_000, down: 40_000..<190_000,
+      revokesAccess: [50_000]),
+    Script(
+      name: "revoked, and the client is not known until its secret is replaced", lifetime: 600_000,
+      revokesAccess: [20_000], refusesClient: 10_000..<80_000, secretChanges: [80_000]),
+    Script(
+      name: "the client's secret is replaced too early, and again", lifetime: 60_000, revokesAccess: [20_000],
+      refusesClient: 10_000..<60_000, secretChanges: [40_000, 60_000]),
+    Script(
+      name: "revoked with its refresh token, until a person places another one", lifetime: 600_000,
+      revokesAccess: [50_000], revokesRefresh: 50_000, places: 100_000),
+    Script(
+      name: "revoked with its refresh token, until a person logs in", lifetime: 600_000, revokesAccess: [50_000],
+      revokesRefresh: 50_000, login: 100_000),
+    Script(
+      name: "another refresh token while the server is down", lifetime: 600_000, down: 60_000..<120_000,
+      revokesAccess: [50_000], revokesRefresh: 50_000, places: 90_000),
+    Script(
+      name: "a dead token, and the disk is full", lifetime: 600_000, diskFails: 10_000..<70_000, deadTokens: [0]),
+    Script(
+      name: "all are rejected for a while, and the server is down", down: 60_000..<90_000, rejectsAll: 40_000..<100_000),
+    Script(
+      name: "dead, and what is left of a token is handed out", lifetime: 60_000, grantsEnded: 5_000..<9_000,
+      deadTokens: [0]),
+    Script(name: "rejected until a person logs in", lifetime: 600_000, rejectsAll: 40_000..<100_000, login: 100_000),
     Script(name: "the machine sleeps", sleeps: 50_000..<170_000),
   ]
 

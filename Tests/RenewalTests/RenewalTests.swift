@@ -135,14 +135,23 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.rejected(1, at: 1_600) == (.use(2), Renewal.Actions()))
   }
 
-  @Test("a token that was rejected is better than none when the server is down")
+  @Test("T67: a token that was rejected is not offered again, and another one is asked for as soon as that may be")
   mutating func rejectedAndDown() {
     _ = renewal.request(at: 0)
     _ = renewal.granted(granted(3600), number: 1, at: 0, chance: half)
     #expect(renewal.rejected(1, at: 1_000).0 == .wait)
     _ = renewal.failed(.transient(retryAfter: nil), number: 2, at: 1_100, chance: 0)
-    #expect(renewal.request(at: 1_200).0 == .use(1))
+    #expect(renewal.request(at: 1_200).0 == .refused(.unavailable(until: 2_100)))
+    #expect(renewal.outlook(at: 1_200).usableUntil == 0)
     #expect(renewal.rejected(1, at: 1_300).0 == .refused(.unavailable(until: 2_100)))
+    #expect(renewal.request(at: 2_100).1.ask == 3)
+    _ = renewal.failed(.final, number: 3, at: 2_200, chance: 0)
+    #expect(renewal.request(at: 2_300).0 == .refused(.loginRequired))
+    // A person has placed another refresh token.
+    renewal.changed(brings: true)
+    #expect(renewal.request(at: 2_400).1.ask == 4)
+    _ = renewal.granted(granted(3600), number: 4, at: 2_500, chance: half)
+    #expect(renewal.request(at: 2_600).0 == .use(2))
   }
 
   @Test("a server whose tokens are never accepted is asked five times in half a minute")

@@ -18,6 +18,14 @@ struct Script: Sendable, CustomStringConvertible {
   var rejectsAll: Range<UInt64>? = nil
   /// From then on the server takes no refresh token that it gave before.
   var revokesRefresh: UInt64? = nil
+  /// The server does not know who asks, until somebody has placed another client secret.
+  var refusesClient: Range<UInt64>? = nil
+  /// Somebody places another client secret, or reloads, at these times.
+  var secretChanges: [UInt64] = []
+  /// Somebody places another refresh token.
+  var places: UInt64? = nil
+  /// The upstream answers 401 to these tokens, counted from 0, for ever.
+  var deadTokens: Set<Int> = []
   var logout: UInt64? = nil
   var login: UInt64? = nil
   /// The machine sleeps.

@@ -1,3 +1,5 @@
+import Gateway
+import Policy
 import Renewal
 
 /// An authorization server, a disk, an upstream and clients around one `Renewal`, with a clock of its own. It breaks no rule
@@ -34,6 +36,13 @@ struct World {
   private var waiting: [(client: Int, replay: Bool, rejected: UInt64?)] = []
   private var arrived: [UInt64: (token: Int, refresh: Int)] = [:]
   private var asking: Set<UInt64> = []
+  /// Between the token and the upstream; what it knows outlives no process here.
+  private var breaker = CredentialBreaker()
+  private static let suspension = {
+    var suspension = Suspension()
+    (suspension.after, suspension.time) = (3, 60_000)
+    return suspension
+  }()
 
   private(set) var broken: [String] = []
   private(set) var answered: [Int: String] = [:]
@@ -64,6 +73,8 @@ struct World {
     }
     for at in script.revokesAccess { schedule(.revokeAccess, at: at) }
     if let at = script.revokesRefresh { schedule(.revokeRefresh, at: at) }
+    for at in script.secretChanges { schedule(.secretChange, at: at) }
+    if let at = script.places { schedule(.place, at: at) }
     if let at = script.logout { schedule(.logout, at: at) }
     if let at = script.login { schedule(.login, at: at) }
     while let next = queue.popLast() {
@@ -110,6 +121,7 @@ struct World {
     tokens = [:]
     arrived = [:]
     asking = []
+    breaker = CredentialBreaker()
     refresh = disk
     renewal = Renewal(settings: RenewalSettings(), needsLogin: disk == nil)
   }
@@ -129,6 +141,16 @@ struct World {
     case .revokeAccess: for index in access.indices { access[index].isRevoked = true }
     case .revokeRefresh:
       (newest, previous) = (0, nil)
+    case .secretChange:
+      renewal.changed()
+      want()
+    case .place:
+      lastRefresh += 1
+      (newest, previous) = (lastRefresh, nil)
+      // The file of the first one: what is stored counts for another.
+      (refresh, disk) = (lastRefresh, lastRefresh)
+      renewal.changed(brings: true)
+      want()
     case .logout:
       disk = nil
       refresh = nil
@@ -146,6 +168,9 @@ struct World {
   }
 
   // MARK: the process
+
+  /// What the keeper does when something has changed: nobody has to ask for it.
+  private mutating func want() { act(renewal.request(at: now).1) }
 
   private mutating func ask(_ client: Int, _ replay: Bool, _ rejected: UInt64?) {
     let (verdict, actions) = rejected.map { renewal.rejected($0, at: now) } ?? renewal.request(at: now)
@@ -166,9 +191,23 @@ struct World {
     }
     let token = access[index]
     if token.expiresAt <= now { broken.append("at \(now): an expired token went out") }
-    let rejects = token.isRevoked || script.rejectsAll?.contains(now) == true
-    if !rejects { return answer(client, "200") }
-    if replay { return answer(client, "401") }
+    if token.isCalledDead { broken.append("at \(now): a token went out that the upstream had called dead") }
+    _ = breaker.follow(generation)
+    guard let pass = breaker.letOut(World.suspension, at: now) else { return answer(client, "503 suspended") }
+    let rejects =
+      token.isRevoked || script.rejectsAll?.contains(now) == true || script.deadTokens.contains(index)
+    guard rejects else {
+      _ = breaker.answered(.accepted, to: pass, World.suspension, at: now)
+      return answer(client, "200")
+    }
+    access[index].isCalledDead = true
+    if replay {
+      _ = breaker.answered(.rejected, to: pass, World.suspension, at: now)
+      // The next request has another one.
+      act(renewal.rejected(generation, at: now).1)
+      return answer(client, "401")
+    }
+    breaker.takeBack(pass, at: now)
     ask(client, true, generation)
   }
 
@@ -216,6 +255,9 @@ struct World {
     case .unavailable(let retryAfter):
       act(renewal.failed(.transient(retryAfter: retryAfter), number: number, at: now, chance: chance()))
     case .nothing: act(renewal.failed(.transient(retryAfter: nil), number: number, at: now, chance: chance()))
+    case .invalidClient:
+      let pause = RenewalSettings().longestPause
+      act(renewal.failed(.transient(retryAfter: pause), number: number, at: now, chance: chance()))
     case .invalidGrant: act(renewal.failed(.final, number: number, at: now, chance: chance()))
     }
   }
@@ -244,6 +286,9 @@ struct World {
     let back = now + script.answersAfter / 2
     if script.down?.contains(now) == true {
       return schedule(.answer(number: number, .unavailable(script.retryAfter), life: life), at: back)
+    }
+    if script.refusesClient?.contains(now) == true {
+      return schedule(.answer(number: number, .invalidClient, life: life), at: back)
     }
     guard refresh == newest || refresh == previous else {
       return schedule(.answer(number: number, .invalidGrant, life: life), at: back)

@@ -1,0 +1,41 @@
+internal import Configuration
+internal import Credentials
+internal import Gateway
+internal import Policy
+
+/// `bearerctl resume`: a credential goes out again to every upstream that it was suspended from, and a token that could not be
+/// renewed is asked for at once (T67).
+struct Resumption {
+  let worker: Worker
+  let tokens: TokenRenewals?
+
+  /// - Parameter name: of a credential; those that go out together with it are resumed as well.
+  /// - Returns: one JSON document.
+  func resume(_ name: String) -> Result<[UInt8], StartError> {
+    let generation = worker.generation
+    guard generation.grant(named: name) != nil else {
+      return .failure(.system("There is no credential \"\(name)\" in the configuration in use."))
+    }
+    guard !worker.isDraining else { return .failure(.system("bearerd is stopping")) }
+    let names = generation.snapshot.rules.grants.filter { $0.name == name || $0.parts.contains { $0.name == name } }
+      .map(
+        \.name)
+    var upstreams: [String] = []
+    for breaker in generation.limits.breakers where names.contains(breaker.credential) {
+      guard let change = breaker.resume() else { continue }
+      let upstream = breaker.origin.description
+      upstreams.append(upstream)
+      worker.journal.event(
+        .notice, "credential-resumed", ("credential", breaker.credential), ("upstream", upstream),
+        ("reason", BreakerView.reason(change)))
+    }
+    let isAsked = tokens?.resume(names) == true
+    var json = JSONWriter()
+    json.object { json in
+      json.member("credential", name)
+      json.array("upstreams") { json in for upstream in upstreams { json.member(nil, upstream) } }
+      json.member("token_asked_for", isAsked)
+    }
+    return .success(json.bytes)
+  }
+}
