@@ -15,10 +15,28 @@ extension SettingsReader {
         if !lines.contains("\(rules[index].line)") { lines.append("\(rules[index].line)") }
       }
       let which = lines.count == 1 ? "the rule on line" : "the rules on lines"
+      let byCase =
+        shadowed.isByCase
+        ? "rules that deny ignore the case of letters: if this upstream does not, write case: exact there"
+        : "move it up, or delete it: the first match decides"
       report.warning(
         places[shadowed.rule].match,
         "this rule never decides: \(shadowed.witnessMethod) \(shadowed.witnessPath) is decided by \(which) \(listed(lines))",
-        help: "move it up, or delete it: the first match decides")
+        help: byCase)
+    }
+    adviseOnCase(rules, of: services)
+  }
+
+  /// Rules that are two only where the upstream tells `A` from `a`.
+  private func adviseOnCase(_ rules: RuleSet, of services: [ServiceDraft]) {
+    for pair in rules.caseNeighbours() {
+      guard services.indices.contains(pair.service), let all = services[pair.service].service.rules,
+        services[pair.service].rules.indices.contains(pair.rule), all.indices.contains(pair.other)
+      else { continue }
+      report.advice(
+        services[pair.service].rules[pair.rule].match,
+        "this rule and the one on line \(all[pair.other].line) differ in the case of letters only: to an upstream that ignores it they are one",
+        help: "put one that denies before the one that allows, without case: exact; or let both do the same")
     }
   }
 
@@ -47,8 +65,23 @@ extension SettingsReader {
           help: "use a file or systemd instead, for example { file: \(credential.name).secret }")
       }
       adviseOnEndpoint(credential)
+      adviseOnBareAuthorization(credential)
     }
     for service in services { advise(service) }
+  }
+
+  /// `Authorization` begins with a scheme (RFC 9110 §11.6.2); here the file of the secret would have to say which.
+  private func adviseOnBareAuthorization(_ credential: CredentialDraft) {
+    guard case .headers(let headers) = credential.scheme else { return }
+    for header in headers where FieldRules.normalised(header.name) == "authorization" {
+      guard case .secret = header.value, !header.prefix.contains(" ") else { continue }
+      report.advice(
+        credential.place,
+        "credential \"\(credential.name)\" sends its secret as all of Authorization, without a word like Bearer before it",
+        help:
+          "write bearer: instead of headers:, or add prefix: \"Bearer \"; if the word stands in the secret's file, all is well"
+      )
+    }
   }
 
   /// A token endpoint sees more than any upstream: what makes tokens.

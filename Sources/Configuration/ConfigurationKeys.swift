@@ -141,11 +141,13 @@ package enum ServiceKey: String, ConfigurationKey {
   case redact, rate
   case upgrades, timeouts
   case dedicatedConnections = "dedicated_connections"
+  case reuseAfterBody = "reuse_after_body"
 }
 
 package enum RuleKey: String, ConfigurationKey {
   package static let kind = "a rule"
   case match, methods, credential, deny, description, rate
+  case letterCase = "case"
   case setHeaders = "set_headers"
   case removeHeaders = "remove_headers"
   case removeParameters = "remove_parameters"

@@ -40,6 +40,7 @@ extension SettingsReader {
     let pattern = pattern(fields)
     let methods = methods(fields)
     let isDenial = denies(fields)
+    let isExact = isExact(fields, isDenial: isDenial)
     let credential = fields[.credential].flatMap { choice($0, among: credentials) }
     let headers = headers(
       HeaderKeys(
@@ -51,7 +52,7 @@ extension SettingsReader {
     let rule = Rule(
       pattern: pattern, methods: methods, action: isDenial ? .deny : .forward(credential ?? serviceCredential),
       headers: headers,
-      description: description, line: node.place.line, rate: rate ?? .asService)
+      description: description, line: node.place.line, rate: rate ?? .asService, isExact: isExact)
     let headersKey: RuleKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
     let places = RulePlaces(
       match: fields[.match]?.place ?? node.place, credential: fields[.credential]?.place,
@@ -70,6 +71,26 @@ extension SettingsReader {
     } catch {
       report.error(node.place, error.message)
       return nil
+    }
+  }
+
+  /// `*` belongs to whoever has the whole path space, and to OPTIONS: anywhere else somebody means `/*`.
+  func checkAsterisks(_ rules: [ReadRule], at mount: Mount) {
+    for (rule, places) in rules where rule.pattern.isAsterisk {
+      if case .path(let path) = mount, path.count > 1 {
+        report.error(
+          places.match, "\"*\" is what OPTIONS asks of a whole server, and this service is a part of its listener",
+          help:
+            "for every path of one segment write /*, for every path /**; or give the service a place of its own: at: /")
+      } else if !rule.methods.names.isEmpty, rule.methods.names != ["OPTIONS"] {
+        report.error(
+          places.match, "\"*\" is what OPTIONS asks of a whole server, and of no other method",
+          help: "write methods: [OPTIONS]; for every path of one segment write /*, for every path /**")
+      } else if rule.methods.names.isEmpty {
+        report.advice(
+          places.match, "\"*\" fits the request OPTIONS * alone, and no path",
+          help: "for every path of one segment write /*, for every path /**; if it is meant, add methods: [OPTIONS]")
+      }
     }
   }
 
@@ -119,6 +140,18 @@ extension SettingsReader {
       report.error(node.place, error.message)
       return nil
     }
+  }
+
+  /// A rule that denies ignores the case of letters, unless `case: exact` says that its upstream tells them apart.
+  private func isExact(_ fields: Fields<RuleKey>, isDenial: Bool) -> Bool {
+    guard let node = fields[.letterCase] else { return false }
+    guard isDenial else {
+      report.error(
+        fields.place(of: .letterCase), "\"case\" in a rule that does not deny: it matches as it is written, always",
+        help: "delete it")
+      return false
+    }
+    return choice(node, [("any", false), ("exact", true)]) ?? false
   }
 
   private func denies(_ fields: Fields<RuleKey>) -> Bool {

@@ -60,7 +60,9 @@ extension SettingsReader {
     let rate = fields[.rate].flatMap { self.rate($0) }
     let upgrades = fields[.upgrades].map { self.upgrades($0) }
     let dedicates = fields[.dedicatedConnections].flatMap { boolean($0) }
+    let reuses = fields[.reuseAfterBody].flatMap { boolean($0) }
     guard let upstream = upstream(fields), let at, let listener else { return nil }
+    checkAsterisks(rules ?? [], at: at.mount)
 
     var service = Service(
       name: named.name, listener: listener, mount: at.mount, upstream: upstream, credential: credential ?? .none)
@@ -74,6 +76,7 @@ extension SettingsReader {
     if case .own(let rate) = rate { service.rate = rate }
     service.upgrades = upgrades ?? service.upgrades
     service.dedicatesConnections = dedicates ?? false
+    service.reusesAfterBody = reuses ?? true
     let headersKey: ServiceKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
     return ServiceDraft(
       service: service, place: named.place, upstreamPlace: fields[.upstream]?.place ?? named.place,

@@ -53,6 +53,12 @@ package struct Admission: Sendable, Equatable {
     }
   }
 
+  /// The name of our own by which a service is chosen; nil: the path chooses, or the name is not ours.
+  package func name(of head: RequestHead) -> String? {
+    let name = if let known { try? Self.checkHost(head, known) } else { try? Self.uncheckedHost(head) }
+    return name?.host
+  }
+
   /// The last question, so that nobody can have us compute hashes for what is refused anyway.
   private func client(of head: RequestHead, _ hash: TokenHash) throws(PolicyRefusal) -> String? {
     guard let digest = ClientToken.digest(in: head, by: hash) else {
@@ -184,6 +190,9 @@ package final class Gate: Sendable {
   ) throws(PolicyRefusal) -> AdmittedRequest {
     try admission.admit(head, caller: caller, listener: listener, hash: hash)
   }
+
+  /// See `Admission.name`.
+  package func name(of head: RequestHead) -> String? { admission.name(of: head) }
 }
 
 /// Evidence that admission said yes; the only thing `RuleSet` accepts. Only `Admission.admit` makes one.

@@ -1,7 +1,8 @@
 internal import HTTP1
 
 /// A request-target in its one canonical form, with the other readings that an upstream might take of it.
-/// Unreserved characters decoded, remaining escapes in upper case, nothing else changed (RFC 3986 §6.2.2).
+/// Plain `.` segments removed (RFC 3986 §5.2.4, as browsers do), unreserved characters decoded, remaining escapes in upper case,
+/// nothing else changed (§6.2.2).
 package struct CanonicalTarget: Sendable {
   /// Matched, logged and sent; begins with `/`. Empty for `*` (OPTIONS).
   package private(set) var path: [UInt8] = []
@@ -15,7 +16,8 @@ package struct CanonicalTarget: Sendable {
   /// Reads the origin-form (RFC 9112 §3.2.1), the asterisk-form, or what follows the authority of an absolute-form: there
   /// an empty path means `/`. Keeps its storage; after an error the value means nothing.
   ///
-  /// Refuses dot segments in any reading (escaped twice as well: cheap, and no honest path has them), backslash, NUL and
+  /// Refuses `..` segments, and in any reading those of dots that are escaped (twice as well: cheap, and no honest path has
+  /// them) or have parameters; backslash, NUL and
   /// control bytes (plain or escaped), bad escapes, fragments, every byte that RFC 3986 does not let stand in a path, and
   /// paths with more readings than anybody needs.
   /// In a query only control bytes, blanks, non-ASCII and `#` are refused: upstreams know what they asked for.
@@ -92,9 +94,20 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
+  /// A plain `.` and nothing else. Its meaning is not in doubt: whoever removes it, and whoever serves it, means the same place.
+  private static func isDotSegment(at index: Int, of text: Span<UInt8>) -> Bool {
+    guard text[index] == UInt8(ascii: "."), index > 0, text[index - 1] == UInt8(ascii: "/") else { return false }
+    return index + 1 == text.count || text[index + 1] == UInt8(ascii: "/")
+  }
+
   private mutating func canonicalise(_ text: Span<UInt8>) throws(PolicyRefusal) {
     var index = 0
     while index < text.count {
+      if Self.isDotSegment(at: index, of: text) {
+        // With the slash behind it; the one before it stays.
+        index += 2
+        continue
+      }
       guard text[index] == UInt8(ascii: "%") else {
         path.append(text[index])
         index += 1

@@ -14,7 +14,8 @@ enum Coverage {
   /// Cheap and never wrong about no: whether the literal beginnings of two patterns agree.
   static func mayMeet(_ one: URLPattern, _ other: URLPattern) -> Bool {
     let length = min(one.literals, other.literals)
-    return one.symbols[..<length] == other.symbols[..<length]
+    guard one.ignoresCase || other.ignoresCase else { return one.symbols[..<length] == other.symbols[..<length] }
+    return one.symbols[..<length].elementsEqual(other.symbols[..<length]) { Glob.lowercased($0) == Glob.lowercased($1) }
   }
 
   /// The patterns (by index in `earlier`) that match first, one or another, whatever `pattern` matches; nil when a path is
@@ -23,7 +24,7 @@ enum Coverage {
   /// `budget` is what all questions together may still cost, in steps.
   static func find(of pattern: URLPattern, by earlier: [URLPattern], budget: inout Int) -> Set<Int>? {
     let rule = PatternAutomaton(pattern)
-    let others = earlier.map(PatternAutomaton.init)
+    let others = earlier.map { PatternAutomaton($0) }
     let alphabet = alphabet(of: [pattern] + earlier)
     var used: Set<Int> = []
     let floor = max(budget - maximumSteps, 0)
@@ -62,7 +63,8 @@ enum Coverage {
   /// A shortest path that the pattern matches and that a request may have; one that every upstream reads in the same way
   /// where there is one.
   static func witness(_ pattern: URLPattern) -> String? {
-    witness(pattern) { (try? PathReading.others(of: $0).isEmpty) ?? false } ?? witness(pattern) { _ in true }
+    if pattern.isAsterisk { return pattern.text }
+    return witness(pattern) { (try? PathReading.others(of: $0).isEmpty) ?? false } ?? witness(pattern) { _ in true }
   }
 
   private static func witness(_ pattern: URLPattern, where isWanted: ([UInt8]) -> Bool) -> String? {
@@ -70,7 +72,7 @@ enum Coverage {
       let states: PatternAutomaton.States
       let path: [Glob.Symbol]
     }
-    let automaton = PatternAutomaton(pattern)
+    let automaton = PatternAutomaton(spelling: pattern)
     let letter = Glob.Symbol(UInt8(ascii: "a"))
     let alphabet = literals(of: pattern) + [Glob.slash, letter]
     var queue = [Step(states: automaton.start, path: [])]
@@ -114,7 +116,8 @@ enum Coverage {
   }
 
   private static func literals(of pattern: URLPattern) -> [Glob.Symbol] {
-    Set(pattern.symbols.filter { !Glob.isWildcard($0) }).sorted()
+    let literals = pattern.symbols.filter { !Glob.isWildcard($0) }
+    return Set(pattern.ignoresCase ? literals + literals.map(Glob.otherCase) : literals).sorted()
   }
 
   private static func text(_ symbols: [Glob.Symbol]) -> [UInt8] {

@@ -13,6 +13,7 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     }
     var canonical = CanonicalTarget()
     do throws(PolicyRefusal) {
+      if PathReading.hasDotSegment(parts.path) { throw .dotSegment }
       try canonical.read(parts.path.span)
     } catch {
       throw OriginError(

@@ -26,31 +26,53 @@ enum Glob {
 
   static func escaped(_ byte: UInt8) -> Symbol { 256 | Symbol(byte) }
 
+  /// ASCII letters in lower case. An escape never stands for one: letters are written plain in a canonical path.
+  static func lowercased(_ symbol: Symbol) -> Symbol {
+    symbol < 128 ? Symbol(ByteClass.lowercased(UInt8(symbol))) : symbol
+  }
+
+  /// The other case of an ASCII letter; any other symbol is itself.
+  static func otherCase(_ symbol: Symbol) -> Symbol {
+    symbol < 128 && ByteClass.isLetter(UInt8(symbol)) ? symbol ^ 0x20 : symbol
+  }
+
   /// The symbol at `index`, which moves behind it. A stray `%` stands for itself.
   @inline(__always)
-  static func symbol(of path: Span<UInt8>, at index: inout Int) -> Symbol {
+  private static func symbol(of path: Span<UInt8>, at index: inout Int, ignoringCase: Bool) -> Symbol {
     let byte = path[index]
     if byte == UInt8(ascii: "%"), let value = EscapedByte.at(index, in: path) {
       index &+= 3
       return escaped(value)
     }
     index &+= 1
-    return Symbol(byte)
+    return Symbol(ignoringCase ? ByteClass.lowercased(byte) : byte)
   }
 
   /// - Parameter pattern: at most `maximumStates` symbols behind `literals`.
   /// - Parameter literals: how many symbols at the start are no wildcards.
-  static func matches(_ path: Span<UInt8>, pattern: Span<Symbol>, literals: Int) -> Bool {
+  /// - Parameter ignoringCase: letters of the path are compared in lower case, in which the pattern has them then.
+  static func matches(_ path: Span<UInt8>, pattern: Span<Symbol>, literals: Int, ignoringCase: Bool = false) -> Bool {
+    // Two copies, so that exact patterns do not pay for the others at each byte.
+    ignoringCase
+      ? follow(path, pattern, literals, ignoringCase: true) : follow(path, pattern, literals, ignoringCase: false)
+  }
+
+  @inline(__always)
+  private static func follow(
+    _ path: Span<UInt8>, _ pattern: Span<Symbol>, _ literals: Int, ignoringCase: Bool
+  ) -> Bool {
     var index = 0
     for position in 0..<literals {
-      guard index < path.count, symbol(of: path, at: &index) == pattern[position] else { return false }
+      guard index < path.count,
+        symbol(of: path, at: &index, ignoringCase: ignoringCase) == pattern[position]
+      else { return false }
     }
     if literals == pattern.count { return index == path.count }
     let rest = pattern.extracting(literals...)
     var states = entering(0, of: rest)
     while index < path.count {
       if isDecided(states, by: rest) { return true }
-      let symbol = symbol(of: path, at: &index)
+      let symbol = symbol(of: path, at: &index, ignoringCase: ignoringCase)
       var active = states
       states = 0
       while active != 0 {

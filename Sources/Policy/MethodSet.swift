@@ -5,7 +5,8 @@ package struct MethodSet: Sendable, Equatable {
   /// As configured; upper-case tokens.
   package let names: [String]
   /// One bit per `Method`; that of `other` says that a name has to be compared.
-  let known: UInt16
+  private(set) var known: UInt16
+  private var ignoresCase = false
 
   /// Refuses what is not a token, and TRACE, TRACK and CONNECT, which never go out. Lower case is refused too: methods are
   /// case-sensitive (RFC 9110 §9.1), and a rule for `get` would never match.
@@ -33,11 +34,19 @@ package struct MethodSet: Sendable, Equatable {
 
   package static var every: MethodSet { MethodSet() }
 
-  /// `name` matters for `other` only. Methods are case-sensitive. HEAD is not implied by GET.
+  /// The same, and whatever differs from it in the case of letters only: there are frameworks that read `delete` as DELETE.
+  var ignoringCase: MethodSet {
+    var set = self
+    set.ignoresCase = true
+    set.known |= Self.bit(.other)
+    return set
+  }
+
+  /// `name` matters for `other` only. Methods are case-sensitive, but where a set ignores it. HEAD is not implied by GET.
   package func contains(_ method: Method, name: Span<UInt8>) -> Bool {
     guard known & Self.bit(method) != 0 else { return false }
     if method != .other || names.isEmpty { return true }
-    return names.contains { $0.utf8.elementsEqual(name) }
+    return names.contains { $0.utf8.elementsEqual(name, ignoringCase: ignoresCase) }
   }
 
   static func bit(_ method: Method) -> UInt16 { 1 << UInt16(method.rawValue) }
@@ -63,11 +72,13 @@ extension Method {
 
 extension String.UTF8View {
   /// Compared byte by byte, without a copy.
-  func elementsEqual(_ bytes: Span<UInt8>) -> Bool {
+  /// - Parameter ignoringCase: of the letters of `bytes`; these are capitals.
+  func elementsEqual(_ bytes: Span<UInt8>, ignoringCase: Bool = false) -> Bool {
     guard count == bytes.count else { return false }
     var index = 0
     for byte in self {
-      if byte != bytes[index] { return false }
+      let isLowercase = ignoringCase && bytes[index] &- 0x61 < 26
+      if byte != (isLowercase ? bytes[index] ^ 0x20 : bytes[index]) { return false }
       index += 1
     }
     return true

@@ -17,8 +17,18 @@ struct PatternAutomaton {
   }
 
   private let symbols: [Glob.Symbol]
+  private let ignoresCase: Bool
 
-  init(_ pattern: URLPattern) { symbols = pattern.symbols }
+  init(_ pattern: URLPattern) {
+    symbols = pattern.compared
+    ignoresCase = pattern.ignoresCase
+  }
+
+  /// As written, whether or not it ignores case.
+  init(spelling pattern: URLPattern) {
+    symbols = pattern.symbols
+    ignoresCase = false
+  }
 
   var start: States {
     var states = none
@@ -38,11 +48,13 @@ struct PatternAutomaton {
   /// What may come next: nil when a wildcard takes any character, else the literals.
   func expected(_ states: States) -> [Glob.Symbol]? {
     let next = states.positions.filter { $0 < symbols.count }.map { symbols[$0] }
-    return next.contains(where: Glob.isWildcard) ? nil : Set(next).sorted()
+    if next.contains(where: Glob.isWildcard) { return nil }
+    return Set(ignoresCase ? next + next.map(Glob.otherCase) : next).sorted()
   }
 
   func step(_ states: States, on symbol: Glob.Symbol) -> States {
     var next = none
+    let symbol = ignoresCase ? Glob.lowercased(symbol) : symbol
     for (word, bits) in states.words.enumerated() {
       var bits = bits
       while bits != 0 {

@@ -34,6 +34,11 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
   case callerNotGranted(service: Int, grant: Int, uid: UInt32?)
   case clientNotGranted(service: Int, grant: Int)
 
+  /// Whether all that was missing is a client token that is known.
+  package var isOfClientToken: Bool {
+    self == .clientTokenMissing || self == .clientTokenMalformed || self == .clientTokenUnknown
+  }
+
   /// Whether admission had found the user, `Host` and the page right before it said this.
   package var isOfKnownPage: Bool {
     switch self {

@@ -8,7 +8,9 @@ public enum CredentialChoice: Sendable, Equatable {
   case pass
 }
 
-/// One line of a service's policy.
+/// One line of a service's policy. One that denies matches whatever the case of ASCII letters, in paths and methods, unless it
+/// says otherwise: there are upstreams that ignore case, and they would serve under another spelling what is denied. One that
+/// allows matches as it is written.
 package struct Rule: Sendable, Equatable {
   package enum Action: Sendable, Equatable {
     case deny
@@ -25,10 +27,11 @@ package struct Rule: Sendable, Equatable {
 
   package init(
     pattern: URLPattern, methods: MethodSet, action: Action, headers: HeaderPolicy, description: String?, line: Int,
-    rate: RuleRate = .asService
+    rate: RuleRate = .asService, isExact: Bool = false
   ) {
-    self.pattern = pattern
-    self.methods = methods
+    let ignoresCase = action == .deny && !isExact
+    self.pattern = ignoresCase ? pattern.ignoringCase : pattern
+    self.methods = ignoresCase ? methods.ignoringCase : methods
     self.action = action
     self.headers = headers
     self.rate = rate

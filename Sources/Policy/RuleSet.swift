@@ -45,8 +45,8 @@ package struct RuleSet: Sendable, Equatable {
   ///
   /// Judged under every reading: if the readings name different services, or are not all refused and would not all be
   /// forwarded in the same way (credential, header policy and rate; the rule's number may differ), the path is `ambiguousPath`.
-  /// OPTIONS gets a credential only from a rule that names the method. `*` is no path: no rule can match it, only a
-  /// service that has no rules and the whole path space takes it.
+  /// OPTIONS gets a credential only from a rule that names the method. `*` is no path: the service
+  /// that has the whole path space takes it, if it has no rules or one for `*`.
   ///
   /// `trace`, when not nil, gets every rule of the service with its outcome for the canonical path; the same code runs
   /// without. Without it nothing is allocated.
@@ -131,9 +131,14 @@ package struct RuleSet: Sendable, Equatable {
   }
 
   private func service(for request: AdmittedRequest, path: [UInt8]) -> Int? {
-    if let host = request.host, let service = mounts.service(host: host, listener: request.listener) { return service }
-    if path.isEmpty { return mounts.service(path: [UInt8(ascii: "/")].span, listener: request.listener) }
-    return mounts.service(path: path.span, listener: request.listener)
+    service(host: request.host, path: path, listener: request.listener)
+  }
+
+  /// The service that stands there, whoever asks and whatever its rules say.
+  package func service(host: String?, path: [UInt8], listener: Int) -> Int? {
+    if let host, let service = mounts.service(host: host, listener: listener) { return service }
+    if path.isEmpty { return mounts.service(path: [UInt8(ascii: "/")].span, listener: listener) }
+    return mounts.service(path: path.span, listener: listener)
   }
 
   private func pathStart(of service: Int, _ target: CanonicalTarget) -> Int {

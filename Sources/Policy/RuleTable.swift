@@ -5,6 +5,7 @@ struct RuleTable: Sendable, Equatable {
   private struct Line: Sendable, Equatable {
     let symbols: Range<Int>
     let literals: Int
+    let ignoresCase: Bool
     let methods: UInt16
   }
 
@@ -31,10 +32,11 @@ struct RuleTable: Sendable, Equatable {
       let first = lines.count
       for rule in service.rules ?? [] {
         let start = symbols.count
-        symbols += rule.pattern.symbols
+        symbols += rule.pattern.compared
         lines.append(
           Line(
-            symbols: start..<symbols.count, literals: rule.pattern.literals, methods: rule.methods.known))
+            symbols: start..<symbols.count, literals: rule.pattern.literals,
+            ignoresCase: rule.pattern.ignoresCase, methods: rule.methods.known))
       }
       let mount =
         switch service.mount {
@@ -69,7 +71,8 @@ struct RuleTable: Sendable, Equatable {
         && (method != .other || rules?[number].methods.contains(.other, name: name) ?? false)
       // Without a trace the path need not be looked at.
       if !hasMethod, trace == nil { continue }
-      let matches = Glob.matches(path, pattern: symbols.span.extracting(line.symbols), literals: line.literals)
+      let matches = Glob.matches(
+        path, pattern: symbols.span.extracting(line.symbols), literals: line.literals, ignoringCase: line.ignoresCase)
       if matches, hasMethod {
         if trace == nil { return .rule(number) }
         winner = number

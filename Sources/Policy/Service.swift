@@ -31,6 +31,8 @@ package struct Service: Sendable, Equatable {
   package var upgrades = [UpgradeProtocol.websocket]
   /// A program that logs in on its connection (NTLM, Negotiate) has the upstream's to itself; else no such login lasts.
   package var dedicatesConnections = false
+  /// Whether its connections are used again after the body of a method that defines one, as POST. False: after no body at all.
+  package var reusesAfterBody = true
 
   /// What the app gets when the upstream rejects our credential.
   package enum OnRejected: String, Sendable { case pass, badGateway = "502" }

@@ -10,6 +10,8 @@ package struct ShadowedRule: Sendable, Equatable {
   package let witnessMethod: String
   /// Path below the service's base, begins with `/`.
   package let witnessPath: String
+  /// Whether what wins instead matches the witness only because it ignores the case of letters.
+  package let isByCase: Bool
 }
 
 extension RuleSet {
@@ -27,12 +29,17 @@ extension RuleSet {
       let universe = names.sorted() + [Self.unnamedMethod(names)]
       for index in rules.indices {
         let methods = universe.filter { rules[index].methods.admits($0) }
-        guard let method = methods.first, let by = Self.cover(of: index, in: rules, methods: methods, budget: &budget),
+        // `*` is asked for by OPTIONS alone, and what no rule names is decided like any method that none names.
+        let method =
+          rules[index].pattern.isAsterisk && rules[index].methods.admits("OPTIONS") ? "OPTIONS" : methods.first
+        guard let method, let by = Self.cover(of: index, in: rules, methods: methods, budget: &budget),
           let path = Coverage.witness(rules[index].pattern),
-          Self.winner(among: rules, method: method, path: path).map({ $0 < index }) ?? false
+          let winner = Self.winner(among: rules, method: method, path: path), winner < index
         else { continue }
         shadowed.append(
-          ShadowedRule(service: number, rule: index, by: by, witnessMethod: method, witnessPath: path))
+          ShadowedRule(
+            service: number, rule: index, by: by, witnessMethod: method, witnessPath: path,
+            isByCase: !Self.matchesAsWritten(rules[winner].pattern, path)))
       }
     }
     return shadowed
@@ -60,9 +67,17 @@ extension RuleSet {
   }
 
   private static func winner(among rules: [Rule], method: String, path: String) -> Int? {
-    let path = Array(path.utf8)
+    let path = bytes(of: path)
     return rules.indices.first { rules[$0].methods.admits(method) && rules[$0].pattern.matches(path.span) }
   }
+
+  private static func matchesAsWritten(_ pattern: URLPattern, _ path: String) -> Bool {
+    let path = bytes(of: path)
+    return pattern.matchesAsWritten(path.span)
+  }
+
+  /// The target `*` has no path.
+  private static func bytes(of path: String) -> [UInt8] { path == "*" ? [] : Array(path.utf8) }
 
   private static func unnamedMethod(_ names: Set<String>) -> String {
     let usual = Method.allCases.filter { $0 != .trace && $0 != .connect }.map(\.registeredName)

@@ -1,17 +1,36 @@
 /// A glob over the canonical path below a service's base: `*` within a segment, `**` across, `**/` may be empty, `?` one
 /// character (an escape is one); anchored.
 package struct URLPattern: Sendable, Equatable {
-  /// As configured, with one leading slash.
+  /// As configured, with one leading slash; or `*`.
   package let text: String
   /// See `Glob`.
   let symbols: [Glob.Symbol]
   /// How many symbols come before the first wildcard.
   let literals: Int
+  /// Whether ASCII letters match in either case; `symbols` keeps them as written.
+  package private(set) var ignoresCase = false
+
+  /// The same, matching ASCII letters in either case.
+  var ignoringCase: URLPattern {
+    var pattern = self
+    pattern.ignoresCase = true
+    return pattern
+  }
+
+  /// `symbols` as `Glob.matches` wants them.
+  var compared: [Glob.Symbol] { ignoresCase ? symbols.map(Glob.lowercased) : symbols }
+
+  /// `*` alone: the target of an OPTIONS for the whole server (RFC 9112 §3.2.4), which has no path. No path fits it.
+  package var isAsterisk: Bool { symbols.isEmpty }
 
   /// Refuses empty text, a scheme or authority, `..` and `.` segments, a query, a fragment, backslash, control bytes, bad
   /// escapes, and characters that cannot stand in a path; canonicalises escapes. The escape of a character that may stand
   /// plain in a path (`%2A`) is that character: a literal star, say.
   package init(parsing text: String) throws(OriginError) {
+    if text == "*" {
+      (self.text, symbols, literals) = (text, [], 0)
+      return
+    }
     if let reason = Self.complaint(text) { throw OriginError(reason) }
     let rooted = text.utf8.first == UInt8(ascii: "/") ? text : "/" + text
     let symbols = try Self.compile(Array(rooted.utf8), shown: text)
@@ -30,6 +49,11 @@ package struct URLPattern: Sendable, Equatable {
 
   /// `path` begins with the slash that ends the base. Linear in its length (no backtracking explosion).
   package func matches(_ path: Span<UInt8>) -> Bool {
+    Glob.matches(path, pattern: compared.span, literals: literals, ignoringCase: ignoresCase)
+  }
+
+  /// Whether it would match without a look past the case of letters.
+  package func matchesAsWritten(_ path: Span<UInt8>) -> Bool {
     Glob.matches(path, pattern: symbols.span, literals: literals)
   }
 

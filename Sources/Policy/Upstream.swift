@@ -14,6 +14,8 @@ package struct Upstream: Sendable, Equatable {
     if path.last != UInt8(ascii: "/") { path.append(UInt8(ascii: "/")) }
     var target = CanonicalTarget()
     do throws(PolicyRefusal) {
+      // Whoever writes one into a file means something else.
+      if PathReading.hasDotSegment(path) { throw .dotSegment }
       try target.read(path.span)
     } catch {
       if error == .dotSegment { throw OriginError("an upstream's path has no . or .. segments, got \(quoted(text))") }

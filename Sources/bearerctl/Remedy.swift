@@ -135,6 +135,7 @@ struct Remedy {
 
   /// As a pattern that matches nothing else.
   private func path(below service: Int) -> String {
+    if path.isEmpty { return "*" }
     let start =
       switch settings.rules.services[service].mount {
       case .path(let mount): mount.count - 1

@@ -39,7 +39,9 @@ struct RuleLines {
   private func kind(_ rule: Rule) -> String {
     let methods = rule.methods.names.isEmpty ? "any" : rule.methods.names.joined(separator: ",")
     switch rule.action {
-    case .deny: return methods == "any" ? "deny" : "deny \(methods)"
+    case .deny:
+      let deny = rule.pattern.ignoresCase ? "deny" : "deny exact"
+      return methods == "any" ? deny : "\(deny) \(methods)"
     case .forward: return methods
     }
   }

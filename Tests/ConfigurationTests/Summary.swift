@@ -59,11 +59,12 @@ struct Summary: CustomStringConvertible {
     if let rate = service.rate { add("rate \(rate)") }
     if service.upgrades != [.websocket] { add("upgrades \(service.upgrades.map(\.text))") }
     if service.dedicatesConnections { add("dedicated connections") }
+    if !service.reusesAfterBody { add("no reuse after bodies") }
     for rule in service.rules ?? [] {
       let methods = rule.methods.names.isEmpty ? "*" : rule.methods.names.joined(separator: ",")
       let action: String =
         switch rule.action {
-        case .deny: "deny"
+        case .deny: rule.pattern.ignoresCase ? "deny" : "deny exact"
         case .forward(let credential): choice(credential, settings)
         }
       let changed = rule.headers == service.headers ? "" : " " + headers(rule.headers)

@@ -12,6 +12,10 @@ import Testing
       - { match: "/own/**", credential: pass }
       - { match: "/things/*/parts", methods: [GET] }
       - { match: "/things/**", deny: true }
+      - { match: "/repos/acme/secret/**", deny: true }
+      - { match: "/repos/**" }
+      - { match: "/exact/Secret", deny: true, case: exact }
+      - { match: "/exact/*" }
     """
 
   private func status(_ stage: Stage, _ target: String, _ fields: String = "") throws -> Int {
@@ -73,6 +77,35 @@ import Testing
     stage.assertCanary(times: total)
   }
 
+  @Test func `T63: what a rule denies is denied under every case of its letters`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(service: Self.rules))
+    for path in [
+      "acme/secret/x", "ACME/secret/x", "acme/%53ecret/x", "Acme/SECRET/./x", "aCME//secret/x", "acme/Secret%2Fx",
+    ] {
+      #expect([400, 403].contains(try status(stage, "/api/repos/\(path)")), "\(path)")
+    }
+    #expect(try status(stage, "/api/exact/Secret") == 403)
+    #expect(stage.recorded.isEmpty)
+    #expect(try status(stage, "/api/repos/acme/secrets") == 200)
+    #expect(try status(stage, "/api/exact/secret") == 200)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T12: plain dots go out removed, as apt writes them for a flat repository`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(service: Self.rules))
+    for path in ["/api/public/./Packages", "/./api/public/x/.", "/api/./public/./y?z=/./"] {
+      #expect(try status(stage, path) == 200, "\(path)")
+    }
+    let lines = stage.recorded.components(separatedBy: "\r\n").filter { $0.hasSuffix(" HTTP/1.1") }
+    #expect(
+      lines == ["/base/public/Packages", "/base/public/x/", "/base/public/y?z=/./"].map { "GET \($0) HTTP/1.1" })
+    #expect(try status(stage, "/api/public/./../admin") == 400)
+    #expect(try status(stage, "/api/./admin") == 403)
+    stage.assertCanary(times: 3)
+  }
+
   /// What servers of the world make of a path: each step taken or left out, in each order that matters.
   static func readings(of target: String) -> Set<String> {
     let path = String(target.prefix { $0 != "?" })
@@ -112,7 +145,8 @@ import Testing
 
   @Test func `T12: what is decoded is what is matched and sent`() throws {
     let stage = try Stage()
-    try stage.start(stage.configuration(service: "rules: [{ match: /admin, deny: true }, { match: \"/**\" }]"))
+    try stage.start(
+      stage.configuration(service: "rules: [{ match: /admin, deny: true, case: exact }, { match: \"/**\" }]"))
     for target in ["/api/admin", "/api/%61dmin", "/api/%61%64%6d%69%6e", "/api/admin?x", "/api/%61dmin?y=z"] {
       #expect(try status(stage, target) == 403, "\(target)")
     }

@@ -32,6 +32,10 @@ private func checkCanonical(_ target: [UInt8], _ read: CanonicalTarget) {
   promise(read.query == Array(target[mark...]) || read.path.isEmpty, "another query in \(shown(target))")
   if read.path.isEmpty { return promise(target == [UInt8(ascii: "*")], "an empty path for \(shown(target))") }
   promise(read.path.first == UInt8(ascii: "/"), "no slash first in \(shown(read.path))")
+  if target.first == UInt8(ascii: "/") {
+    let dotted = canonical(bytesOf("/.") + target)
+    promise(dotted?.path == read.path && dotted?.readings == read.readings, "a plain dot changes \(shown(target))")
+  }
   var index = 0
   while index < read.path.count {
     let byte = read.path[index]

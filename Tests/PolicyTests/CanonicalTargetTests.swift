@@ -29,6 +29,12 @@ import Testing
     ("/a;x=1/b", "/a;x=1/b", "", ["/a/b"]), ("/a;", "/a;", "", ["/a"]), ("/;/a", "/;/a", "", ["//a", "/a"]),
     ("/a%3bx", "/a%3Bx", "", ["/a;x", "/a"]), ("/a;b%2Fc", "/a;b%2Fc", "", ["/a", "/a;b/c", "/a/c"]),
     ("/a;b%3B", "/a;b%3B", "", ["/a", "/a;b;"]),
+    // plain dots, as browsers remove them
+    ("/.", "/", "", []), ("/./", "/", "", []), ("/a/./b", "/a/b", "", []), ("/a/.", "/a/", "", []),
+    ("/./Packages", "/Packages", "", []), ("/./a/././b/.?x=/./y", "/a/b/", "?x=/./y", []),
+    ("/./.a/.b.", "/.a/.b.", "", []),
+    ("/.//a", "//a", "", ["/a"]), ("//./a", "//a", "", ["/a"]), ("/a/.//b", "/a//b", "", ["/a/b"]),
+    ("/a;x/./b", "/a;x/b", "", ["/a/b"]), ("/a%2Fb/./c", "/a%2Fb/c", "", ["/a/b/c"]), ("/./...", "/...", "", []),
     // parameters of the last segment only, and slashes before parameters
     ("/a;x/b;y", "/a;x/b;y", "", ["/a;x/b", "/a/b"]), ("//;a/b", "//;a/b", "", ["///b", "/;a/b", "/b", "//b"]),
   ]
@@ -64,9 +70,11 @@ import Testing
     #expect(throws: refusal) { try canonical(target) }
   }
 
-  /// A segment that some upstream takes for `.` or `..`: never repaired, always refused (T12).
+  /// `..`, and a segment that some upstream takes for a dot segment and others do not: never repaired, always refused (T12).
   static let dotSegments = [
-    "/.", "/..", "/./", "/../", "/a/./b", "/a/../b", "/a/.", "/a/..", "/%2e", "/%2E%2e", "/.%2e/a", "/%2e./a", "/..;",
+    "/..", "/../", "/./..", "/.././a", "/a/./../b", "/./%2e", "/%2e/./a", "/.%2Fa", "/a%2F./b", "/a%2F.", "/./.;x",
+    "/.%2f.",
+    "/a/../b", "/a/..", "/%2e", "/%2E%2e", "/.%2e/a", "/%2e./a", "/..;",
     "/..;x",
     "/..;x/a", "/.;/a", "/a/..;x=1;y/b", "/..%2f", "/..%2Fa", "/a%2f..%2fb", "/a%2F..", "/a/..%2f..%2fb", "/%2e%2e%2fa",
     "/..%3b", "/..%3Bx/a", "/%2e%2e%3bx", "/%252e%252e/a", "/%252e", "/a/.%252e/b", "/..%252fa", "/a%252f..",

@@ -39,7 +39,7 @@ import Testing
       ("DELETE", "/s/repos/a", .refused(.denied(service: 0, rule: 1))),
       ("PURGE", "/s/repos/a", .refused(.denied(service: 0, rule: 1))),
       ("PURGEX", "/s/repos/a", .route(0, 3, .inject(0))),
-      ("purge", "/s/repos/a", .route(0, 3, .inject(0))), ("GET", "/s/repos/a", .route(0, 3, .inject(0))),
+      ("purge", "/s/repos/a", .refused(.denied(service: 0, rule: 1))), ("GET", "/s/repos/a", .route(0, 3, .inject(0))),
       ("GET", "/s/pass/x", .route(0, 2, .pass)), ("GET", "/s/", .refused(.noRule(service: 0))),
       ("GET", "/e/", .refused(.noRule(service: 1))), ("GET", "/o/x", .route(2, nil, .inject(0))),
       // OPTIONS asks what is possible: without the credential, unless a rule names it (T18)
@@ -125,7 +125,8 @@ import Testing
       (deny, "/s/admin%2Fx", .refused(.ambiguousPath)), (deny, "/s/admin;x/y", .refused(.ambiguousPath)),
       (deny, "/s/%2561dmin/x", .refused(.ambiguousPath)), (deny, "/s/admin%3Bx/y", .refused(.ambiguousPath)),
       (deny, "/s/%2Fadmin/x", .refused(.ambiguousPath)), (deny, "/s/;/admin/x", .refused(.ambiguousPath)),
-      (deny, "/s/admin//x", .refused(.denied(service: 0, rule: 0))), (deny, "/s/Admin/x", .route(0, 1, .inject(0))),
+      (deny, "/s/admin//x", .refused(.denied(service: 0, rule: 0))),
+      (deny, "/s/Admin/x", .refused(.denied(service: 0, rule: 0))),
       (allow, "/s/public/x%2Fy", .refused(.ambiguousPath)), (allow, "/s/public/x", .route(0, 0, .inject(0))),
       (allow, "/s/public/a%20b", .route(0, 0, .inject(0))), (allow, "/s/a/x%2Fy/c", .refused(.ambiguousPath)),
       (allow, "/s/a/x%24/c", .route(0, 1, .none)), (allow, "/s/a/b/c%2Fd", .route(0, 2, .inject(1))),
@@ -145,6 +146,65 @@ import Testing
   }
 
   /// An upstream that resolves `//any/repos/y` reads host `any` and path `/repos/y`; only at its root does ours begin so.
+  @Test func `T12: a path with plain dots is decided as the one without`() throws {
+    let set = RuleSet(
+      services: [try service(rules: [rule("/admin/**", deny: true), rule("/**")])], grants: [])
+    for target in ["/s/./admin/x", "/./s/admin/./x", "/s/admin/.", "/s/././admin/x"] {
+      #expect(try decide(set, target) == .refused(.denied(service: 0, rule: 0)), "\(target)")
+    }
+    for target in ["/s/./x", "/./s/.", "/s/."] {
+      #expect(try decide(set, target) == .route(0, 1, .inject(0)), "\(target)")
+    }
+    #expect(try decide(set, "/.") == .refused(.noService))
+  }
+
+  @Test func `the target * is allowed by a rule for it, and by no other`() throws {
+    let rows: [([Rule], String, Outcome)] = try [
+      ([rule("*")], "OPTIONS", .route(0, 0, .none)), ([rule("*", ["OPTIONS"])], "OPTIONS", .route(0, 0, .inject(0))),
+      ([rule("/**"), rule("**", ["OPTIONS"])], "OPTIONS", .refused(.noRule(service: 0))),
+      ([rule("*", deny: true)], "OPTIONS", .refused(.denied(service: 0, rule: 0))),
+      ([rule("/**"), rule("*", ["OPTIONS"], credential: .pass)], "OPTIONS", .route(0, 1, .pass)),
+      ([rule("*", ["OPTIONS"])], "GET", .refused(.badPath)),
+    ]
+    for (rules, method, expected) in rows {
+      for mount in [Mount.whole, .path(Array("/".utf8))] {
+        let set = RuleSet(services: [try service("w", mount, rules: rules)], grants: [])
+        #expect(try decide(set, "*", method: method) == expected, "\(rules.map(\.pattern.text)) \(mount)")
+        if rules.count == 1 { #expect(try decide(set, "/x") == .refused(.noRule(service: 0)), "no path fits it") }
+      }
+    }
+    let elsewhere = RuleSet(services: [try service(rules: [rule("*")])], grants: [])
+    #expect(try decide(elsewhere, "*", method: "OPTIONS") == .refused(.noService))
+    let twice = RuleSet(
+      services: [try service("w", .whole, rules: [rule("*"), rule("/**"), rule("*", ["OPTIONS"])])], grants: [])
+    #expect(
+      twice.shadowedRules().map { "\($0.rule) \($0.by) \($0.witnessMethod) \($0.witnessPath)" } == ["2 [0] OPTIONS *"])
+  }
+
+  @Test func `T63: a rule that denies ignores the case of letters, and one that allows does not`() throws {
+    let secret = [try rule("/acme/Secret/**", ["DELETE", "PURGE"], deny: true), try rule("/acme/**")]
+    let any = [try rule("/acme/secret/**", deny: true), try rule("/acme/**")]
+    let exact = [try rule("/acme/secret/**", ["DELETE"], deny: true, isExact: true), try rule("/acme/**")]
+    let denied = Outcome.refused(.denied(service: 0, rule: 0))
+    let passed = Outcome.route(0, 1, .inject(0))
+    let rows: [([Rule], String, String, Outcome)] = [
+      (any, "GET", "/s/acme/secret/x", denied), (any, "GET", "/s/ACME/SECRET/x", denied),
+      (any, "GET", "/s/acme/%53ecreT/x", denied), (any, "GET", "/s/acme//sEcret/x", .refused(.ambiguousPath)),
+      (any, "GET", "/s/acme/%2553ecret/x", .refused(.ambiguousPath)),
+      (any, "GET", "/s/acme/SECRET%2Fx", .refused(.ambiguousPath)), (any, "GET", "/s/acme/secre/x", passed),
+      (any, "GET", "/s/acme/\u{7B}", .refused(.forbiddenCharacter)), (any, "GET", "/s/acme/secret@x", passed),
+      (any, "GET", "/s/Acme/x", .refused(.noRule(service: 0))), (any, "GET", "/S/acme/secret/x", .refused(.noService)),
+      (secret, "DELETE", "/s/acme/secret/x", denied), (secret, "delete", "/s/acme/secret/x", denied),
+      (secret, "Purge", "/s/ACME/secret/x", denied), (secret, "GET", "/s/acme/secret/x", passed),
+      (secret, "deletes", "/s/acme/secret/x", passed), (exact, "DELETE", "/s/acme/secret/x", denied),
+      (exact, "delete", "/s/acme/secret/x", passed), (exact, "DELETE", "/s/acme/Secret/x", passed),
+    ]
+    for (rules, method, target, expected) in rows {
+      let set = RuleSet(services: [try service(rules: rules)], grants: [])
+      #expect(try decide(set, target, method: method) == expected, "\(method) \(target)")
+    }
+  }
+
   @Test func aNetworkPathDoesNotLeadAroundADeny() throws {
     let rules = [try rule("/repos/**", deny: true), try rule("/**")]
     let rows: [(String, String, Outcome)] = [

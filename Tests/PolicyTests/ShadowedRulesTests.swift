@@ -53,6 +53,41 @@ import Testing
     #expect(set.shadowedRules() == [])
   }
 
+  @Test func `T63: a rule that denies covers what differs from it in case only, and is said to`() throws {
+    let rows: [(Rule, Rule, isShadowed: Bool, byCase: Bool)] = try [
+      (rule("/Secret/**", deny: true), rule("/secret/x"), true, true),
+      (rule("/secret/**", deny: true), rule("/SECRET/**"), true, true),
+      (rule("/secret/**", deny: true), rule("/secret/x"), true, false),
+      (rule("/secret/**", deny: true, isExact: true), rule("/Secret/x"), false, false),
+      (rule("/secret/a", deny: true, isExact: true), rule("/secret/a", deny: true), false, false),
+      (rule("/secret/a", deny: true), rule("/secret/A", deny: true, isExact: true), true, true),
+      (rule("/secret/a"), rule("/secret/a", deny: true), false, false),
+      (rule("/?b", deny: true), rule("/aB"), true, true),
+      (rule("/**/K%20y", deny: true), rule("/x/k%20Y"), true, true),
+    ]
+    for row in rows {
+      let found = try shadowed([row.0, row.1])
+      let names = "\(row.0.pattern.text) \(row.1.pattern.text)"
+      #expect(found.map(\.rule) == (row.isShadowed ? [1] : []), "\(names)")
+      if row.isShadowed { #expect(found.first?.isByCase == row.byCase, "\(names)") }
+    }
+  }
+
+  @Test func `T63: rules that differ in case only and do not do the same are found`() throws {
+    let rows: [([Rule], [Int])] = try [
+      ([rule("/a"), rule("/A", credential: .none)], [0, 1]), ([rule("/a"), rule("/A")], []),
+      ([rule("/a"), rule("/a", credential: .none)], []), ([rule("/a", ["GET"]), rule("/A", ["PUT"], deny: true)], []),
+      ([rule("/a"), rule("/A", ["PUT"], deny: true)], [0, 1]), ([rule("/a", deny: true), rule("/A")], []),
+      ([rule("/a", deny: true, isExact: true), rule("/A")], [0, 1]),
+      ([rule("/a", deny: true, isExact: true), rule("/A", deny: true)], []),
+      ([rule("/x"), rule("/pub/**"), rule("/y"), rule("/Pub/**", deny: true)], [1, 3]),
+    ]
+    for (rules, expected) in rows {
+      let found = RuleSet(services: [try service("w", .whole, rules: rules)], grants: []).caseNeighbours()
+      #expect(found.flatMap { [$0.other, $0.rule] } == expected, "\(rules.map(\.pattern.text))")
+    }
+  }
+
   /// Long rule lists are looked at in reasonable time, and what is too big is left open.
   @Test func takesReasonableTime() throws {
     let many = try (0..<300).map { try rule("/item\($0)/*/x") } + [rule("/item7/a/x"), rule("/item299/**")]
@@ -65,12 +100,12 @@ import Testing
     #expect(time < .seconds(20))
   }
 
-  static let pieces = ["a", "b", "/", "*", "**", "**/", "?", "/*", "/**"]
+  static let pieces = ["a", "b", "A", "/", "*", "**", "**/", "?", "/*", "/**"]
   static let paths: [String] = {
     var all = ["/"]
     var last = all
     for _ in 0..<6 {
-      last = last.flatMap { path in ["a", "b", "c", "/"].map { path + $0 } }
+      last = last.flatMap { path in ["a", "b", "A", "/"].map { path + $0 } }
       all += last
     }
     return all
@@ -84,10 +119,11 @@ import Testing
       let lines = (0..<Int.random(in: 2...4, using: &random)).map { _ in
         (
           "/" + randomText(&random, Self.pieces, upTo: 3),
-          [[], ["GET"], ["PUT"], ["GET", "PUT"]].randomElement(using: &random) ?? []
+          [[], ["GET"], ["PUT"], ["GET", "PUT"]].randomElement(using: &random) ?? [],
+          Int.random(in: 0..<6, using: &random)
         )
       }
-      guard let rules = try? lines.map({ try rule($0.0, $0.1) }) else { continue }
+      guard let rules = try? lines.map({ try rule($0.0, $0.1, deny: $0.2 < 2, isExact: $0.2 == 0) }) else { continue }
       var winners: Set<Int> = []
       for path in Self.paths {
         for (method, name) in [(HTTP1.Method.get, "GET"), (.put, "PUT"), (.other, "ODD")] {
@@ -115,7 +151,7 @@ import Testing
     #expect(rules[shadow.rule].pattern.matches(shadow.witnessPath))
     #expect(rules[shadow.rule].methods.names.isEmpty || rules[shadow.rule].methods.names.contains(shadow.witnessMethod))
     switch try decide(set, shadow.witnessPath, method: shadow.witnessMethod) {
-    case .route(_, let winner?, _): #expect(winner < shadow.rule)
+    case .route(_, let winner?, _), .refused(.denied(_, let winner)): #expect(winner < shadow.rule)
     case let other: Issue.record("\(shadow) \(other)")
     }
     #expect(shadow.by.allSatisfy { $0 < shadow.rule } && shadow.by == shadow.by.sorted())

@@ -54,12 +54,14 @@ extension URLPattern {
 }
 
 /// A rule whose action is its own credential, so that rules differ in effect unless a test says otherwise.
-func rule(_ pattern: String, _ methods: [String] = [], deny: Bool = false, credential: CredentialChoice = .inject(0))
-  throws -> Rule
-{
+func rule(
+  _ pattern: String, _ methods: [String] = [], deny: Bool = false, credential: CredentialChoice = .inject(0),
+  isExact: Bool = false
+) throws -> Rule {
   Rule(
     pattern: try URLPattern(parsing: pattern), methods: try MethodSet(methods),
-    action: deny ? .deny : .forward(credential), headers: HeaderPolicy(), description: nil, line: 0)
+    action: deny ? .deny : .forward(credential), headers: HeaderPolicy(), description: nil, line: 0,
+    isExact: isExact)
 }
 
 func service(_ name: String = "s", _ mount: Mount = .path(Array("/s/".utf8)), listener: Int = 0, rules: [Rule]? = nil)
