@@ -45,6 +45,9 @@ extension Journal {
     case .callerNotGranted(_, let grant, let uid?):
       return "to let this user have it, credentials.\(rules.grants[grant].name) needs "
         + AllowUsers.line(adding: uid, to: rules.grants[grant].callers, named: userName)
+    case .noRule(let service):
+      return
+        "no rule of services.\(rules.services[service].name) fits: bearerctl explain says why, and which line to add"
     default: return nil
     }
   }

@@ -126,6 +126,8 @@ final class Journal {
       if let (service, rule) = exchange.record.place {
         line.field("service", generation.snapshot.rules.services[service].name)
         if let rule { line.field("rule", rule + 1) }
+      } else if let sought = exchange.record.sought {
+        line.field("service", generation.snapshot.rules.services[sought].name)
       }
     }
     if let uid = exchange.record.caller?.uid { line.field(keys.uid, UInt64(uid)) }

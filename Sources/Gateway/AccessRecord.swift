@@ -8,6 +8,8 @@ package struct AccessRecord: Sendable {
   package var caller: Caller?
   package var status = 0
   package var refusal: Refusal?
+  /// The service that was asked for without a client token that is known: for people, as nothing was decided there.
+  package var sought: Int?
   /// Of the upstream's final answer, whatever became of it; 0: there is none yet.
   package var upstreamStatus = 0
   /// Body bytes that went up and came down.

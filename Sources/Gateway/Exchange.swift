@@ -89,13 +89,15 @@ package struct Exchange: ~Copyable, Sendable {
   }
 
   /// The session ended exactly where its answer did, and both sides may go on (T17, T26). Where it was asked to switch,
-  /// not everybody behind the upstream need agree that it did not.
+  /// not everybody behind the upstream need agree that it did not; after a body that it may have left unread, nobody knows.
   var leavesUpstreamReusable: Bool {
     isComplete && !hasSurplus && mayServeAnother
   }
 
   /// What is known of the request, and of the head of its answer, speaks for another request on the session.
-  var mayServeAnother: Bool { !isEarly && response.isKeepAlive && forwarding.upgrade == nil }
+  var mayServeAnother: Bool {
+    !isEarly && response.isKeepAlive && forwarding.upgrade == nil && !forwarding.isLast
+  }
 
   // MARK: deciding
 
@@ -211,6 +213,7 @@ package struct Exchange: ~Copyable, Sendable {
     } catch {
       // Of a request that was not admitted no path was read: the last one's must not stand in the log for it.
       if admitted == nil { target = CanonicalTarget() }
+      if error.isOfClientToken { noteWhatWasSought(by: snapshot, listener: listener) }
       // Its Host was not looked at.
       if admitted == nil, error.isOfKnownPage, head.method != .connect {
         refusedPage = snapshot.admissions[listener].pages.page(of: head)
@@ -227,6 +230,15 @@ package struct Exchange: ~Copyable, Sendable {
       target.keep(unreadable: bytes)
       throw error
     }
+  }
+
+  /// Whoever has given a program no token, or a wrong one, looks for it by what the program asked for. As it came, and up to its
+  /// query: for those without a token no path is taken apart.
+  private mutating func noteWhatWasSought(by snapshot: Snapshot, listener: Int) {
+    let bytes = head.bytes
+    target.keep(unreadable: bytes.span.extracting(head.target))
+    let host = snapshot.admission(ofListener: listener, isLocalSocket: isLocalSocket).name(of: head)
+    record.sought = snapshot.rules.service(host: host, path: target.path, listener: listener)
   }
 
   /// There is one thing to ask for, and reading is all that can be done to it.

@@ -20,6 +20,8 @@ package struct Explanation: Sendable {
   package let grant: Grant?
   /// What the upstream would be asked to switch to.
   package let upgrade: UpgradeProtocol?
+  /// The upstream's connection would serve nothing after it, for the sake of its body.
+  package let closesUpstream: Bool
   /// The origin of the page that asks, if it is listed.
   package let page: String?
   /// It is the page's preflight, which we answer.
@@ -49,6 +51,7 @@ package struct Explanation: Sendable {
     upstreamHead = Array(output.contents)
     grant = exchange.grant.map { snapshot.rules.grants[$0] }
     upgrade = refusal == nil ? exchange.forwarding.upgrade : nil
+    closesUpstream = refusal == nil && exchange.forwarding.isLast
     page = exchange.admitted?.page.map { String(decoding: $0, as: UTF8.self) }
     isPreflight = exchange.isPreflight
     isFinalRecipient = exchange.isFinalRecipient

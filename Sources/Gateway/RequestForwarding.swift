@@ -11,6 +11,8 @@ struct RequestForwarding {
   private(set) var upgrade: UpgradeProtocol?
   /// How often the request may still be passed on, by us as well; nil: as often as it takes.
   private(set) var maxForwards: UInt64?
+  /// The upstream's connection serves nothing after this request, and is told so.
+  private(set) var isLast = false
   private var isFromPage = false
   private var places = RequestPlaces()
   /// A client token came with it, which is for us alone.
@@ -24,7 +26,10 @@ struct RequestForwarding {
     (injects, keepsCookies) = (false, false)
     isFromPage = admitted.page != nil
     hasClientToken = admitted.caller.client != nil
-    upgrade = Upgrading.request(head, options: options, of: snapshot.rules.services[route.service].upgrades)
+    isLast = UnreadBody.isPossible(of: head, to: snapshot.rules.services[route.service])
+    // Connection has to say close then, and servers that switch look for one that says nothing else.
+    upgrade =
+      isLast ? nil : Upgrading.request(head, options: options, of: snapshot.rules.services[route.service].upgrades)
     if options.nominatesReservedField { return .reservedFieldInConnection }
     do throws(Refusal) {
       maxForwards = try MaxForwards.read(head)
@@ -114,7 +119,9 @@ struct RequestForwarding {
     if let upgrade {
       Upgrading.write(upgrade, to: &output)  // servers that switch look for one Connection line
     } else if sendsTrailers {
-      output.append("TE: trailers\r\nConnection: TE\r\n")
+      output.append(isLast ? "TE: trailers\r\nConnection: TE, close\r\n" : "TE: trailers\r\nConnection: TE\r\n")
+    } else if isLast {
+      output.append("Connection: close\r\n")
     }
     if headers.value.via {
       output.append(head.version == .http10 ? "Via: 1.0 bearerd\r\n" : "Via: 1.1 bearerd\r\n")

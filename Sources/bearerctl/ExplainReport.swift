@@ -94,7 +94,9 @@ struct ExplainReport {
     }
     let removed = explanation.notes.removedParameters.map { "\($0.harmless) (of the query)" }
     let upgrade = explanation.upgrade.map { [Row("upgrade", ["to \($0.text), if the upstream agrees"])] } ?? []
-    return [Row("upstream", [wire(line.first, service, target)])] + upgrade + [
+    let closing = "closed afterwards: an upstream that does not read this body would take it for a request"
+    let connection = explanation.closesUpstream ? [Row("connection", [closing])] : []
+    return [Row("upstream", [wire(line.first, service, target)])] + upgrade + connection + [
       Row("pins", pins(of: service))
     ] + rate(of: route, live.rateLeft) + (live.unrecorded.map { [Row("audit", [terminal.bad($0.row)])] } ?? []) + [
       Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + removed),

@@ -68,6 +68,8 @@ import Testing
       #expect(answer.values("WWW-Authenticate").isEmpty)
     }
     #expect(stage.daemon!.waitForLog("help=\"no client token came with the request\""))
+    let named = #/event=request service=api .*path=\/api\/x status=403 refused=client-unknown/#
+    #expect(stage.daemon!.logText.contains(named), "what was asked for, without its query")
     #expect(stage.daemon!.waitForLog("help=\"a key came with the request that is no client token: one begins with "))
     #expect(
       stage.daemon!.waitForLog("help=\"the client token that came is not one of those in the listener's clients\""))
