@@ -130,8 +130,11 @@ extension Refusal {
     }
   }
 
+  /// What is wrong with a target has the same code whoever finds it.
   private static func code(ofMalformed reason: MessageError.Reason) -> RefusalCode {
-    switch MessageError(reason).status {
+    if reason == .fragmentInTarget { return .fragment }
+    if reason == .forbiddenInTarget { return .forbiddenCharacter }
+    return switch MessageError(reason).status {
     case 414: .targetTooLong
     case 431: .headTooLarge
     case 505: .versionNotSupported

@@ -102,11 +102,13 @@ extension RefusalCode {
     case .badEscape:
       RefusalRow(400, "bad-escape", "http_request_error", "The path has a broken percent-escape")
     case .dotSegment:
-      RefusalRow(400, "dot-segment", "http_request_error", "The path has a dot segment, or could be read as having one")
+      RefusalRow(
+        400, "dot-segment", "http_request_error",
+        "The path has a .. segment, or one of dots that are escaped or have parameters")
     case .forbiddenCharacter:
       RefusalRow(
         400, "forbidden-character", "http_request_error",
-        "The request-target has a backslash, a control character or a byte outside ASCII")
+        "The request-target has a character that may not stand there, as a backslash, or the escape of one")
     case .fragment:
       RefusalRow(400, "fragment", "http_request_error", "The request-target has a fragment")
     case .ambiguousPath:

@@ -1,7 +1,7 @@
 /// Why a message was refused. `RemoteProtocolError` in other libraries: the peer broke HTTP, not we.
 package struct MessageError: Error, Sendable, Equatable {
   package enum Reason: String, Sendable, CaseIterable {
-    case badRequestLine, badMethod, badTarget, fragmentInTarget, userinfoInTarget, targetTooLong
+    case badRequestLine, badMethod, badTarget, forbiddenInTarget, fragmentInTarget, userinfoInTarget, targetTooLong
     case badStatusLine, unsupportedVersion
     case badFieldName, spaceBeforeColon, badFieldValue, obsoleteFolding, bareCarriageReturn, bareLineFeed
     case headTooLarge, tooManyFields, tooManyOptions

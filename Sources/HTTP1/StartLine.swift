@@ -67,7 +67,7 @@ struct RequestLine: Sendable {
       throw MessageError(bytes[position &+ 1] == Byte.lineFeed ? .unsupportedVersion : .bareCarriageReturn)
     }
     if byte == Byte.lineFeed { throw MessageError(.bareLineFeed) }
-    throw MessageError(byte == Self.hash ? .fragmentInTarget : .badTarget)
+    throw MessageError(byte == Self.hash ? .fragmentInTarget : .forbiddenInTarget)
   }
 
   @inline(__always)

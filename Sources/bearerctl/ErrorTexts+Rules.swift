@@ -4,18 +4,24 @@ extension ErrorText {
     "The request line has no path that begins with a slash.", todo: "Correct the program's URL.")
 
   static let badEscape = ErrorText(
-    "The path has a `%` without two hexadecimal digits behind it, or an escaped NUL.",
+    "The path has a `%` without two hexadecimal digits behind it.",
     todo: "Escape the path once and whole; a literal percent sign is `%25`.")
 
   static let dotSegment = ErrorText(
     """
-    The path has a segment `.` or `..`, or has one as soon as it is read as some upstreams would (`%2e`, `..;x`, \
-    `%2F..`). It could lead out of what the rules have allowed (T12).
+    The path has a segment `..`, or has a dot segment as soon as it is read as some upstreams would (`%2e`, `..;x`, \
+    `%2F..`). It could lead out of what the rules have allowed (T12). A plain `.` is removed, as browsers do.
     """, todo: "Have the program resolve its paths before it asks. There is no setting that lets these through.")
 
   static let forbiddenCharacter = ErrorText(
-    "The path or query has a backslash, a control character or a byte outside ASCII.",
-    todo: "Percent-escape it. A backslash, which some servers take for a slash, passes in no form within the path.")
+    """
+    The path or the query has a control character or a byte outside ASCII; or the path has a backslash, one of \
+    `"<>[]^{|}` and the backquote, which a URL writes escaped, or the escape of a backslash or of a control character.
+    """,
+    todo: """
+      Percent-escape it. A backslash, which some servers take for a slash, and control characters pass in no form within \
+      the path.
+      """)
 
   static let fragment = ErrorText(
     "The URL in the request line has a `#`. Fragments are for browsers and never sent.",

@@ -6,7 +6,8 @@ extension MessageError.Reason {
     switch self {
     case .badRequestLine: "the first line is not a method, a target and a version with one space between them"
     case .badMethod: "the method has a character that no method can have"
-    case .badTarget: "the target is neither a path nor a whole URL, or has a control character"
+    case .badTarget: "the target is neither a path nor a whole URL"
+    case .forbiddenInTarget: "the target has a control character or a byte outside ASCII"
     case .fragmentInTarget: "the target has a `#`"
     case .userinfoInTarget: "the URL in the request line has a user name or password"
     case .targetTooLong: "path and query are longer than `limits.target`"

@@ -21,7 +21,7 @@ import Testing
   /// Why we refuse heads that h11 takes.
   private static let stricter: Set<MessageError.Reason> = [
     // h11 does not look into a target or a Host: to us they have one spelling, and fragments and userinfo have no place.
-    .badTarget, .fragmentInTarget, .userinfoInTarget, .badHost,
+    .badTarget, .forbiddenInTarget, .fragmentInTarget, .userinfoInTarget, .badHost,
     // It takes control bytes in values (all but NUL and what Python calls a blank), lines that end with LF alone, and folded
     // lines, as older servers did.
     .badFieldValue, .bareLineFeed, .obsoleteFolding,
