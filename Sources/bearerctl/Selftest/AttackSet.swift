@@ -21,7 +21,8 @@ enum AttackSet {
   ]
 
   private static let all =
-    BrowserAttacks.all + LocalAttacks.all + PlaceAttacks.all + PathAttacks.all + RuleAttacks.all + FieldAttacks.all
+    BrowserAttacks.all + LocalAttacks.all + PlaceAttacks.all + PathAttacks.all + RuleAttacks.all + BodyAttacks.all
+    + FieldAttacks.all
     + FramingAttacks.all + AnswerAttacks.all + SessionAttacks.all + UpstreamAttacks.all + SecretAttacks.all
     + SourceAttacks.all + RejectionAttacks.all + ChangeAttacks.all + LoadAttacks.all + HangingAttacks.all
     + AuditAttacks.all + MemoryAttacks.all + ConfigurationAttacks.all + Unplayed.all

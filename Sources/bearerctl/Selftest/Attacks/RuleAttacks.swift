@@ -4,7 +4,7 @@ internal import Configuration
 enum RuleAttacks {
   static let all = [
     Attack(11, "look-alikes of a host", hosts), Attack(19, "overlapping rules", rules),
-    Attack(20, "templates in secrets", templates),
+    Attack(20, "templates in secrets", templates), Attack(63, "letter case of deny rules", letterCase),
   ]
 
   private static func hosts(_ stage: SelftestStage) throws -> Outcome {
@@ -57,6 +57,26 @@ enum RuleAttacks {
       }
     }
     return tally.outcome("of two rules that fit the first decides, both ways")
+  }
+
+  private static func letterCase(_ stage: SelftestStage) throws -> Outcome {
+    var tally = Tally()
+    for target in stage.targets {
+      try stage.reloaded({ standIn in
+        standIn.edit = {
+          $0.set(
+            "services", target.name, "rules", to: .sequence([rule("/selftest/Secret/**", true), rule("/**", false)]))
+        }
+      }) {
+        for path in ["Secret/x", "secret/x", "SECRET/x", "%53ECRET/x", "./sEcReT/x"] {
+          let request = target.request(path: "\(target.mount)selftest/\(path)")
+          try stage.refuse(request, to: target, "\(path), where Secret is denied", [403], &tally)
+        }
+        let other = target.request(path: "\(target.mount)selftest/secrets")
+        try stage.pass(other, to: target, "what is not denied", &tally)
+      }
+    }
+    return tally.outcome("\(tally.refused) spellings of what a rule denies refused")
   }
 
   private static func rule(_ match: String, _ isDenied: Bool) -> ConfigurationTree {

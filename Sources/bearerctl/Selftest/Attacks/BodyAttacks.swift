@@ -1,0 +1,24 @@
+/// Bodies that an upstream may leave unread, and take for the next request.
+enum BodyAttacks {
+  static let all = [Attack(62, "bodies that an upstream does not read", unread)]
+
+  private static func unread(_ stage: SelftestStage) throws -> Outcome {
+    var tally = Tally()
+    let inner = "DELETE /selftest-elsewhere HTTP/1.1\r\nHost: x\r\n\r\n"
+    let length = "Content-Length: \(inner.utf8.count)"
+    for target in stage.targets where ["GET", "HEAD", "DELETE", "OPTIONS"].contains(target.method) {
+      let tried = "a request in the body of a \(target.method)"
+      let first = try stage.pass(target.request(length, body: inner), to: target, tried, &tally)
+      guard let first, let second = try stage.pass(target.request(), to: target, "the next one", &tally) else {
+        continue
+      }
+      let isTold = first.request.values("Connection").contains { folded($0).contains("close") }
+      tally.check(
+        isTold && first.request.connection != second.request.connection, "\(target.name): \(tried)",
+        seen: isTold ? "the next request on the same connection" : "no Connection: close at the upstream",
+        expected: "Connection: close, and another connection for the next request")
+    }
+    guard tally.tried > 0 else { return .notApplicable("no service lets a GET, HEAD, DELETE or OPTIONS through") }
+    return tally.outcome("after such a body nothing else went out on its connection")
+  }
+}
