@@ -6,10 +6,11 @@ extension ConfigurationLoader {
   /// Reads and checks as `load` does, for nothing but what it waits for.
   /// - Returns: files of secrets that did not answer.
   package static func rehearse(
-    _ file: String, as user: UInt32?, onStep: @escaping @Sendable (String) -> Void
+    _ file: String, as user: UInt32?, text: [UInt8]? = nil, onStep: @escaping @Sendable (String) -> Void
   ) -> Set<String> {
     // One that is refused does not wait for ever either.
-    (try? load(file, as: user, looks: FileLooks(), step: Preparation.Step(onBegin: onStep)))?.unanswered ?? []
+    (try? load(file, as: user, text: text, looks: FileLooks(), step: Preparation.Step(onBegin: onStep)))?.unanswered
+      ?? []
   }
 
   /// Where the file says that its daemon can be asked; nil: it does not say. Only the file itself is looked at: who wants to

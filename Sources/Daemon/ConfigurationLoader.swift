@@ -34,10 +34,11 @@ package enum ConfigurationLoader {
   /// - Parameters:
   ///   - user: whom the daemon runs as; nil: this user.
   ///   - silent: files of secrets that are known not to answer.
+  ///   - text: what will stand in the file; nil: what stands there.
   package static func load(
-    _ file: String, as user: UInt32? = nil, silent: Set<String> = []
+    _ file: String, as user: UInt32? = nil, silent: Set<String> = [], text: [UInt8]? = nil
   ) throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
-    let loaded = try load(file, as: user, looks: FileLooks(silent: silent), step: Preparation.Step())
+    let loaded = try load(file, as: user, text: text, looks: FileLooks(silent: silent), step: Preparation.Step())
     return (loaded.settings, loaded.findings)
   }
 
@@ -52,15 +53,19 @@ package enum ConfigurationLoader {
   }
 
   static func load(
-    _ file: String, as user: UInt32? = nil, looks: FileLooks, step: Preparation.Step
+    _ file: String, as user: UInt32? = nil, text: [UInt8]? = nil, looks: FileLooks, step: Preparation.Step
   ) throws(LoadError) -> Loaded {
     step.begin(file)
     let answers = FileLooks.Answers(as: user ?? Users.currentUID)
-    let text: [UInt8]
+    let written: [UInt8]
     do throws(SystemError) {
-      let walk = FileWalk(file, as: user ?? Users.currentUID)
-      text = try FileReader.read(walk, maximum: 1 << 20).bytes
-      answers.note(walk)
+      if let text {
+        written = text
+      } else {
+        let walk = FileWalk(file, as: user ?? Users.currentUID)
+        written = try FileReader.read(walk, maximum: 1 << 20).bytes
+        answers.note(walk)
+      }
     } catch {
       throw LoadError(diagnostics: [.about(file: file, "cannot be read: \(error)")])
     }
@@ -70,7 +75,7 @@ package enum ConfigurationLoader {
       step.begin(certificate.file)
       return certificates.look(at: certificate)
     }
-    switch ConfigurationReader.read(text: text, file: file, environment: environment) {
+    switch ConfigurationReader.read(text: written, file: file, environment: environment) {
     case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics, controlSocket: errors.controlSocket)
     case .success(let (settings, warnings)):
       let stores = try trustStores(of: settings, as: user ?? Users.currentUID, step: step)

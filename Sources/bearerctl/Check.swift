@@ -8,7 +8,7 @@ internal import System
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Is the configuration right, and what would make it stronger?",
-    usage: "bearerctl check [FILE] [--strict]",
+    usage: "bearerctl check [FILE | -] [--as PATH] [--strict]",
     discussion: """
       Prints every error, warning and piece of advice of the file, each with the line to change or add, \
       and says of each credential whether its source is there. No secret is opened, and nothing is changed.
@@ -16,25 +16,34 @@ struct Check: ParsableCommand {
         bearerctl check
         bearerctl check ~/.config/bearerd/bearerd.yaml
         bearerctl check --strict && systemctl reload bearerd
+        bearerctl check new.yaml --as /etc/bearerd/bearerd.yaml
+        render-template | bearerctl check - --as /etc/bearerd/bearerd.yaml
+
+      With --as it is judged as if it stood there already: relative paths begin there, and messages name that place. \
+      With - it comes by standard input. The same advice about several places is printed once.
 
       It judges the file as the user who runs it: for the system's daemon, sudo -u bearerd bearerctl check.
       Exits with 0 if the file can be used, with 2 if not, and with 71 if a file system does not answer.
       """)
 
-  @Argument(help: "The configuration.", completion: .file(extensions: ["yaml"]))
+  @Argument(help: "The configuration; - is standard input.", completion: .file(extensions: ["yaml"]))
   var file: String = ConfigurationLoader.defaultFile
+
+  @Option(name: .customLong("as"), help: "Where the file is going to stand.", completion: .file(extensions: ["yaml"]))
+  var place: String?
 
   @Flag(help: "Exit with 1 if there is a warning.")
   var strict = false
 
   func run() throws {
-    let path = absolute(file)
+    let source = try CheckedSource(file, place: place)
+    let path = source.path
     let terminal = Terminal.output
-    let silent = try Rehearsal(path, as: nil).silent
+    let silent = try Rehearsal(path, as: nil, text: source.text).silent
     do {
-      let (settings, findings) = try ConfigurationLoader.load(path, silent: silent)
+      let (settings, findings) = try ConfigurationLoader.load(path, silent: silent, text: source.text)
       StandardOutput.print(
-        findings.map { terminal.shown($0) + "\n\n" }.joined() + sources(of: settings, silent)
+        RepeatedAdvice.gathered(findings).map { terminal.shown($0) + "\n\n" }.joined() + sources(of: settings, silent)
           + summary(path, settings, findings, terminal))
       if strict, findings.contains(where: { $0.severity == .warning }) { throw Failure(Failure.no) }
     } catch let error as LoadError {

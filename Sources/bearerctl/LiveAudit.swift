@@ -4,10 +4,14 @@ internal import System
 /// What the daemon that runs says of its own file.
 struct LiveAudit {
   private let audit: StatusDocument.Audit?
+  /// A daemon was there and said what it writes, if anything.
+  private let hasAnswered: Bool
 
   /// No daemon, or one without an audit file, is no error: most of what is verified is older.
   init(asking client: ControlClient?) {
-    audit = client.flatMap { try? StatusDocument(asking: $0, seconds: 5) }?.audit
+    let status = client.flatMap { try? StatusDocument(asking: $0, seconds: 5) }
+    audit = status?.audit
+    hasAnswered = status != nil
   }
 
   var last: (number: UInt64, head: ChainValue)? {
@@ -29,8 +33,10 @@ struct LiveAudit {
   }
 
   func remark(_ isLive: Bool) -> String {
-    isLive
-      ? "the running daemon's last record is in it\n"
-      : "no running daemon writes it, so whether its end was cut off only a value from the log shows (--head)\n"
+    if isLive { return "the running daemon's last record is in it\n" }
+    let who =
+      hasAnswered
+      ? "the running daemon does not write it" : "no daemon could be asked whether it writes it (--control, --config)"
+    return "\(who), so whether its end was cut off only a value from the log shows (--head)\n"
   }
 }

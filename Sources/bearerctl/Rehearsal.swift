@@ -9,10 +9,14 @@ struct Rehearsal {
   private static let patience = 5
 
   /// Throws if something does not answer without which nothing can be said.
-  /// - Parameter user: whom the daemon runs as.
-  init(_ file: String, as user: UInt32?) throws {
+  /// - Parameters:
+  ///   - user: whom the daemon runs as.
+  ///   - text: what will stand in the file; nil: what stands there.
+  init(_ file: String, as user: UInt32?, text: [UInt8]? = nil) throws {
     let found = WaitingProcess.lines(milliseconds: Rehearsal.patience * 1_000) { say in
-      for path in ConfigurationLoader.rehearse(file, as: user, onStep: { say("s\($0)") }) { say("u\(path)") }
+      for path in ConfigurationLoader.rehearse(file, as: user, text: text, onStep: { say("s\($0)") }) {
+        say("u\(path)")
+      }
     }
     try Rehearsal.demandEnd(found)
     silent = Set((found?.lines ?? []).lazy.filter { $0.hasPrefix("u") }.map { String($0.dropFirst()) })

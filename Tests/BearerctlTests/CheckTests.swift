@@ -103,6 +103,47 @@ import Testing
     #expect(try Run("check", "--strict", file).status == 0)
   }
 
+  @Test("a text is judged as if it stood where it is going to stand, from a file and from standard input")
+  func elsewhere() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    try scratch.write("there/github.token", "secret-of-github\n")
+    let place = "\(scratch.path)/there/bearerd.yaml"
+    let moved = try Run("check", file, "--as", place)
+    #expect(moved.status == 0, "\(moved)")
+    #expect(
+      scratch.plain(moved.output).contains("credential github  file DIR/there/github.token: there"), "\(moved.output)")
+    #expect(scratch.plain(moved.output).contains("\nDIR/there/bearerd.yaml: fine: 1 service"))
+    let piped = try Run(
+      program: "/bin/sh", ["-c", "exec \(Run.binary) check - --as \(place) < \(file)"])
+    #expect(piped.status == 0 && piped.output == moved.output, "\(piped)")
+    let broken = try Run(
+      program: "/bin/sh", ["-c", "echo 'services: { a: { upstrem: x } }' | \(Run.binary) check - --as \(place)"])
+    #expect(
+      broken.status == 2 && scratch.plain(broken.output).contains("DIR/there/bearerd.yaml:1:18: error"), "\(broken)")
+    let missing = try Run("check", "\(scratch.path)/none.yaml", "--as", place)
+    #expect(missing.status == 2 && missing.errors.contains("none.yaml cannot be read"), "\(missing)")
+  }
+
+  @Test("the same advice is said once, with the lines of the others")
+  func repeated() throws {
+    let scratch = try Scratch()
+    let text = """
+      listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
+      credentials: { api: { origins: [https://a.example.com, https://b.example.com], bearer: { file: api.token } } }
+      services:
+        a: { upstream: https://a.example.com/, credential: api, rules: [{ match: "/**" }] }
+        b: { upstream: https://b.example.com/, credential: api, rules: [{ match: "/**" }] }
+        c: { upstream: https://b.example.com/, credential: api }
+
+      """
+    let run = try Run("check", try scratch.write("bearerd.yaml", text, mode: 0o644))
+    #expect(run.status == 0, "\(run)")
+    #expect(run.output.components(separatedBy: "sends a credential to any key").count == 2, "\(run.output)")
+    #expect(run.output.contains("\nthe same holds for lines 5, 6\n"), "\(run.output)")
+    #expect(run.output.components(separatedBy: "has no rules").count == 2 && run.output.contains("4 pieces of advice"))
+  }
+
   @Test("a secret that others can read is warned of with the chmod to run, and is not opened")
   func readableSecret() throws {
     let scratch = try Scratch()
