@@ -63,13 +63,15 @@ import Testing
     Reason(
       why: "what a configuration says, read once",
       files: [
-        "AddressBlock", "AddressClasses", "CivilTime", "Coverage", "PatternAutomaton", "Pin", "ShadowedRules",
+        "AddressBlock", "AddressClasses", "CaseNeighbours", "CivilTime", "Coverage", "PatternAutomaton", "Pin",
+        "ShadowedRules",
         "URLPattern", "Upstream",
       ]),
     Reason(
       why: "what this program knows or writes itself, and how much of it there is has a bound",
       files: [
-        "Exposition", "Histogram", "JSONWriter", "RateLimits", "RejectedValues", "ServiceTally", "CommandSecrets",
+        "Exposition", "Histogram", "JSONWriter", "RateLimits", "RejectedValues", "ServiceTally", "UnreadBody",
+        "CommandSecrets",
         "CookieJoint", "CredentialSlot", "Door", "FingerprintKey", "Keyring", "KeyringLogout", "KeyringTokens",
         "SecretFile",
         "SecretFiles", "SecretForms", "SecretList", "SecretReader", "SecretReading", "SpelledSamples", "Stage",
