@@ -41,6 +41,8 @@ static inline void bearerd_BIO_clear_retry_flags(BIO *bio) { BIO_clear_retry_fla
 
 static inline int bearerd_sk_X509_num(const STACK_OF(X509) *stack) { return sk_X509_num(stack); }
 static inline X509 *bearerd_sk_X509_value(const STACK_OF(X509) *stack, int index) { return sk_X509_value(stack, index); }
+static inline int bearerd_sk_GENERAL_SUBTREE_num(const STACK_OF(GENERAL_SUBTREE) *stack) { return sk_GENERAL_SUBTREE_num(stack); }
+static inline GENERAL_SUBTREE *bearerd_sk_GENERAL_SUBTREE_value(const STACK_OF(GENERAL_SUBTREE) *stack, int index) { return sk_GENERAL_SUBTREE_value(stack, index); }
 static inline unsigned long bearerd_XN_FLAG_RFC2253(void) { return XN_FLAG_RFC2253; }
 static inline void bearerd_OPENSSL_free(void *pointer) { OPENSSL_free(pointer); }
 

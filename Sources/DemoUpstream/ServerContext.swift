@@ -28,6 +28,7 @@ final class ServerContext: @unchecked Sendable {
   ) throws {
     // Whatever a test wants to present (weak keys, old versions): refusing is the client's part
     SSL_CTX_set_security_level(context, 0)
+    if let ciphers = options.ciphers { SSL_CTX_set_cipher_list(context, ciphers) }
     bearerd_SSL_CTX_set_mode(context, Int(SSL_MODE_NO_AUTO_CHAIN | SSL_MODE_AUTO_RETRY))
     bearerd_SSL_CTX_set_min_proto_version(context, options.tlsVersion ?? TLS1_2_VERSION)
     bearerd_SSL_CTX_set_max_proto_version(context, options.tlsVersion ?? TLS1_3_VERSION)

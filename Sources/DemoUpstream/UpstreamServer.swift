@@ -21,6 +21,8 @@ package final class UpstreamServer: @unchecked Sendable {
     package var clientAuthorities: [Certificate] = []
     /// Who has none is refused.
     package var requiresClient = false
+    /// Of TLS 1.2, as OpenSSL writes them; nil: its default.
+    package var ciphers: String?
     package init() {}
   }
 

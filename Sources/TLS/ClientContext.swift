@@ -69,8 +69,13 @@ package final class ClientContext {
     if isResumed { resumedHandshakes &+= 1 } else { fullHandshakes &+= 1 }
   }
 
+  private static let ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL"
+
   private func setProtocol() throws(TLSError) {
     SSL_CTX_set_security_level(context, 2)
+    // TLS 1.2 with forward secrecy and AEAD alone (RFC 9325 section 4.2): without it, a key that becomes known later opens what was
+    // recorded before (T66). TLS 1.3 has no others.
+    guard SSL_CTX_set_cipher_list(context, ClientContext.ciphers) == 1 else { throw .internalError("configuring TLS") }
     let options = bearerd_SSL_OP_NO_RENEGOTIATION() | bearerd_SSL_OP_NO_COMPRESSION()
     SSL_CTX_set_options(context, options)
     let mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS

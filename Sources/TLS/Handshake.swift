@@ -94,6 +94,11 @@ package struct Handshake: ~Copyable {
     else {
       throw TLSError(kind: .certificateInvalid, detail: "\(context.identity.origin.host): there is no verified chain")
     }
+    for authority in chain.dropFirst() where !authority.mayVouch(for: context.identity.origin.host) {
+      throw TLSError(
+        kind: .certificateInvalid,
+        detail: "\(authority.subject) may not vouch for \(context.identity.origin.host): its name constraints say so")
+    }
     let (pins, remark) = try judgePins(pinning, chain: chain, leafKey: key, host: context.identity.origin.host)
     return SessionVerdict(
       pins: pins, remark: remark, leafKey: key, verifiedAt: now.uptime,
