@@ -135,8 +135,6 @@ final class Worker {
   func openAtTurnEnd(_ session: ClientSession) { opening.append(session) }
 
   private func openWhatWaits() {
-    // Of a change that came before a request this turn may not have brought the event (T44).
-    if !opening.isEmpty { secrets?.hear() }
     var index = 0  // what one of them asks for in turn is a request of this turn, too
     while index < opening.count {
       opening[index].turnEnded()

@@ -42,7 +42,7 @@ struct WorkerCounts: Sendable {
       CredentialRow(
         name: tally.name, accepted: tally.accepted, rejected: tally.rejected,
         isAvailable: worker.isAvailable(grant: index),
-        problem: worker.isAvailable(grant: index) ? nil : generation.keyring.status(ofGrant: index).problem)
+        problem: worker.isRenewable(grant: index) ? nil : generation.keyring.status(ofGrant: index).problem)
     }
     unplaced = generation.tally.unplaced.counts
     recent = generation.tally.recent.entries
@@ -81,5 +81,10 @@ extension Worker {
       return generation.keyring.isAvailable(grant: index)
     }
     return standing.isAvailable(at: BootTimer.now)
+  }
+
+  /// Whether it is missing only because nobody has asked for its token for a while.
+  func isRenewable(grant index: Int) -> Bool {
+    !generation.keyring.isAvailable(grant: index) && isAvailable(grant: index)
   }
 }

@@ -14,7 +14,13 @@ package final class Loop {
   /// Pieces that go out together. Made when somebody sends so much at once, and then kept.
   private var gathering: UnsafeMutableRawBufferPointer?
   private var gatheredCount = 0
-  var turn = LoopTurn()
+  /// Behind the read buffer, where callbacks find it by their handle: each access to a property of the loop would be checked for
+  /// two at a time, several times for each request.
+  private let turnMemory: UnsafeMutablePointer<LoopTurn>
+  var turn: LoopTurn {
+    @inline(__always) _read { yield turnMemory.pointee }
+    @inline(__always) _modify { yield &turnMemory.pointee }
+  }
   /// Called when a turn has taken long.
   package var onStall: ((LoopStall) -> Void)?
 
@@ -22,10 +28,13 @@ package final class Loop {
     // libuv writes with writev(2), which takes no MSG_NOSIGNAL.
     signal(SIGPIPE, SIG_IGN)
     raw = .allocate(capacity: 1)
-    readBuffer = .allocate(byteCount: readBufferSize, alignment: 4096)
+    readBuffer = .allocate(byteCount: readBufferSize + MemoryLayout<LoopTurn>.stride, alignment: 4096)
+    turnMemory = LoopTurn.memory(behind: readBuffer)
+    turnMemory.initialize(to: LoopTurn())
     let status = uv_loop_init(raw)
     guard status == 0 else {
       raw.deallocate()
+      turnMemory.deinitialize(count: 1)
       readBuffer.deallocate()
       turnEnd.discard()
       turnStart.discard()
@@ -47,6 +56,7 @@ package final class Loop {
     uv_run(raw, UV_RUN_NOWAIT)
     precondition(uv_loop_close(raw) == 0, "a handle was still open when its loop went away")
     raw.deallocate()
+    turnMemory.deinitialize(count: 1)
     readBuffer.deallocate()
     gathering?.deallocate()
   }

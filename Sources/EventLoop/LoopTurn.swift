@@ -43,6 +43,11 @@ struct LoopTurn {
     budget = LoopTurn.milliseconds &* ticksPerMillisecond
   }
 
+  /// Where a loop has its turn: the buffer is what libuv's loop points to.
+  static func memory(behind readBuffer: UnsafeMutableRawPointer) -> UnsafeMutablePointer<LoopTurn> {
+    (readBuffer + readBufferSize).assumingMemoryBound(to: LoopTurn.self)
+  }
+
   private static func ticksPerMillisecond() -> UInt64 {
     let (ticks, began) = (bearerd_ticks(), uv_hrtime())
     var now = began

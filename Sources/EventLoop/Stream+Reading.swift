@@ -9,16 +9,18 @@ extension Stream {
       memory.raw,
       { handle, _, buffer in
         // The loop's one buffer, see `readBufferSize`.
-        guard let loop = handle?.pointee.loop else { return }
+        guard let readBuffer = handle?.pointee.loop.pointee.data else { return }
         // No memory means no read: the socket stays readable, and the next turn hears of it again.
         var mayRead = false
-        withOwner(handle?.pointee.data, as: Stream.self) { mayRead = $0.beginRead() }
+        withOwner(handle?.pointee.data, as: Stream.self) {
+          mayRead = $0.beginRead(LoopTurn.memory(behind: readBuffer))
+        }
         guard mayRead else {
           buffer?.pointee = uv_buf_t(base: nil, len: 0)
           return
         }
         buffer?.pointee = uv_buf_t(
-          base: loop.pointee.data?.assumingMemoryBound(to: CChar.self), len: readBufferSize)
+          base: readBuffer.assumingMemoryBound(to: CChar.self), len: readBufferSize)
       },
       { handle, count, buffer in
         withOwner(handle?.pointee.data, as: Stream.self) { $0.didRead(count, buffer?.pointee.base) }
@@ -39,9 +41,11 @@ extension Stream {
 
   /// Whether it has its turn.
   @inline(__always)
-  private func beginRead() -> Bool {
-    loop.turn.begin(step)
-    return loop.turn.admits(&round)
+  private func beginRead(_ turn: UnsafeMutablePointer<LoopTurn>) -> Bool {
+    turn.pointee.begin(step)
+    var served = round
+    defer { round = served }
+    return turn.pointee.admits(&served)
   }
 
   @inline(__always)
