@@ -87,7 +87,7 @@ extension SettingsReader {
     checkWay(to: path, at: place)
   }
 
-  /// Whoever writes the program, or exchanges it, decides which secret is sent, and sees what the daemon may see (T42).
+  /// The owner of a program, and anybody who can exchange it, decides which secret is sent, and sees what we may see (T42).
   private func checkProgram(_ path: String, at place: Place) {
     guard let status = environment.fileStatus(path) else {
       return report.error(place, "there is no program \(path)")

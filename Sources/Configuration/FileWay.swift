@@ -4,7 +4,7 @@ package struct FileWay: Sendable {
   package var problem: (message: String, help: String)?
   /// Who could if its mount was not read-only: a sentence; nil: nobody.
   package var pardon: String?
-  /// It is on a read-only mount itself, where nobody can change it.
+  /// A step on a read-only mount, where nobody can change it.
   package var isReadOnly = false
   package var isEmpty = false
 

@@ -71,7 +71,7 @@ final class CookieLine {
     self.values = values
   }
 
-  /// Those that are looked for in answers.
+  /// Patterns that are looked for in answers.
   func addKeys(to list: inout SecretList) throws(SystemError) {
     try secret.withBytes { (bytes) throws(SystemError) in
       for range in values where range.count >= Self.shortestKey {

@@ -18,7 +18,7 @@ extension CredentialSlot {
   }
 }
 
-/// Of the cookies that went out last: those of the next request are mostly the same.
+/// Patterns of the cookies that went out last: those of the next request are mostly the same.
 final class CookiePatterns {
   private var last: (cookies: CookieLine, own: SecretPatterns, all: SecretPatterns)?
 
