@@ -68,7 +68,10 @@ func checkFieldName(_ name: String) throws(SecretProblem) {
     default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
   }
-  guard isToken, !name.isEmpty else { throw SecretProblem("\"\(name.filter(\.isASCII))\" is no field name") }
+  guard isToken, !name.isEmpty else {
+    let shown = name.utf8.filter { (0x20...0x7E).contains($0) }
+    throw SecretProblem("\"\(String(decoding: shown, as: UTF8.self))\" is no field name")
+  }
   let reserved = [
     "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive",
   ]

@@ -62,9 +62,8 @@ struct CertificateFile: ~Copyable {
     case let kind where kind.hasSuffix("PRIVATE KEY"):
       throw invalid("there is a private key in it; only certificates belong here")
     case let kind:
-      throw invalid(
-        "there is a \(String(kind.prefix(40).filter { $0.isASCII && !$0.isNewline })) in it; only certificates belong here"
-      )
+      let shown = kind.utf8.prefix(40).filter { (0x20...0x7E).contains($0) }
+      throw invalid("there is a \(String(decoding: shown, as: UTF8.self)) in it; only certificates belong here")
     }
   }
 

@@ -33,7 +33,12 @@ private func checkAnswer(_ bytes: [UInt8], _ status: Int) {
     let token = octets(grant.accessToken)
     promise(
       !token.isEmpty && token.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a token that breaks a field: \(shown(token))")
-    promise(grant.lifetime.map { $0 >= 1000 && $0 <= 315_360_000_000 } ?? true, "a lifetime of \(grant.lifetime ?? 0)")
+    // 0: an `expires_in` that says no life, and not that none is known.
+    let isLifetime = grant.lifetime.map { $0 == 0 || $0 >= 1000 && $0 <= 315_360_000_000 } ?? true
+    promise(isLifetime, "a lifetime of \(grant.lifetime ?? 0)")
+    if let said = other?["expires_in"], !(said is NSNull) {
+      promise(grant.lifetime != nil, "for ever, against \(said)")
+    }
     promise(isPlain(grant.remark ?? ""), "a remark that a terminal obeys")
     // Another reader sees the same
     if let other {

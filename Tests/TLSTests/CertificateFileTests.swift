@@ -80,6 +80,9 @@ import Testing
     Bad(testDescription: "another kind of block", reason: "X509 CRL") {
       $0.pem + "-----BEGIN X509 CRL-----\naGVsbG8=\n-----END X509 CRL-----\n"
     },
+    Bad(testDescription: "a kind of block with control characters", reason: "there is a EVIL[2J in it") {
+      $0.pem + "-----BEGIN EVIL\u{1B}[2J\u{7}-----\naGVsbG8=\n-----END EVIL\u{1B}[2J\u{7}-----\n"
+    },
     Bad(testDescription: "broken DER", reason: "cannot be read") { _ in "0\u{80}\u{1}\u{2}" },
   ]
 
@@ -90,6 +93,7 @@ import Testing
     #expect(error.kind == .certificateInvalid)
     #expect(error.detail.hasPrefix("ca.pem: "))
     #expect(error.detail.contains(bad.reason), "\(error)")
+    #expect(error.detail.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "a terminal would obey it")
     #expect(throws: TLSError.self) { try Certificates.describe(file: file) }
   }
 
