@@ -10,18 +10,15 @@ final class CallerQuota: @unchecked Sendable {
   /// Who shares one.
   enum Holder: Hashable {
     case user(UInt32)
-    /// All whom the listener does not admit, or whom the kernel does not name, together: were each to have a share of its
-    /// own, many users could take everything although nobody lets them in.
+    /// All callers whom the listener does not admit, or whom the kernel does not name, together: were each to have a share
+    /// of its own, many users could take everything although nobody lets them in. A connection by a network is one of them
+    /// until a client token has come over it.
     case strangers
-    /// All who come by a network, together: addresses are cheap, and no token has come yet.
+    /// All connections by a network over which a client token has come, together: addresses are cheap.
     case network
 
     init(_ caller: Caller?, admittedBy callers: Callers) {
-      guard let caller else {
-        self = .strangers
-        return
-      }
-      if let uid = caller.uid { self = callers.admits(caller) ? .user(uid) : .strangers } else { self = .network }
+      if let caller, let uid = caller.uid, callers.admits(caller) { self = .user(uid) } else { self = .strangers }
     }
 
     /// For the log.
@@ -97,6 +94,20 @@ final class CallerQuotas: @unchecked Sendable {
       quotas[holder] = quota
       quota.connections += 1
       return (quota, quota.connections)
+    }
+  }
+
+  /// Counts a connection among those of another holder from now on.
+  /// - Parameter share: how many connections that holder may have.
+  /// - Returns: the other holder's quota; nil: it has as many connections as it may have, and nothing has changed.
+  func move(_ quota: CallerQuota, to holder: CallerQuota.Holder, share: Int) -> CallerQuota? {
+    lock {
+      let other = quotas[holder] ?? CallerQuota(holder, lock: lock)
+      guard other.connections < share else { return nil }
+      quotas[holder] = other
+      other.connections += 1
+      quota.connections -= 1
+      return other
     }
   }
 

@@ -129,6 +129,7 @@ extension ClientSession {
     if !heardValues.isEmpty { heardValues = [] }
     if attempt != nil { attempt = nil }
     findWay()
+    if unprovenNumber != nil, desk?.machine.exchange.caller?.client != nil { worker.prove(self) }
     totalBy = if let total = way?.timeouts.total { startedAt + total } else { .max }
   }
 }

@@ -104,7 +104,8 @@ extension ClientSession {
     if let refusal = exchange.record.refusal {
       if refusal == .tooManyRequests { return recordExcess() }
       if case .rateLimited(let excess) = refusal { return record(excess, of: exchange.caller) }
-      if refusal.isOfStranger, !worker.logsStranger() { return }
+      // Whatever a stranger's request failed for, a malformed one, too.
+      if quota.holder == .strangers || refusal.isOfStranger, !worker.logsStranger() { return }
     }
     worker.journal.exchange(&exchange, of: self, isPromised: wentOut)
   }

@@ -22,7 +22,9 @@ final class ClientSession: Timed, StreamDelegate {
   let caller: Caller?
   /// Of systemd, in which the client's socket was made, if that is known.
   let unit: String?
-  let quota: CallerQuota
+  var quota: CallerQuota
+  /// Its place among the connections by a network over which no client token has come; nil: it is none of them.
+  var unprovenNumber: UInt64?
   /// Its request counts among those under way.
   var holdsRequest = false
   /// It did until now, and has no record yet.

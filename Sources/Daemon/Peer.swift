@@ -28,6 +28,9 @@ struct Peer {
     }
   }
 
+  /// No uid comes with it: only a client token tells who asks.
+  var isByNetwork: Bool { caller == .network }
+
   /// The client has sent its end: has it closed, or only its sending half? On one machine the kernel can tell: a closed
   /// socket belongs to nobody.
   static func isGone(_ stream: EventLoop.Stream, worker: Worker) -> Bool {

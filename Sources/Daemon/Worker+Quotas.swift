@@ -29,6 +29,23 @@ extension Worker {
     connectionEnded()
   }
 
+  /// Makes a place among the strangers for a connection by a network, which may bring a client token with its first bytes: the
+  /// oldest connection that has brought none yet ends. Otherwise connections that say nothing would keep all others out.
+  /// - Returns: whether there was one to end.
+  func endOldestUnproven() -> Bool {
+    guard let oldest = unproven.takeFirst() else { return false }
+    oldest.close(reset: true)
+    return true
+  }
+
+  /// A client token has come over a connection by a network: it counts as what it is from now on. Where there are as many of
+  /// those as there may be, it goes on as a stranger's, which nobody ends for its age any more.
+  func prove(_ session: ClientSession) {
+    unproven.remove(session)
+    let share = limits.connections(of: .network, outOf: connectionLimit)
+    if let quota = commons.quotas.move(session.quota, to: .network, share: share) { session.quota = quota }
+  }
+
   /// Whether one more request of this caller may ask for a session of its own at an upstream. It counts from now on.
   func admitsRequest(of quota: CallerQuota) -> Bool {
     quota.takeRequest(outOf: limits.requestsPerUser(outOf: connectionLimit))

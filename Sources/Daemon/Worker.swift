@@ -42,6 +42,8 @@ final class Worker {
   private var opening: [ClientSession] = []
   private let desks: Desks
   private(set) var sessions: [ObjectIdentifier: ClientSession] = [:]
+  /// Connections by a network over which no client token has come.
+  var unproven = UnprovenSessions()
   /// Of the loop, counted.
   private(set) var turn: UInt64 = 1
   var stalls = Stalls()
@@ -124,9 +126,12 @@ final class Worker {
     let peer = Peer(of: stream, diagnostics: diagnostics)
     let (quota, connections) = commons.quotas.add(quotaHolder(of: peer, at: entrance))
     let share = limits.connections(of: quota.holder, outOf: connectionLimit)
-    guard connections <= share else { return refuse(stream, of: quota, share: share) }
+    guard connections <= share || peer.isByNetwork && endOldestUnproven() else {
+      return refuse(stream, of: quota, share: share)
+    }
     let session = ClientSession(stream: stream, entrance: entrance, peer: peer, quota: quota, worker: self)
     sessions[ObjectIdentifier(session)] = session
+    if peer.isByNetwork { unproven.append(session) }
     connectionFlood.rise()
     gateScrapes(of: session)
   }
@@ -145,6 +150,7 @@ final class Worker {
 
   func ended(_ session: ClientSession) {
     sessions[ObjectIdentifier(session)] = nil
+    unproven.remove(session)
     connectionFlood.fall()
     commons.quotas.remove(session.quota)
     connectionEnded()

@@ -180,7 +180,16 @@ package struct ClientConnection: ~Copyable, Sendable {
     _ input: Span<UInt8>, position: inout Int, snapshot: Snapshot, output: inout Output
   ) {
     guard position < input.count else { return }
-    if !hasBegunHead { beginHead(snapshot) }
+    if !hasBegunHead {
+      beginHead(snapshot)
+      if isFresh, let refusal = refusalOfCaller(by: snapshot) {
+        // An answer to HEAD has no body. Nothing else of the request matters.
+        let start = input.extracting(position...).extracting(first: 5)
+        if start.count == 5, start[4] == UInt8(ascii: " ") { exchange.head.method = Method(start.extracting(first: 4)) }
+        position = input.count
+        return refuseHead(.policy(refusal), output: &output)
+      }
+    }
     do throws(MessageError) {
       guard let taken = try reader.readRequest(input.extracting(position...), into: &exchange.head) else { return }
       position += taken
@@ -192,6 +201,12 @@ package struct ClientConnection: ~Copyable, Sendable {
       position = input.count
       refuseHead(.malformed(error.reason), output: &output)
     }
+  }
+
+  /// Why nothing that this caller could ask would be answered otherwise; nil: its request decides.
+  private func refusalOfCaller(by snapshot: Snapshot) -> PolicyRefusal? {
+    guard snapshot.admissions.indices.contains(listener) else { return nil }
+    return snapshot.admission(ofListener: listener, isLocalSocket: exchange.isLocalSocket).refusal(of: caller)
   }
 
   private mutating func beginHead(_ snapshot: Snapshot) {
@@ -219,9 +234,10 @@ package struct ClientConnection: ~Copyable, Sendable {
   mutating func decide(snapshot: Snapshot, output: inout Output) {
     exchange.record.caller = caller
     if let refusal = exchange.decide(by: snapshot, listener: listener, caller: caller) {
-      // Whoever takes us for another server shall not go on here.
+      // A client that takes us for another server shall not go on here, and a stranger shall not keep the connection.
       let isMisdirected = refusal == .policy(.authorityMismatch)
-      refuse(refusal, closes: isMisdirected || !exchange.isRequestComplete, output: &output)
+      let isStranger = refusal.isOfStranger || exchange.admitted == nil && caller?.uid == nil
+      refuse(refusal, closes: isMisdirected || isStranger || !exchange.isRequestComplete, output: &output)
     } else if exchange.isScrape {
       answerScrape(output: &output)
     } else if exchange.isPreflight || exchange.isFinalRecipient {

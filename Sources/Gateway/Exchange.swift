@@ -182,12 +182,13 @@ package struct Exchange: ~Copyable, Sendable {
     record.route = nil
     record.generation = snapshot.generation
     guard snapshot.admissions.indices.contains(listener) else { return .internalError }
-    options.read(head.fields, of: head.bytes, isNeeded: head.hasConnectionOptions)
     let bytes = head.bytes
     do throws(PolicyRefusal) {
       let gate = snapshot.admission(ofListener: listener, isLocalSocket: isLocalSocket)
       let admitted = try gate.admit(head, caller: caller, listener: listener, hash: snapshot.tokenHash)
       self.admitted = admitted
+      // Not before: a stranger shall not have us take a long list apart.
+      options.read(head.fields, of: head.bytes, isNeeded: head.hasConnectionOptions)
       if admitted.caller.client != nil {
         self.caller = admitted.caller
         record.caller = admitted.caller

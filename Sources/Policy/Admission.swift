@@ -28,8 +28,7 @@ package struct Admission: Sendable, Equatable {
   package func admit(
     _ head: RequestHead, caller: Caller?, listener: Int, hash: TokenHash = { _ in nil }
   ) throws(PolicyRefusal) -> AdmittedRequest {
-    guard let caller else { throw .callerUnknown }
-    try checkUser(caller)
+    let caller = try checkCaller(caller)
     // Its target and Host name another server by design: what it asks for is refused, not whom.
     if head.method == .connect { throw .methodNotSupported }
     let name = if let known { try Self.checkHost(head, known) } else { try Self.uncheckedHost(head) }
@@ -44,13 +43,16 @@ package struct Admission: Sendable, Equatable {
       dependsOnOrigin: !pages.isEmpty)
   }
 
-  /// Only where tokens are asked for may somebody come whom the kernel does not know.
-  private func checkUser(_ caller: Caller) throws(PolicyRefusal) {
+  /// The part of `admit` that needs no request: whether a caller of this uid, or one whom the kernel does not know, may ask
+  /// here at all. Without a uid it takes a client token, so the listener has to ask for tokens.
+  fileprivate func checkCaller(_ caller: Caller?) throws(PolicyRefusal) -> Caller {
+    guard let caller else { throw .callerUnknown }
     if let uid = caller.uid {
       guard callers.admits(caller) else { throw .callerNotAllowed(uid: uid) }
     } else if clients.isEmpty {
       throw .callerUnknown
     }
+    return caller
   }
 
   /// The name of our own by which a service is chosen; nil: the path chooses, or the name is not ours.
@@ -189,6 +191,17 @@ package final class Gate: Sendable {
     _ head: RequestHead, caller: Caller?, listener: Int, hash: TokenHash
   ) throws(PolicyRefusal) -> AdmittedRequest {
     try admission.admit(head, caller: caller, listener: listener, hash: hash)
+  }
+
+  /// Why this caller is refused whatever it asks; nil: the request decides. Asked before any of the request is read, so that
+  /// a caller who is not admitted costs no parsing (T60).
+  package func refusal(of caller: Caller?) -> PolicyRefusal? {
+    do throws(PolicyRefusal) {
+      _ = try admission.checkCaller(caller)
+      return nil
+    } catch {
+      return error
+    }
   }
 
   /// See `Admission.name`.

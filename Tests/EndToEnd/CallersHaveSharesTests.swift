@@ -60,17 +60,39 @@ import Testing
   func `T54: all whom the listener does not admit have one small share together`() throws {
     let stage = try Stage()
     try stage.start(configuration(stage, "connections: 16", users: [Self.other]))
+    // They say nothing: a stranger who asks is answered, and has no connection any more.
     let strangers = try (0..<2).map { _ in try stage.raw() }
-    for client in strangers {
-      try client.send(stage.head("GET"))
-      #expect(try client.answer().head.hasPrefix("HTTP/1.1 403 "))
-    }
+    #expect(try eventually { try stage.control("metrics").contains("bearerd_client_connections 2") })
     #expect(isTurnedAway(try stage.raw()))
     #expect(try stage.ask(as: Stage.user(4_242)).output.contains("too-many-connections"))
     #expect(stage.daemon!.logText.contains("event=caller-limit uid=\"not admitted\" connections=2 "))
     #expect(try othersAreServed(stage))
     for client in strangers { client.close() }
     #expect(try eventually { try stage.get().status == 403 })
+    stage.assertCanary(times: 1)
+  }
+
+  @Test(.enabled(if: isRoot, "needs a second user"))
+  func `T54 T58: strangers are closed after an answer, and a malformed request gets them no line of its own`() throws {
+    let stage = try Stage()
+    try stage.start(configuration(stage, "connections: 800", users: [Self.other]))
+    let client = try stage.raw()
+    try client.send(stage.head("GET"))
+    let text = String(decoding: client.rest().bytes, as: UTF8.self)
+    #expect(text.hasPrefix("HTTP/1.1 403 ") && text.contains("\r\nConnection: close\r\n"))
+    for request in try ["G@T\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", stage.head("GET")] {
+      for _ in 0..<40 {
+        let client = try stage.raw()
+        try client.send(request)
+        #expect(String(decoding: client.rest().bytes, as: UTF8.self).hasPrefix("HTTP/1.1 403 "))
+      }
+    }
+    let metrics = try PrometheusText(String(try stage.control("metrics").dropFirst(3)))
+    #expect(try metrics.value("bearerd_refusals_total", ["service": "", "code": "caller-not-allowed"]) == 121)
+    // An interval of ten seconds may have ended meanwhile.
+    let lines = stage.daemon!.logText.components(separatedBy: "event=request ").count - 1
+    #expect((50...101).contains(lines), "\(lines)")
+    #expect(try othersAreServed(stage))
     stage.assertCanary(times: 1)
   }
 

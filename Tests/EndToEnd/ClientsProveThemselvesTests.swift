@@ -221,6 +221,49 @@ import Testing
   }
 
   @Test(.enabled(if: ClientTokens.ownAddress != nil, "needs an address that is not loopback"))
+  func `T54 T58: without a token, connections have a stranger's small share, make way for others, and get few lines`()
+    throws
+  {
+    let stage = try Stage()
+    let ip = try #require(ClientTokens.ownAddress)
+    let token = "X-Api-Key: \(ClientTokens.ci.text)\r\n"
+    try stage.start(
+      stage.configuration(
+        listener: "address: \(ip):0\n    clients: \(ClientTokens.both)", more: "limits: { connections: 64 }"
+      ).replacing("    allow_users: [\(getuid())]\n", with: ""))
+    let port = try stage.daemon!.port()
+    func head(_ fields: String) -> String { "GET /api/x HTTP/1.1\r\nHost: \(ip):\(port)\r\n\(fields)\r\n" }
+    // Eight may be there that have said nothing. Each more ends the oldest one, and is served.
+    let silent = try (0..<8).map { _ in try RawClient(port: port, ip: ip) }
+    var proven: [LocalClient] = []
+    for number in 0..<12 {
+      let client = try LocalClient(port: port, ip: ip)
+      try client.send(head(token))
+      #expect(try client.response().status == 200, "\(number)")
+      proven.append(client)
+    }
+    silent[0].setPatience(seconds: 20)
+    #expect(silent[0].rest().bytes.isEmpty, "the oldest one was to end")
+    // With its token each has left the strangers' share, and stays.
+    for client in proven {
+      try client.send(head(token))
+      #expect(try client.response().status == 200)
+    }
+    for request in [head(""), "G@T\r\n\r\n"] {
+      for _ in 0..<100 {
+        let client = try RawClient(port: port, ip: ip)
+        try client.send(request)
+        let text = String(decoding: client.rest().bytes, as: UTF8.self)
+        #expect(text.contains("\r\nConnection: close\r\n"))
+      }
+    }
+    let lines = stage.daemon!.logText.components(separatedBy: " refused=").count - 1
+    #expect((50...101).contains(lines), "\(lines)")
+    #expect(stage.daemon!.logText.contains("refused=client-unknown"))
+    stage.assertCanary(times: 24)
+  }
+
+  @Test(.enabled(if: ClientTokens.ownAddress != nil, "needs an address that is not loopback"))
   func `T4: a socket of systemd that others can reach works with tokens, and a reload cannot take them away`() throws {
     let stage = try Stage()
     let ip = try #require(ClientTokens.ownAddress)

@@ -21,6 +21,13 @@ final class RawClient: @unchecked Sendable {
     try connect(Loopback.connect(descriptor, family: family, port: port))
   }
 
+  /// - Parameter ip: an IPv4 address of this machine.
+  init(port: UInt16, ip: String) throws {
+    guardian = nil
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    try connect(Loopback.connect(descriptor, ip: ip, port: port))
+  }
+
   init(unix path: String) throws {
     guardian = nil
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -205,14 +212,21 @@ enum Loopback {
     withAddress(family: family, port: port) { Glibc.connect(descriptor, $0, $1) }
   }
 
+  /// The same to another IPv4 address of this machine.
+  static func connect(_ descriptor: Int32, ip: String, port: UInt16) -> Int32 {
+    withAddress(family: AF_INET, port: port, ip: inet_addr(ip)) { Glibc.connect(descriptor, $0, $1) }
+  }
+
+  /// - Parameter ip: of AF_INET, in network order.
   static func withAddress<Result>(
-    family: Int32, port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    family: Int32, port: UInt16, ip: in_addr_t = UInt32(0x7F00_0001).bigEndian,
+    _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result {
     if family == AF_INET {
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = port.bigEndian
-      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      address.sin_addr.s_addr = ip
       return withUnsafePointer(to: &address) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
       }

@@ -1,0 +1,38 @@
+/// Connections by a network over which no client token has come yet, oldest first. Each step takes constant time, on average.
+struct UnprovenSessions {
+  /// Numbers of sessions in the order in which they came; those that are no longer in `sessions` are skipped.
+  private var order: [UInt64] = []
+  private var start = 0
+  private var sessions: [UInt64: ClientSession] = [:]
+  private var last: UInt64 = 0
+
+  mutating func append(_ session: ClientSession) {
+    last += 1
+    session.unprovenNumber = last
+    sessions[last] = session
+    order.append(last)
+    if order.count > 2 * sessions.count + 64 { forgetThoseThatAreGone() }
+  }
+
+  /// Does nothing for a session that is not among them.
+  mutating func remove(_ session: ClientSession) {
+    guard let number = session.unprovenNumber else { return }
+    session.unprovenNumber = nil
+    sessions[number] = nil
+  }
+
+  mutating func takeFirst() -> ClientSession? {
+    while start < order.count {
+      start += 1
+      guard let session = sessions.removeValue(forKey: order[start - 1]) else { continue }
+      session.unprovenNumber = nil
+      return session
+    }
+    return nil
+  }
+
+  private mutating func forgetThoseThatAreGone() {
+    order = order[start...].filter { sessions[$0] != nil }
+    start = 0
+  }
+}
