@@ -11,7 +11,14 @@ package struct LoopbackRedirect: Sendable, Equatable {
   package static let standard = LoopbackRedirect(isIPv6: false, port: 0, path: "/callback")
 
   /// What the server is told, with the port that was bound.
-  package func uri(port: UInt16) -> String { "http://\(isIPv6 ? "[::1]" : "127.0.0.1"):\(port)\(path)" }
+  package func uri(port: UInt16) -> String { "http://\(host):\(port)\(path)" }
+
+  private var host: String { isIPv6 ? "[::1]" : "127.0.0.1" }
+
+  /// What a browser sends in `Host` when it comes back to that port.
+  package func authorities(port: UInt16) -> [String] {
+    port == 80 ? ["\(host):80", host] : ["\(host):\(port)"]
+  }
 
   private init(isIPv6: Bool, port: UInt16, path: String) {
     self.isIPv6 = isIPv6

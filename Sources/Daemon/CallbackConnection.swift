@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import OAuth
 internal import System
 
 /// One request of a browser that comes back from a login, and one answer. What it brings lies in locked memory: there is a code
@@ -7,6 +8,7 @@ final class CallbackConnection: StreamDelegate {
   private let stream: EventLoop.Stream
   private let isWelcome: Bool
   private let onCall: (CallbackConnection, Span<UInt8>) -> Void
+  private var head: CallbackHead
   private var memory: LockedMemory?
   private var count = 0
   private var hasCalled = false
@@ -15,14 +17,21 @@ final class CallbackConnection: StreamDelegate {
   /// Bytes of a head, cookies of other programs of this host included.
   private static let longestHead = 65_536
 
+  /// - Parameters:
+  ///   - isWelcome: false: another user's browser, which is refused before any of its request is looked at.
+  ///   - authorities: what `Host` may be.
   init(
-    _ stream: EventLoop.Stream, isWelcome: Bool, onCall: @escaping (CallbackConnection, Span<UInt8>) -> Void
+    _ stream: EventLoop.Stream, isWelcome: Bool, authorities: [String],
+    onCall: @escaping (CallbackConnection, Span<UInt8>) -> Void
   ) {
     (self.stream, self.isWelcome, self.onCall) = (stream, isWelcome, onCall)
+    head = CallbackHead(authorities: authorities.map { Array($0.utf8) })
   }
 
   func start() {
-    do throws(SystemError) { memory = try LockedMemory(byteCount: Self.longestHead) } catch { return close() }
+    if isWelcome {
+      do throws(SystemError) { memory = try LockedMemory(byteCount: Self.longestHead) } catch { return close() }
+    }
     stream.wipesInput = true
     stream.delegate = self
     stream.startReading()
@@ -45,38 +54,27 @@ final class CallbackConnection: StreamDelegate {
   }
 
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
-    guard !hasCalled, let memory else { return }
+    guard !hasCalled, !isClosed else { return }
+    guard isWelcome, let memory else {
+      return answer(
+        CallbackPage(status: 403, "Not for you", "this browser runs as another user than the bearerd that waits here"))
+    }
     let taken = min(bytes.count, Self.longestHead - count)
     bytes.extracting(first: taken).withUnsafeBytes {
       UnsafeMutableRawBufferPointer(rebasing: memory.bytes[count...]).copyMemory(from: $0)
     }
     count += taken
-    let head = UnsafeRawBufferPointer(rebasing: memory.bytes[..<count])
-    guard let end = head.indices.first(where: { head[$0...].starts(with: [13, 10, 13, 10]) }) else {
+    let all = UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]).bindMemory(to: UInt8.self).span
+    switch head.read(all) {
+    case .needsMore:
       if count == Self.longestHead { answer(CallbackPage(status: 400, "Not understood", "that is too long")) }
-      return
+    case .notUnderstood: answer(CallbackPage(status: 400, "Not understood", "only GET is answered here"))
+    case .otherHost:
+      answer(CallbackPage(status: 421, "Not for this name", "a login comes back to the address that it was given"))
+    case .target(let target):
+      hasCalled = true
+      onCall(self, all.extracting(target))
     }
-    hasCalled = true
-    guard isWelcome else {
-      return answer(
-        CallbackPage(status: 403, "Not for you", "this browser runs as another user than the bearerd that waits here"))
-    }
-    guard let target = Self.target(of: head[..<end]) else {
-      return answer(CallbackPage(status: 400, "Not understood", "only GET is answered here"))
-    }
-    onCall(self, UnsafeRawBufferPointer(rebasing: head[target]).bindMemory(to: UInt8.self).span)
-  }
-
-  /// `GET TARGET HTTP/1.x` (RFC 9112 section 3), the target in origin-form without controls and blanks.
-  private static func target(of head: Slice<UnsafeRawBufferPointer>) -> Range<Int>? {
-    let line = head.prefix { $0 != 13 && $0 != 10 }
-    let (method, version) = (Array("GET ".utf8), Array(" HTTP/1.".utf8))
-    guard line.starts(with: method), line.count > method.count + version.count,
-      line.dropLast().suffix(version.count).elementsEqual(version)
-    else { return nil }
-    let target = line.dropFirst(method.count).dropLast(version.count + 1)
-    guard target.first == 0x2F, target.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
-    return target.startIndex..<target.endIndex
   }
 
   func streamDidConnect(_ stream: EventLoop.Stream) {}

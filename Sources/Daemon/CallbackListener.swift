@@ -7,6 +7,7 @@ internal import System
 final class CallbackListener: ListenerDelegate {
   private let worker: Worker
   private let listener: Listener
+  private let redirect: LoopbackRedirect
   private let onCall: (CallbackConnection, Span<UInt8>) -> Void
   private var connections: [CallbackConnection] = []
 
@@ -18,6 +19,7 @@ final class CallbackListener: ListenerDelegate {
     _ redirect: LoopbackRedirect, worker: Worker, onCall: @escaping (CallbackConnection, Span<UInt8>) -> Void
   ) throws(UVError) {
     self.worker = worker
+    self.redirect = redirect
     self.onCall = onCall
     let ip: [UInt8] = redirect.isIPv6 ? Array(repeating: 0, count: 15) + [1] : [127, 0, 0, 1]
     listener = try Listener(
@@ -38,9 +40,9 @@ final class CallbackListener: ListenerDelegate {
   func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
     // Whoever comes and says nothing must not keep the browser away.
     if connections.count >= Self.mostConnections { connections.removeFirst().close() }
-    let connection = CallbackConnection(stream, isWelcome: isWelcome(stream)) { [unowned self] in
-      onCall($0, $1)
-    }
+    let connection = CallbackConnection(
+      stream, isWelcome: isWelcome(stream), authorities: redirect.authorities(port: port)
+    ) { [unowned self] in onCall($0, $1) }
     connections.append(connection)
     connection.start()
   }

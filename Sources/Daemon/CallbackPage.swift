@@ -19,7 +19,8 @@ struct CallbackPage {
       <!doctype html><meta charset="utf-8"><title>bearerd</title><h1>\(Self.escaped(title))</h1><p>\(Self.escaped(text))</p>
 
       """
-    let reason = [200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found"][status] ?? "Bad Gateway"
+    let reasons = [200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 421: "Misdirected Request"]
+    let reason = reasons[status] ?? "Bad Gateway"
     return Array(
       """
       HTTP/1.1 \(status) \(reason)\r

@@ -49,6 +49,7 @@ import Testing
     let person = try Person(stage)
     let query = try person.query()
     let other = String((query["state"] ?? "").reversed())
+    let port = try #require(URLComponents(string: query["redirect_uri"] ?? "")?.port)
     for (method, target, status) in [
       ("GET", "/callback?code=c&state=\(other)", 404), ("GET", "/callback?code=c", 404),
       ("GET", "/callback?code=c&state=", 404), ("GET", "/", 404), ("GET", "/favicon.ico", 404),
@@ -57,6 +58,9 @@ import Testing
       ("POST", callback(query), 400), ("GET", "callback", 400), ("get", callback(query), 400),
     ] {
       #expect(try stage.visit(query, target, method: method).status == status, "\(method) \(target)")
+    }
+    for host in ["localhost", "localhost:\(port)", "127.0.0.1", "evil.test:\(port)"] {
+      #expect(try stage.visit(query, callback(query), host: host).status == 421, "\(host)")
     }
     // Whoever comes and says nothing keeps nobody away.
     let silent = try (0..<20).map { _ in try stage.callback(query) }
@@ -105,7 +109,7 @@ import Testing
     let person = try Person(stage)
     let query = try person.query()
     let browser = try stage.callback(query)
-    try browser.send("GET \(callback(query)) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    try browser.send("GET \(callback(query)) HTTP/1.1\r\nHost: \(try stage.authority(query))\r\n\r\n")
     #expect(stage.tokens.waitForRequests(1))
     let replayed = try stage.visit(query, callback(query).replacing(TokenStage.code, with: "EVIL-code"))
     #expect(replayed.status == 400 && replayed.text.contains("over already"))

@@ -5,7 +5,7 @@ import Testing
 
 /// What an authorization server or a browser that comes back from it can make us do (T60): as much as they send.
 @Suite(.serialized) struct CostTests {
-  @Test(arguments: heads + bodies + callbacks)
+  @Test(arguments: heads + bodies + callbacks + callbackHeads)
   func `T60: whatever reads an answer or a callback looks at its bytes a bounded number of times`(walker: Walker) throws
   {
     #expect(try walker.complaint() == nil, "\(walker)")
@@ -47,6 +47,23 @@ import Testing
         }
       }
     }
+
+  private static let callbackHeads: [Walker] = [
+    ("lines", "a:\r\n"), ("a long one", "a"), ("ends", "\r\n\r"), ("hosts", "Host: a\r\n"),
+  ].flatMap { name, text in
+    [16_384, 1].map { piece in
+      Walker("CallbackHead", "\(name), in pieces of \(piece)", upTo: 64_000) { count in
+        let bytes = Array("GET / HTTP/1.1\r\n".utf8) + repeated(text, bytes: count) + Array("\r\n\r\n".utf8)
+        return {
+          var head = CallbackHead(authorities: [Array("127.0.0.1:1".utf8)])
+          for end in stride(from: piece, through: bytes.count, by: piece) {
+            if head.read(bytes.span.extracting(first: end)) != .needsMore { return }
+          }
+          _ = head.read(bytes.span)
+        }
+      }
+    }
+  }
 
   private static let callbacks: [Walker] = [
     ("fields", "a&"), ("codes", "code=a&"), ("states", "state=%61&"), ("a long one", "a"),

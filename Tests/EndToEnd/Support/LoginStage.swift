@@ -39,10 +39,19 @@ extension TokenStage {
   var stored: String { (try? String(contentsOfFile: store, encoding: .utf8)) ?? "" }
 
   /// What comes of a visit to the place where a browser comes back to.
-  func visit(_ query: [String: String], _ target: String, method: String = "GET") throws -> LocalClient.Response {
+  /// - Parameter host: nil: that of the redirect URI.
+  func visit(
+    _ query: [String: String], _ target: String, method: String = "GET", host: String? = nil
+  ) throws -> LocalClient.Response {
     let client = try callback(query)
-    try client.send("\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    try client.send("\(method) \(target) HTTP/1.1\r\nHost: \(try host ?? authority(query))\r\n\r\n")
     return try client.response()
+  }
+
+  /// Where the browser comes back to.
+  func authority(_ query: [String: String]) throws -> String {
+    let url = try #require(URLComponents(string: query["redirect_uri"] ?? ""))
+    return "\(try #require(url.host)):\(try #require(url.port))"
   }
 
   func callback(_ query: [String: String]) throws -> LocalClient {
