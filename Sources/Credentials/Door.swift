@@ -101,6 +101,12 @@ extension Keyring {
       throw Denied(
         reason: .wrongSession, detail: "the session to \(origin) was not opened for credential \(grant.name)")
     }
+    guard proof.identity.generation == configuration else {
+      throw Denied(
+        reason: .wrongSession,
+        detail:
+          "the session to \(origin) was opened under configuration \(proof.identity.generation), not \(configuration)")
+    }
     guard grant.callers?.admits(caller) ?? true else {
       let who = caller.uid.map { "uid \($0)" } ?? "the network"
       let client = caller.client.map { ", client \($0)" } ?? ""

@@ -35,6 +35,9 @@ package final class Keyring {
   /// Where a request and its credential meet on their way into TLS; zero except during `authorize`.
   let staging: LockedMemory
   let reader: SecretReader
+  /// Number of the configuration whose keyring this is: a session that was opened under another one gets no credential, since
+  /// what that one asked of the upstream's certificate may not be what this one asks.
+  package var configuration: UInt64 = 1
   /// Where cookies are kept, once this keyring is in use; nil: nowhere.
   package var jars: CookieJars? { didSet { for slot in slots { slot.jars = jars } } }
 

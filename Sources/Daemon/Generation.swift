@@ -25,6 +25,7 @@ final class Generation {
     self.settings = settings
     self.snapshot = snapshot
     self.keyring = keyring
+    keyring.configuration = snapshot.generation
     tally = Tally(snapshot.rules, after: previous?.tally)
     self.limits = limits
     let views = limits.breakers.map { BreakerView($0) }

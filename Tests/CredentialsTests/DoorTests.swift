@@ -96,6 +96,21 @@ import Testing
     #expect(upstream.finish() == [""])
   }
 
+  /// What it proved, it proved to another configuration: other pins, or other authorities, may be asked for now.
+  @Test func `T25: a session that was opened under another configuration gets nothing`() throws {
+    let keyring = try keyring(scheme)
+    let upstream = try Upstream()
+    do {
+      var session = try upstream.session()
+      for configuration: UInt64 in [0, 2, .max] {
+        keyring.configuration = configuration
+        let denied = #expect(throws: Denied.self) { try keyring.authorize(grant: 0, head: head, over: &session) }
+        #expect(denied?.reason == .wrongSession && session.records == 0)
+      }
+    }
+    #expect(upstream.finish() == [""])
+  }
+
   @Test func `Each grant has its own fields`() throws {
     let other = try scratch.write("other", "OTHER")
     let keyring = try Keyring(
