@@ -35,7 +35,8 @@ extension ClientSession {
   private func sitDown() -> Desk {
     let taken = worker.takeDesk()
     taken.machine.serve(
-      listener: entrance.index, caller: caller, isLocalSocket: stream.isUnix, isFresh: standing.isFresh)
+      listener: entrance.index, caller: caller, isLocalSocket: stream.isUnix, localEnd: localEnd,
+      isFresh: standing.isFresh)
     desk = taken
     return taken
   }

@@ -20,6 +20,8 @@ final class ClientSession: Timed, StreamDelegate {
   var standing = ClientConnection.Standing.atFirst
   /// As the kernel says.
   let caller: Caller?
+  /// Our address, of a connection by a network: a listener of every address does not know it.
+  private(set) var localEnd: LocalEnd?
   /// Of systemd, in which the client's socket was made, if that is known.
   let unit: String?
   var quota: CallerQuota
@@ -96,6 +98,9 @@ final class ClientSession: Timed, StreamDelegate {
     caller = peer.caller
     unit = worker.callerUnits.unit(of: peer.controlGroup)
     self.quota = quota
+    if peer.isByNetwork, let local = stream.localAddress, let ip = IPAddress(bytes: local.ip) {
+      localEnd = LocalEnd(ip: ip, port: local.port)
+    }
     self.worker = worker
     generation = worker.generation
     super.init()

@@ -49,11 +49,15 @@ package struct ClientConnection: ~Copyable, Sendable {
 
   /// Goes on with a connection that is between requests: another one than so far, mostly. To be called on one that is new, or
   /// that has forgotten.
-  package mutating func serve(listener: Int, caller: Caller?, isLocalSocket: Bool, isFresh: Bool) {
+  /// - Parameter localEnd: what `Host` may name besides the listener's names.
+  package mutating func serve(
+    listener: Int, caller: Caller?, isLocalSocket: Bool, localEnd: LocalEnd? = nil, isFresh: Bool
+  ) {
     self.listener = listener
     self.caller = caller
     self.isFresh = isFresh
     exchange.isLocalSocket = isLocalSocket
+    if let localEnd { exchange.localEnd = localEnd }
   }
 
   /// Nothing stays of the connection that it served, nor of what that one asked, but storage.

@@ -14,6 +14,8 @@ package struct Exchange: ~Copyable, Sendable {
   private var isClear = true
   /// The client came by a unix socket.
   var isLocalSocket = false
+  /// What `Host` may name besides the listener's names.
+  var localEnd: LocalEnd?
   var admitted: AdmittedRequest?
   /// The listed page that asks, of a request that was not admitted for another reason.
   var refusedPage: [UInt8]?
@@ -118,6 +120,7 @@ package struct Exchange: ~Copyable, Sendable {
     target.forget()
     caller = nil
     isLocalSocket = false
+    if localEnd != nil { localEnd = nil }
     options.forget()
     forwarding = RequestForwarding()
     responseOptions.forget()
@@ -185,7 +188,7 @@ package struct Exchange: ~Copyable, Sendable {
     let bytes = head.bytes
     do throws(PolicyRefusal) {
       let gate = snapshot.admission(ofListener: listener, isLocalSocket: isLocalSocket)
-      let admitted = try gate.admit(head, caller: caller, listener: listener, hash: snapshot.tokenHash)
+      let admitted = try gate.admit(head, caller: caller, listener: listener, localEnd: localEnd, hash: snapshot.tokenHash)
       self.admitted = admitted
       // Not before: a stranger shall not have us take a long list apart.
       options.read(head.fields, of: head.bytes, isNeeded: head.hasConnectionOptions)
@@ -238,7 +241,8 @@ package struct Exchange: ~Copyable, Sendable {
   private mutating func noteWhatWasSought(by snapshot: Snapshot, listener: Int) {
     let bytes = head.bytes
     target.keep(unreadable: bytes.span.extracting(head.target))
-    let host = snapshot.admission(ofListener: listener, isLocalSocket: isLocalSocket).name(of: head)
+    let gate = snapshot.admission(ofListener: listener, isLocalSocket: isLocalSocket)
+    let host = gate.name(of: head, localEnd: localEnd)
     record.sought = snapshot.rules.service(host: host, path: target.path, listener: listener)
   }
 

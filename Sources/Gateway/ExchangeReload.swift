@@ -6,6 +6,7 @@ extension Exchange {
     guard let snapshot, let route else { return false }
     var again = Exchange(limits: limits)
     again.isLocalSocket = isLocalSocket
+    again.localEnd = localEnd
     again.head = head
     again.reset()
     guard again.decide(by: new, listener: listener, caller: caller) == nil, let newRoute = again.route else {

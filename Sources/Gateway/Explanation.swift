@@ -29,8 +29,12 @@ package struct Explanation: Sendable {
   /// It may go no further than to us, who answer.
   package let isFinalRecipient: Bool
 
-  package init(_ head: RequestHead, caller: Caller?, listener: Int, snapshot: Snapshot) {
+  /// - Parameter localEnd: our end of the connection, where `Host` may name that.
+  package init(
+    _ head: RequestHead, caller: Caller?, listener: Int, localEnd: LocalEnd? = nil, snapshot: Snapshot
+  ) {
     var exchange = Exchange(limits: snapshot.headLimits)
+    exchange.localEnd = localEnd
     exchange.head = head
     exchange.reset()
     var trace: [RuleVerdict]? = []

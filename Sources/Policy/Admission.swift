@@ -24,14 +24,14 @@ package struct Admission: Sendable, Equatable {
   }
 
   /// Caller, Host (421), Origin, Sec-Fetch-Site and what else tells a browser (403), TRACE, TRACK and CONNECT (405), client token, in this order.
-  /// `caller` is nil when the kernel gave no certain answer: refused.
+  /// `caller` is nil when the kernel gave no certain answer: refused. `localEnd` may be named by `Host` as well.
   package func admit(
-    _ head: RequestHead, caller: Caller?, listener: Int, hash: TokenHash = { _ in nil }
+    _ head: RequestHead, caller: Caller?, listener: Int, localEnd: LocalEnd? = nil, hash: TokenHash = { _ in nil }
   ) throws(PolicyRefusal) -> AdmittedRequest {
     let caller = try checkCaller(caller)
     // Its target and Host name another server by design: what it asks for is refused, not whom.
     if head.method == .connect { throw .methodNotSupported }
-    let name = if let known { try Self.checkHost(head, known) } else { try Self.uncheckedHost(head) }
+    let name = if let known { try Self.checkHost(head, known, localEnd) } else { try Self.uncheckedHost(head) }
     let visit = try checkBrowser(head, name)
     try Self.checkMethod(head.method, head.bytes.span.extracting(head.methodRange))
     let preflight = visit.page == nil ? nil : try Self.preflight(head)
@@ -56,8 +56,8 @@ package struct Admission: Sendable, Equatable {
   }
 
   /// The name of our own by which a service is chosen; nil: the path chooses, or the name is not ours.
-  package func name(of head: RequestHead) -> String? {
-    let name = if let known { try? Self.checkHost(head, known) } else { try? Self.uncheckedHost(head) }
+  package func name(of head: RequestHead, localEnd: LocalEnd? = nil) -> String? {
+    let name = if let known { try? Self.checkHost(head, known, localEnd) } else { try? Self.uncheckedHost(head) }
     return name?.host
   }
 
@@ -72,14 +72,18 @@ package struct Admission: Sendable, Equatable {
 
   /// What a page that had its name point at us cannot forge (T1). An absolute-form target names the authority a second
   /// time; both must be ours and choose the same service (T10; RFC 9112 §3.2.2).
-  private static func checkHost(_ head: RequestHead, _ known: Authorities) throws(PolicyRefusal) -> CheckedName {
-    guard let host = head.host, let name = known.named(head.bytes.span.extracting(host)) else { throw .hostNotAllowed }
+  private static func checkHost(
+    _ head: RequestHead, _ known: Authorities, _ localEnd: LocalEnd?
+  ) throws(PolicyRefusal) -> CheckedName {
+    func named(_ range: Range<Int>) -> Authorities.Name? {
+      let text = head.bytes.span.extracting(range)
+      return known.named(text) ?? localEnd?.named(text)
+    }
+    guard let host = head.host, let name = named(host) else { throw .hostNotAllowed }
     if let absolute = head.absoluteAuthority {
       // Nobody proved this name to the client (RFC 9110 section 7.4).
       if isHTTPS(head, absolute) { throw .authorityMismatch }
-      guard let target = known.named(head.bytes.span.extracting(absolute)), target.host == name.host else {
-        throw .authorityMismatch
-      }
+      guard let target = named(absolute), target.host == name.host else { throw .authorityMismatch }
     }
     return CheckedName(host: name.host, isLoopback: name.isLoopback)
   }
@@ -188,9 +192,9 @@ package final class Gate: Sendable {
 
   /// See `Admission.admit`.
   package func admit(
-    _ head: RequestHead, caller: Caller?, listener: Int, hash: TokenHash
+    _ head: RequestHead, caller: Caller?, listener: Int, localEnd: LocalEnd?, hash: TokenHash
   ) throws(PolicyRefusal) -> AdmittedRequest {
-    try admission.admit(head, caller: caller, listener: listener, hash: hash)
+    try admission.admit(head, caller: caller, listener: listener, localEnd: localEnd, hash: hash)
   }
 
   /// Why this caller is refused whatever it asks; nil: the request decides. Asked before any of the request is read, so that
@@ -205,7 +209,9 @@ package final class Gate: Sendable {
   }
 
   /// See `Admission.name`.
-  package func name(of head: RequestHead) -> String? { admission.name(of: head) }
+  package func name(of head: RequestHead, localEnd: LocalEnd?) -> String? {
+    admission.name(of: head, localEnd: localEnd)
+  }
 }
 
 /// Evidence that admission said yes; the only thing `RuleSet` accepts. Only `Admission.admit` makes one.

@@ -295,8 +295,17 @@ import Testing
     let local = try response(stage, ip: "127.0.0.1", token)
     #expect(local.status == 403 && local.text.contains("urn:bearerd:error:caller-not-allowed"))
     #expect(try response(stage, ip: ip, token, host: "bearerd:1").status == 200)
-    #expect(try response(stage, ip: ip, token, host: "0.0.0.0:\(try stage.daemon!.port())").status == 421)
+    // The literal address that was connected to is what this machine is called there; nothing else is.
+    let port = try stage.daemon!.port()
+    #expect(try response(stage, ip: ip, token).status == 200)
+    let client = try RawClient(port: port, ip: ip)
+    try client.send("GET http://\(ip):\(port)/api/x HTTP/1.1\r\nHost: \(ip):\(port)\r\n\(token)\r\n")
+    #expect(try client.answer().head.hasPrefix("HTTP/1.1 200 "))
+    for host in ["0.0.0.0:\(port)", "\(ip):\(port - 1)", ip, "\(ip).evil.test:\(port)", "192.0.2.77:\(port)"] {
+      #expect(try response(stage, ip: ip, token, host: host).status == 421, "\(host)")
+    }
     #expect(try response(stage, ip: ip, "", host: "bearerd:1").status == 403)
-    stage.assertCanary(times: 1)
+    #expect(try response(stage, ip: "127.0.0.1", token, host: "\(ip):\(port)").status == 403)
+    stage.assertCanary(times: 3)
   }
 }

@@ -73,6 +73,31 @@ import Testing
     #expect(admit(requestHead(host: "evil.test", absolute: absolute)) == .failure(.hostNotAllowed))
   }
 
+  @Test(arguments: [
+    ("192.0.2.2:7070", "192.0.2.2:7070", true), ("192.0.2.2:80", "192.0.2.2", true),
+    ("[2001:db8::1]:7070", "[2001:DB8::1]:7070", true), ("192.0.2.2:7070", "192.0.2.2", false),
+    ("192.0.2.2:7070", "192.0.2.3:7070", false), ("192.0.2.2:7070", "192.0.2.2:7071", false),
+    ("192.0.2.2:7070", "192.0.2.2.evil.test:7070", false), ("192.0.2.2:7070", "0.0.0.0:7070", false),
+    ("192.0.2.2:7070", "[::ffff:192.0.2.2]:7070", false), ("192.0.2.2:7070", "localhost:7070", true),
+  ])
+  func `T1: Host may be the literal address of the connection's own end, and no other address`(
+    _ end: String, _ host: String, _ isAdmitted: Bool
+  ) throws {
+    let localEnd = try #require(LocalEnd(end))
+    let open = admission()
+    func ask(_ head: RequestHead) -> Bool {
+      (try? open.admit(head, caller: caller, listener: 0, localEnd: localEnd)) != nil
+    }
+    #expect(ask(requestHead(host: host)) == isAdmitted)
+    #expect(ask(requestHead(host: host, absolute: host)) == isAdmitted)
+    #expect(!ask(requestHead(host: host, absolute: "evil.test")))
+  }
+
+  @Test(arguments: [
+    "localhost:7070", "", ":", "192.0.2.2:", "192.0.2.2:x", "192.0.2.2:70707", "0x7f.1:80", "[::1", "a",
+  ])
+  func `What is no literal address is nobody's end`(text: String) { #expect(LocalEnd(text) == nil) }
+
   @Test func unixSocketsTakeAnyHost() throws {
     let rows: [(String?, String?, String?)] = [
       ("localhost", nil, nil), (nil, nil, nil), ("", nil, nil), ("api.example.com", nil, "api.example.com"),
