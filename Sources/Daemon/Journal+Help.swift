@@ -14,6 +14,15 @@ extension Journal {
     return name
   }
 
+  /// For two peers who speak another protocol than this one.
+  func help(with problem: MessageError.Reason?) -> String? {
+    switch problem {
+    case .tlsHandshake: "a TLS client came, and this port is for plain HTTP: its URL has to begin with http://"
+    case .http2Frame: "the upstream speaks HTTP/2 without being asked, and bearerd speaks HTTP/1.1 to upstreams"
+    default: nil
+    }
+  }
+
   /// The line of the configuration that would have let this caller, or this page, in.
   func help(for refusal: Refusal, head: RequestHead, listener: String, settings: Settings) -> String? {
     guard case .policy(let refusal) = refusal else { return nil }

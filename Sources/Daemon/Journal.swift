@@ -153,9 +153,12 @@ final class Journal {
     if exchange.record.isRenewed { line.raw(" renewed=true") }
     if exchange.record.isAborted { line.raw(" aborted=true") }
     if let refusal = exchange.record.refusal {
-      if case .malformed(let reason) = refusal { line.field("reason", reason.rawValue) }
+      let problem = if case .malformed(let reason) = refusal { reason } else { exchange.record.answerProblem }
+      if let problem { line.field("reason", problem.rawValue) }
       if let detail = session.failureDetail { line.field("detail", detail) }
-      let help = help(for: refusal, head: exchange.head, listener: session.entrance.name, settings: generation.settings)
+      let help =
+        help(with: problem)
+        ?? help(for: refusal, head: exchange.head, listener: session.entrance.name, settings: generation.settings)
       if let help { line.field("help", help) }
     }
     end(line)

@@ -17,7 +17,7 @@ package enum Program {
 
   /// Exit codes: 0 it was stopped, 2 usage or configuration, 71 the system said no (sysexits EX_OSERR).
   package static func run(arguments: [String]) -> Never {
-    ProcessHardening.apply()
+    let proxies = ProcessHardening.apply()
     var file = ConfigurationLoader.defaultFile
     var rest = arguments[...]
     while let argument = rest.popFirst() {
@@ -36,7 +36,7 @@ package enum Program {
     }
     let held = HeldSockets()
     do throws(StartError) {
-      try Server(file: FileReader.absolute(file), held: held).run()
+      try Server(file: FileReader.absolute(file), held: held, proxies: proxies).run()
     } catch {
       switch error {
       case .configuration:

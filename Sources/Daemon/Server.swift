@@ -32,13 +32,22 @@ package final class Server {
   private var isFinished = false
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
-  package init(file: String, held: HeldSockets) throws(StartError) {
+  /// - Parameter proxies: names of the environment's variables that name a proxy.
+  package init(file: String, held: HeldSockets, proxies: [String] = []) throws(StartError) {
     self.file = file
     self.held = held
     journal = Journal(hasPriorities: ServiceManager.isJournalStream)
     let preparation = try Preparation.atStart(file: file, seconds: Server.startPatience, looks: looks)
     let settings = preparation.settings
     preparation.report(to: journal)
+    if !proxies.isEmpty {
+      journal.event(
+        .notice, "proxy-not-used", ("names", proxies.joined(separator: " ")),
+        (
+          "help",
+          "bearerd connects to upstreams by itself and asks no proxy: each upstream has to be reachable from here"
+        ))
+    }
     commons = Commons(workers: settings.workers.count)
     if commons.workers > 1 { journal.share = LogShare() }
     firstSecrets = FirstSecrets(

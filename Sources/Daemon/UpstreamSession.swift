@@ -102,7 +102,13 @@ final class UpstreamSession: Timed, StreamDelegate {
       var plaintext: [UInt8] = []
       if try verified!.decrypt(UpstreamSession.nothing.span, into: &plaintext) == .closed { isEnding = true }
       guard plaintext.isEmpty, !isEnding else {
-        return fail(.handshakeFailed, detail: "the upstream spoke, or closed, before it was asked")
+        // RFC 9113 section 3.4: a server's SETTINGS come first.
+        let isHTTP2 = plaintext.count > 3 && plaintext[0] == 0 && plaintext[3] == 4
+        return fail(
+          .handshakeFailed,
+          detail: isHTTP2
+            ? "the upstream speaks HTTP/2 without being asked, and bearerd speaks HTTP/1.1 to upstreams"
+            : "the upstream spoke, or closed, before it was asked")
       }
     } catch {
       return fail(error)

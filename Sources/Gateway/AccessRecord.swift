@@ -12,6 +12,8 @@ package struct AccessRecord: Sendable {
   package var sought: Int?
   /// Of the upstream's final answer, whatever became of it; 0: there is none yet.
   package var upstreamStatus = 0
+  /// What was wrong with an answer that is no clean HTTP/1.1.
+  package var answerProblem: MessageError.Reason?
   /// Body bytes that went up and came down.
   package var bytesUp: UInt64 = 0
   package var bytesDown: UInt64 = 0

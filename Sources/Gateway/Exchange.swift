@@ -188,7 +188,8 @@ package struct Exchange: ~Copyable, Sendable {
     let bytes = head.bytes
     do throws(PolicyRefusal) {
       let gate = snapshot.admission(ofListener: listener, isLocalSocket: isLocalSocket)
-      let admitted = try gate.admit(head, caller: caller, listener: listener, localEnd: localEnd, hash: snapshot.tokenHash)
+      let admitted = try gate.admit(
+        head, caller: caller, listener: listener, localEnd: localEnd, hash: snapshot.tokenHash)
       self.admitted = admitted
       // Not before: a stranger shall not have us take a long list apart.
       options.read(head.fields, of: head.bytes, isNeeded: head.hasConnectionOptions)

@@ -49,6 +49,7 @@ extension Exchange {
       }
       return nil
     } catch {
+      record.answerProblem = error.reason
       return .upstreamMalformed
     }
   }

@@ -3,6 +3,8 @@ package struct MessageError: Error, Sendable, Equatable {
   package enum Reason: String, Sendable, CaseIterable {
     case badRequestLine, badMethod, badTarget, forbiddenInTarget, fragmentInTarget, userinfoInTarget, targetTooLong
     case badStatusLine, unsupportedVersion
+    /// What came begins as a TLS handshake does (RFC 8446 section 5.1), or as a frame of HTTP/2 does (RFC 9113 section 4.1).
+    case tlsHandshake, http2Frame
     case badFieldName, spaceBeforeColon, badFieldValue, obsoleteFolding, bareCarriageReturn, bareLineFeed
     case headTooLarge, tooManyFields, tooManyOptions
     case missingHost, duplicateHost, badHost

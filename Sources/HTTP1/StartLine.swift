@@ -10,6 +10,8 @@ struct RequestLine: Sendable {
   private var phase = Phase.method
   private var position = 0
 
+  private static let tlsHandshakeRecord: UInt8 = 0x16
+
   /// - Returns: the position behind the line, or nil when its end has not come yet.
   @inline(__always)
   mutating func scan(_ bytes: Span<UInt8>, targetLimit: Int) throws(MessageError) -> Int? {
@@ -39,6 +41,7 @@ struct RequestLine: Sendable {
     guard end < bytes.count else { return false }
     guard bytes[end] == Byte.space, end > 0 else {
       if bytes[end] == Byte.lineFeed { throw MessageError(.bareLineFeed) }
+      if end == 0, bytes[0] == Self.tlsHandshakeRecord { throw MessageError(.tlsHandshake) }
       throw MessageError(bytes[end] == Byte.carriageReturn ? .badRequestLine : .badMethod)
     }
     method = Method(word)
@@ -117,6 +120,8 @@ struct StatusLine: Sendable {
 
   /// `HTTP/1.1 200 `; the last space may be absent with the reason (many servers do it).
   private mutating func scanStatus(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
+    // A frame's length has three bytes, and the first of them is 0 of all that one gets unasked.
+    if bytes.count > 0, bytes[0] == 0 { throw MessageError(.http2Frame) }
     guard let version = try Version(bytes, at: 0, orThrow: .badStatusLine) else { return false }
     self.version = version
     let space = Version.bytes

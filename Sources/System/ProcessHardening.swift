@@ -6,7 +6,10 @@ package enum ProcessHardening {
   /// First thing in `main`, before any thread. Fatal signals back to SIG_DFL, no signal blocked, PR_SET_DUMPABLE 0,
   /// RLIMIT_CORE 0, SIGPIPE and SIGXFSZ ignored, SIGCHLD not, umask 077, no environment variable that could change trust or name resolution (T30),
   /// and as many descriptors as we may have.
-  package static func apply() {
+  /// - Returns: names of the variables among those that were removed that name a proxy, for advice: their values, which may
+  ///   hold a password, are not read.
+  @discardableResult
+  package static func apply() -> [String] {
     silenceCrashes()
     bearerd_prctl(PR_SET_DUMPABLE, 0)
     setLimit(RLIMIT_CORE) { $0 = rlimit(rlim_cur: 0, rlim_max: 0) }
@@ -18,7 +21,9 @@ package enum ProcessHardening {
     signal(SIGCHLD, SIG_DFL)
     unblockSignals()
     umask(0o077)
-    for name in environmentNames() where isDangerous(name) { unsetenv(name) }
+    let dangerous = environmentNames().filter(isDangerous)
+    for name in dangerous { unsetenv(name) }
+    return dangerous.filter { ["https_proxy", "http_proxy", "all_proxy"].contains($0.lowercased()) }.sorted()
   }
 
   /// Swift's crash backtracer is a handler of these signals. It prints registers with the memory behind them to the

@@ -56,9 +56,15 @@ extension TLSError {
 
   /// An error of the protocol with what OpenSSL's queue says; empties the queue.
   static func protocolError(_ operation: String) -> Self {
-    let isNotTLS = ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER
+    let reason = ERR_GET_REASON(ERR_peek_error())
     let reasons = takeReasons()
-    let hint = isNotTLS ? " (does this port speak TLS?)" : ""
+    let hint =
+      switch reason {
+      case SSL_R_WRONG_VERSION_NUMBER: " (does this port speak TLS?)"
+      case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
+        " (the upstream speaks no HTTP/1.1, perhaps HTTP/2 alone, which bearerd does not speak)"
+      default: ""
+      }
     return Self(kind: .handshakeFailed, detail: "\(operation): \(reasons.isEmpty ? "failed" : reasons)\(hint)")
   }
 

@@ -2,7 +2,11 @@
 extension ErrorText {
   static let nameNotFound = ErrorText(
     "The name server says that the upstream's name does not exist, or has no address.",
-    todo: "Look for a slip in `upstream`. `getent ahosts NAME`, run on this machine, asks in the same way as bearerd.")
+    todo: """
+      Look for a slip in `upstream`. `getent ahosts NAME`, run on this machine, asks in the same way as bearerd. If this \
+      machine reaches other machines only through a proxy (`HTTPS_PROXY` is set for your programs): bearerd connects by \
+      itself and asks no proxy yet, so the upstream has to be reachable from here.
+      """)
 
   static let nameLookupFailed = ErrorText(
     """
@@ -41,8 +45,8 @@ extension ErrorText {
 
   static let handshakeFailed = ErrorText(
     """
-    TLS could not be agreed on: the other side speaks none, only versions below 1.2, or closed in the middle. `detail` \
-    in the log has OpenSSL's word.
+    TLS could not be agreed on: the other side speaks none, only versions below 1.2, no HTTP/1.1 within it (HTTP/2 \
+    alone), or closed in the middle. `detail` in the log has OpenSSL's word.
     """,
     todo: "`openssl s_client -connect HOST:PORT` shows the other side's view. A port for plain HTTP is the usual cause."
   )
@@ -91,7 +95,10 @@ extension ErrorText {
     """, todo: "See the upstream's log. For a request that changes something, look before you repeat it.")
 
   static let upstreamMalformed = ErrorText(
-    "The upstream's answer is not clean HTTP/1.1: two lengths, odd codings, stray bytes, an answer to nobody.",
+    """
+    The upstream's answer is not clean HTTP/1.1: two lengths, odd codings, stray bytes, an answer to nobody, or another \
+    protocol altogether. `reason` in the log says what it was, in the words of [malformed-request](#malformed-request).
+    """,
     todo:
       "`curl -v` may show it. It is for the upstream, or what stands before it, to correct: guessing here is how caches get poisoned (T26)."
   )

@@ -95,7 +95,8 @@ struct Explain: ParsableCommand {
       throw Failure(Failure.no)
     }
     let explanation = Explanation(
-      head, caller: caller, listener: index, localEnd: caller.uid == nil ? LocalEnd(authority) : nil, snapshot: snapshot)
+      head, caller: caller, listener: index, localEnd: caller.uid == nil ? LocalEnd(authority) : nil, snapshot: snapshot
+    )
     let live = Live(explanation, caller: caller, of: loaded)
     StandardOutput.print(report(head).text(explanation, refusal: explanation.refusal, live: live))
     if explanation.refusal != nil || live.refusal != nil { throw Failure(Failure.no) }

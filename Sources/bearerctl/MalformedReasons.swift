@@ -12,6 +12,8 @@ extension MessageError.Reason {
     case .userinfoInTarget: "the URL in the request line has a user name or password"
     case .targetTooLong: "path and query are longer than `limits.target`"
     case .badStatusLine: "of answers only: the first line is not a version, three digits and a phrase"
+    case .tlsHandshake: "a TLS client spoke to this port, which is for plain HTTP: the URL has to begin with `http://`"
+    case .http2Frame: "of answers only: the upstream sent what looks like HTTP/2, which bearerd does not speak"
     case .unsupportedVersion: "the version is neither HTTP/1.0 nor HTTP/1.1"
     case .badFieldName: "a field's name is empty, or has a character that no name can have"
     case .spaceBeforeColon: "there is white space between a field's name and its colon"

@@ -99,6 +99,7 @@ struct ResponseHeadTests {
   static let refusals: [(MessageError.Reason, String)] = [
     (.badStatusLine, "\r\nHTTP/1.1 200 OK\r\n\r\n"),
     (.badStatusLine, " HTTP/1.1 200 OK\r\n\r\n"),
+    (.http2Frame, "\0\0\u{12}\u{04}\0\0\0\0\0\0\u{03}\0\0\0\u{64}"),
     (.badStatusLine, "\u{15}\u{03}\u{03}\0\u{02}\u{02}"),
     (.badStatusLine, "ICY 200 OK\r\n\r\n"),
     (.badStatusLine, "http/1.1 200 OK\r\n\r\n"),

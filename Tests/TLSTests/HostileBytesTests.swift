@@ -48,6 +48,25 @@ import Testing
     #expect(server.finish().allSatisfy { $0.bytes.isEmpty })
   }
 
+  /// RFC 7301 section 3.2: what a server sends that has no protocol in common with us.
+  @Test(arguments: [(120 as UInt8, "perhaps HTTP/2 alone"), (70, "protocol version")])
+  func `An alert is told in words that help`(alert: UInt8, words: String) throws {
+    let server = try UpstreamServer(chain: chain, handler: echo)
+    defer { server.stop() }
+    let descriptor = try connectedSocket(port: server.port)
+    defer { closeGently(descriptor) }
+    var handshake = try context(authority.store())
+      .handshake(sink: SocketSink(descriptor: descriptor), now: moment())
+    var said: TLSError?
+    do throws(TLSError) {
+      _ = try handshake.advance([UInt8]().span)
+      _ = try handshake.advance(([0x15, 3, 3, 0, 2, 2, alert] as [UInt8]).span)
+    } catch {
+      said = error
+    }
+    #expect(said?.kind == .handshakeFailed && said?.detail.contains(words) == true, "\(String(describing: said))")
+  }
+
   private func server(_ version: Int32) throws -> UpstreamServer {
     var options = UpstreamServer.Options()
     options.tlsVersion = version
