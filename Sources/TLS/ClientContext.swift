@@ -104,6 +104,7 @@ package final class ClientContext {
       throw .internalError("setting the name to verify")
     }
     SSL_CTX_set_verify_depth(context, 10)
+    try ChainLimits.install(in: context)
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER) { isGood, storeContext in
       if isGood != 1, let storeContext { noteRejection(storeContext) }
       return isGood
