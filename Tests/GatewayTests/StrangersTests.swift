@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `T60: without its token, a caller over a network is closed, and its lists are not taken apart`() throws {
-    for fields in ["X: y", "Connection: " + String(repeating: "a,", count: 3_000), "Connection: x-private"] {
+    for fields in ["X: y", "Connection: " + String(repeating: "a,", count: 30), "Connection: x-private"] {
       var conversation = Conversation(try withTokens(), caller: .network)
       conversation.client(get(fields))
       #expect(status(conversation.answer) == "403" && conversation.isOver)
