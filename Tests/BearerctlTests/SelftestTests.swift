@@ -39,7 +39,7 @@ import Testing
       "\(results)")
     // What is planned, and what cannot be played from outside.
     #expect(
-      threats("skip") == Set([27, 31, 37, 38, 39, 46, 53, 57, 59, 60, 65, 66, 67, 68].map { "T\($0)" }))
+      threats("skip") == Set([27, 31, 37, 38, 39, 46, 53, 57, 59, 65, 66, 67, 68].map { "T\($0)" }))
     // One line for each row of docs/security/threats.md.
     let all = results.compactMap { $0["threat"] as? String }
     #expect(all.count == 68 && Set(all) == Set((1...68).map { "T\($0)" }), "\(all)")

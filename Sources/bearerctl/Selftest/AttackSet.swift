@@ -25,5 +25,6 @@ enum AttackSet {
     + FieldAttacks.all
     + FramingAttacks.all + AnswerAttacks.all + SessionAttacks.all + UpstreamAttacks.all + SecretAttacks.all
     + SourceAttacks.all + RejectionAttacks.all + ChangeAttacks.all + LoadAttacks.all + HangingAttacks.all
+    + TimeAttacks.all
     + AuditAttacks.all + MemoryAttacks.all + ConfigurationAttacks.all + Unplayed.all
 }

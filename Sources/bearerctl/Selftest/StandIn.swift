@@ -6,7 +6,7 @@ internal import Policy
 struct StandIn {
   let tree: ConfigurationTree
   /// Who runs the test: the one user who may ask.
-  let uid: UInt32
+  var uid: UInt32
   /// From an origin of the user's file to the one that stands in for it.
   var origins: [Origin: Origin]
   /// Where a credential's origins lead that no service goes to.

@@ -8,9 +8,6 @@ enum Unplayed {
       46, "logout that is none", "the selftest has no authorization server",
       ["EndToEnd.LogoutsEndWhatUsesThem", "EndToEnd.LogoutsStay"]),
     unplayed(
-      60, "time on the loop", "time on a busy machine says nothing",
-      ["LayeringTests.WalkerTests", "GatewayTests.CostTests"]),
-    unplayed(
       65, "excluded names and wildcards", "the selftest's authority has no constraints",
       ["TLSTests.NameConstraintsTests"]),
     unplayed(

@@ -19,7 +19,7 @@ enum HangingAttacks {
         try waiting.send(Array(target.request().utf8))
         for _ in 0..<5 {
           tally.check(
-            answers(target), "\(target.name): another request, while a program hangs that prints the secret",
+            target.answers(seconds: patience), "\(target.name): another request, while a program hangs that prints the secret",
             seen: "no answer in \(patience) s", expected: "its answer")
         }
         let reply = Reply((try? waiting.receive()) ?? [])
@@ -30,15 +30,5 @@ enum HangingAttacks {
     }
     _ = try stage.settle(target) { $0.values(canary.field).contains(canary.value) }
     return tally.outcome("a program that hangs delays its own credential alone, and not for ever")
-  }
-
-  private static func answers(_ target: Target) -> Bool {
-    do throws(SocketError) {
-      let socket = try target.connect(seconds: patience)
-      try socket.send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
-      return Reply(try socket.receive()).status == 400
-    } catch {
-      return false
-    }
   }
 }

@@ -70,27 +70,16 @@ enum LoadAttacks {
       }
     }) {
       let crowd = Crowd(of: most + 4, at: target)
-      let isHeldBack = !answers(target, seconds: 1)
+      let isHeldBack = !target.answers(seconds: 1)
       tally.check(
         isHeldBack, "\(target.name): one connection more than \(most)", seen: "it is served", expected: "it waits")
       crowd.leave()
-      let isBack = answers(target, seconds: 10)
+      let isBack = target.answers(seconds: 10)
       tally.check(isBack, "\(target.name): when the others have gone", seen: "no answer", expected: "an answer")
     }
     try stage.pass(target.request(), to: target, "afterwards", &tally)
     return tally.outcome(
       "no more than \(most) of \(most + 4) connections are served at once, and all when they have gone")
-  }
-
-  /// Whether what has no Host gets its answer.
-  private static func answers(_ target: Target, seconds: UInt64) -> Bool {
-    do throws(SocketError) {
-      let socket = try target.connect(seconds: seconds)
-      try socket.send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
-      return Reply(try socket.receive()).status == 400
-    } catch {
-      return false
-    }
   }
 }
 
