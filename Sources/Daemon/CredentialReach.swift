@@ -10,32 +10,48 @@ struct CredentialReach {
   /// Of each list in the log. A group may have thousands of members.
   private static let longestList = 16
 
-  /// One line for each credential that is in both and reaches further, or less far, or has another secret; and for each new
-  /// one by which a secret that there was already, whatever its name, reaches further.
-  static func report(from old: Settings, to new: Settings, in journal: Journal) {
-    // Those that go out together are told one by one.
-    for (index, grant) in new.rules.grants.enumerated() where grant.parts.isEmpty {
-      let now = CredentialReach(of: index, in: new).items
-      if let before = old.rules.grants.firstIndex(where: { $0.name == grant.name }) {
-        let was = CredentialReach(of: before, in: old).items
-        let (secrets, oldSecrets) = secrets(of: index, before, in: new, old)
-        tell(
-          grant.name, added: secrets.union(now.subtracting(was)), removed: oldSecrets.union(was.subtracting(now)),
-          journal)
-      } else {
-        let sources = secrets(of: index, in: new)
-        let holders = old.credentials.indices.filter { !secrets(of: $0, in: old).isDisjoint(with: sources) }
-        if holders.isEmpty { continue }
-        let was = holders.reduce(into: Set()) { $0.formUnion(CredentialReach(of: $1, in: old).items) }
-        tell(grant.name, added: now.subtracting(was), removed: [], journal)
-      }
-    }
+  /// What a new configuration changes of one credential; each text as the log has it.
+  struct Change: Sendable {
+    let credential: String
+    let added: Set<String>
+    let removed: Set<String>
   }
 
-  private static func tell(_ name: String, added: Set<String>, removed: Set<String>, _ journal: Journal) {
-    if added.isEmpty, removed.isEmpty { return }
-    journal.event(
-      .notice, "credential-rebound", ("credential", name), ("added", text(added)), ("removed", text(removed)))
+  /// One for each credential that is in both and reaches further, or less far, or has another secret; and for each new
+  /// one by which a secret that there was already, whatever its name, reaches further. Made beside the loop: thousands of
+  /// services take a while.
+  static func changes(from old: Settings, to new: Settings) -> [Change] {
+    let (now, was) = (all(of: new), all(of: old))
+    let oldSources = old.credentials.indices.map { secrets(of: $0, in: old) }
+    let oldIndex = Dictionary(old.rules.grants.indices.map { (old.rules.grants[$0].name, $0) }) { first, _ in first }
+    var changes: [Change] = []
+    // Those that go out together are told one by one.
+    for (index, grant) in new.rules.grants.enumerated() where grant.parts.isEmpty {
+      let items = now[index].items
+      let change: Change
+      if let before = oldIndex[grant.name] {
+        let (secrets, oldSecrets) = secrets(of: index, before, in: new, old)
+        change = Change(
+          credential: grant.name, added: secrets.union(items.subtracting(was[before].items)),
+          removed: oldSecrets.union(was[before].items.subtracting(items)))
+      } else {
+        let sources = secrets(of: index, in: new)
+        let holders = old.credentials.indices.filter { !oldSources[$0].isDisjoint(with: sources) }
+        if holders.isEmpty { continue }
+        let earlier = holders.reduce(into: Set()) { $0.formUnion(was[$1].items) }
+        change = Change(credential: grant.name, added: items.subtracting(earlier), removed: [])
+      }
+      if !change.added.isEmpty || !change.removed.isEmpty { changes.append(change) }
+    }
+    return changes
+  }
+
+  static func report(_ changes: [Change], in journal: Journal) {
+    for change in changes {
+      journal.event(
+        .notice, "credential-rebound", ("credential", change.credential), ("added", text(change.added)),
+        ("removed", text(change.removed)))
+    }
   }
 
   /// Where its secrets come from now, and came from before, as far as that is not the same.
@@ -51,18 +67,29 @@ struct CredentialReach {
     return Set(credential.allSources.map { SecretSource($0).timeless })
   }
 
-  private init(of grant: Int, in settings: Settings) {
-    for origin in settings.rules.grants[grant].origins { items.insert(origin.description) }
+  /// That of every grant, each service looked at once.
+  private static func all(of settings: Settings) -> [CredentialReach] {
     let grants = settings.rules.grants
-    let uses = grants.indices.filter { $0 == grant || grants[$0].parts.contains { $0.name == grants[grant].name } }
-    for service in settings.rules.services where uses.contains(where: service.injects) {
-      let listener = settings.listeners[service.listener]
-      let lists = [listener.callers, service.callers, settings.rules.grants[grant].callers].compactMap { $0 }
-      insert("user", lists.compactMap(\.uids).map { Set($0.map(String.init)) })
-      let clients = listener.clients.isEmpty ? [] : [Set(listener.clients.map(\.name))]
-      insert("client", clients + lists.compactMap(\.clients))
-      insert(service.trust, of: service.upstream.origin)
+    var reaches = grants.map { grant in
+      var reach = CredentialReach()
+      for origin in grant.origins { reach.items.insert(origin.description) }
+      return reach
     }
+    let indices = Dictionary(grants.indices.map { (grants[$0].name, $0) }) { first, _ in first }
+    for service in settings.rules.services {
+      var used = service.injected
+      for grant in service.injected { used.formUnion(grants[grant].parts.compactMap { indices[$0.name] }) }
+      for grant in used { reaches[grant].insert(service, grants[grant], settings.listeners[service.listener]) }
+    }
+    return reaches
+  }
+
+  private mutating func insert(_ service: Service, _ grant: Grant, _ listener: ListenerSettings) {
+    let lists = [listener.callers, service.callers, grant.callers].compactMap { $0 }
+    insert("user", lists.compactMap(\.uids).map { Set($0.map(String.init)) })
+    let clients = listener.clients.isEmpty ? [] : [Set(listener.clients.map(\.name))]
+    insert("client", clients + lists.compactMap(\.clients))
+    insert(service.trust, of: service.upstream.origin)
   }
 
   /// Who is in all of the lists.
@@ -150,9 +177,13 @@ extension TokenSource {
 }
 
 extension Service {
-  /// Whether some request of it goes out with this grant.
-  fileprivate func injects(_ grant: Int) -> Bool {
-    guard let rules else { return credential == .inject(grant) }
-    return rules.contains { $0.action == .forward(.inject(grant)) }
+  /// The grants with which some request of it goes out.
+  fileprivate var injected: Set<Int> {
+    guard let rules else { if case .inject(let grant) = credential { return [grant] } else { return [] } }
+    var injected: Set<Int> = []
+    for rule in rules {
+      if case .forward(.inject(let grant)) = rule.action { injected.insert(grant) }
+    }
+    return injected
   }
 }

@@ -13,6 +13,8 @@ struct Preparation: Sendable {
   let warnings: [Diagnostic]
   let trust: Trust
   let audit: AuditTrail.Change
+  /// What it changes of the credentials of the configuration before.
+  let reachChanges: [CredentialReach.Change]
   /// Files of secrets that nobody could look at yet.
   let unanswered: Set<String>
 
@@ -46,8 +48,12 @@ struct Preparation: Sendable {
     var name: String { current.withLock { $0 } }
   }
 
-  /// - Parameter audited: the audit file that is being written.
-  init(file: String, audited: AuditFile? = nil, looks: FileLooks, step: Step) throws(StartError) {
+  /// - Parameters:
+  ///   - audited: the audit file that is being written.
+  ///   - before: the configuration that it replaces; nil: a start.
+  init(
+    file: String, audited: AuditFile? = nil, before: Settings? = nil, looks: FileLooks, step: Step
+  ) throws(StartError) {
     let settings: Settings
     do throws(LoadError) {
       let loaded = try ConfigurationLoader.load(file, looks: looks, step: step)
@@ -65,6 +71,7 @@ struct Preparation: Sendable {
       throw .configuration(error.diagnostics)
     }
     self.settings = settings
+    reachChanges = before.map { CredentialReach.changes(from: $0, to: settings) } ?? []
     step.begin(settings.audit?.file ?? "")
     audit = try AuditTrail.Change(for: settings.audit, of: settings.file, from: audited)
   }

@@ -55,10 +55,11 @@ final class Reloads {
     ServiceManager.notify("RELOADING=1")
     limit?.start(after: patience)
     let (file, audited, looks, step) = (file, audit.file, looks, Preparation.Step())
+    let before = worker.generation.settings
     self.step = step
     beside.run { () -> Result<Preparation, StartError> in
       do throws(StartError) {
-        return .success(try Preparation(file: file, audited: audited, looks: looks, step: step))
+        return .success(try Preparation(file: file, audited: audited, before: before, looks: looks, step: step))
       } catch {
         return .failure(error)
       }

@@ -45,7 +45,7 @@ extension Server {
     let added = new.filter { slot in !slots.contains { $0 === slot } }
     slots = new
     for (index, slot) in new.enumerated() { slot.follow(settings.listeners[index], index: index) }
-    CredentialReach.report(from: worker.generation.settings, to: settings, in: journal)
+    CredentialReach.report(preparation.reachChanges, in: journal)
     let installation = Installation(
       preparation: preparation,
       snapshot: ConfigurationLoader.snapshot(of: settings, generation: number, ports: new.map(\.ports)),

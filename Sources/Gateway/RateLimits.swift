@@ -16,10 +16,14 @@ package struct RateLimits {
   /// - Parameter earlier: of the generation before. What limits the same place in the same way goes on: a reload gives nobody a
   ///   new budget.
   package init(_ rules: RuleSet, after earlier: RateLimits?) {
+    let known = Dictionary(grouping: earlier?.all ?? []) { $0.limiter.place.service }
     for (index, service) in rules.services.enumerated() {
+      let start = all.count
       let count = service.rules?.count ?? 0
       let limiters = (0...count).map { rule in
-        limiter(of: rules.rateLimit(service: index, rule: rule < count ? rule : nil), index, service, earlier)
+        limiter(
+          of: rules.rateLimit(service: index, rule: rule < count ? rule : nil), index, service, since: start,
+          known[service.name] ?? [])
       }
       byService.append(limiters.contains { $0 != nil } ? limiters : nil)
     }
@@ -32,7 +36,7 @@ package struct RateLimits {
   }
 
   private mutating func limiter(
-    of limit: RateLimit, _ index: Int, _ service: Service, _ earlier: RateLimits?
+    of limit: RateLimit, _ index: Int, _ service: Service, since start: Int, _ earlier: [Entry]
   ) -> RateLimiter? {
     let rule: Int?
     let rate: Rate
@@ -41,11 +45,11 @@ package struct RateLimits {
     case .ofService(let own): (rule, rate) = (nil, own)
     case .ofRule(let number, let own): (rule, rate) = (number, own)
     }
-    if let known = all.first(where: { $0.service == index && $0.rule == rule }) { return known.limiter }
+    if let known = all[start...].first(where: { $0.rule == rule }) { return known.limiter }
     let own = rule.flatMap { service.rules?[$0] }
     let place = RateLimiter.Place(service: service.name, pattern: own?.pattern, methods: own?.methods)
     let made =
-      earlier?.all.first { $0.limiter.place == place && $0.limiter.rate == rate }?.limiter ?? RateLimiter(place, rate)
+      earlier.first { $0.limiter.place == place && $0.limiter.rate == rate }?.limiter ?? RateLimiter(place, rate)
     all.append(Entry(service: index, rule: rule, limiter: made))
     return made
   }

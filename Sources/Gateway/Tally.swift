@@ -12,14 +12,14 @@ package final class Tally {
 
   /// - Parameter earlier: of the generation before: services and credentials of the same name go on.
   package init(_ rules: RuleSet, after earlier: Tally?) {
+    let known = Dictionary((earlier?.services ?? []).map { ($0.name, $0) }) { first, _ in first }
     services = rules.services.map { service in
-      let tally = earlier?.services.first { $0.name == service.name } ?? ServiceTally(name: service.name)
+      let tally = known[service.name] ?? ServiceTally(name: service.name)
       tally.makeRoom(rules: service.rules?.count ?? 0)
       return tally
     }
-    credentials = rules.grants.map { grant in
-      earlier?.credentials.first { $0.name == grant.name } ?? CredentialTally(name: grant.name)
-    }
+    let counted = Dictionary((earlier?.credentials ?? []).map { ($0.name, $0) }) { first, _ in first }
+    credentials = rules.grants.map { counted[$0.name] ?? CredentialTally(name: $0.name) }
     unplaced = earlier?.unplaced ?? ServiceTally(name: "")
     unplaced.makeRoom(rules: 0)
     recent = earlier?.recent ?? RecentRefusals()
