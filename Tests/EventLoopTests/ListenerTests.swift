@@ -153,40 +153,56 @@ import Testing
     listener.close()
   }
 
-  /// T56. In a process of its own, because it takes every descriptor there is.
+  /// T56. In a process of its own, because it takes every descriptor there is; and that one is forked, so that it has one thread
+  /// alone: libdispatch, which the tests' runtime stands on, looks into /proc once a second while it has more work than threads,
+  /// and traps (SIGILL) if there is no descriptor for it. The daemon links no libdispatch.
   @Test func `without descriptors the listener pauses, tells it once, and recovers`() async {
     await #expect(processExitsWith: .success) {
-      let loop = try Loop()
-      let acceptor = Acceptor()
-      let listener = try Listener(loop: loop, address: .loopback(), backlog: 16, reusePort: false)
-      listener.delegate = acceptor
-      try listener.start()
-      let clients = [try plainClient(listener.port), try plainClient(listener.port)]
-      var hoard: [Int32] = []
-      // Whoever began this process may have left it any number of descriptors: the limit has to be above them, or there is
-      // nothing to give back later.
-      let highest = dup(0)
-      Glibc.close(highest)
-      var limit = rlimit(rlim_cur: rlim_t(highest) + 8, rlim_max: rlim_t(highest) + 8)
-      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      while case let taken = dup(0), taken >= 0 { hoard.append(taken) }
-      loop.run { !acceptor.errors.isEmpty }
-      loop.settle()
-      try expect(acceptor.errors.count == 1 && acceptor.errors[0].isTooManyFiles && acceptor.streams.isEmpty)
-      listener.resume()  // too early: told again, once
-      loop.run { acceptor.errors.count == 2 }
-      Glibc.close(hoard.removeLast())
-      listener.resume()  // one descriptor: one connection, then it pauses again
-      loop.run { acceptor.errors.count == 3 }
-      try expect(acceptor.streams.count == 1)
-      try expect(listener.turnAwayWaiting() == 1)
-      var byte: UInt8 = 0
-      try expect(read(clients[1], &byte, 1) == 0)  // closed, although there was no descriptor for it
-      acceptor.streams[0].close()
-      listener.close()
+      let child = duplicateProcess()
+      if child == 0 {
+        do { try Self.runOutOfDescriptors() } catch { _exit(1) }
+        _exit(0)
+      }
+      var status: Int32 = -1
+      while waitpid(child, &status, 0) == -1, errno == EINTR {}
+      try expect(child > 0 && status == 0)
     }
   }
+
+  private static func runOutOfDescriptors() throws {
+    let loop = try Loop()
+    let acceptor = Acceptor()
+    let listener = try Listener(loop: loop, address: .loopback(), backlog: 16, reusePort: false)
+    listener.delegate = acceptor
+    try listener.start()
+    let clients = [try plainClient(listener.port), try plainClient(listener.port)]
+    var hoard: [Int32] = []
+    // Whoever began this process may have left it any number of descriptors: the limit has to be above them, or there is
+    // nothing to give back later.
+    let highest = dup(0)
+    Glibc.close(highest)
+    var limit = rlimit(rlim_cur: rlim_t(highest) + 8, rlim_max: rlim_t(highest) + 8)
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    while case let taken = dup(0), taken >= 0 { hoard.append(taken) }
+    loop.run { !acceptor.errors.isEmpty }
+    loop.settle()
+    try expect(acceptor.errors.count == 1 && acceptor.errors[0].isTooManyFiles && acceptor.streams.isEmpty)
+    listener.resume()  // too early: told again, once
+    loop.run { acceptor.errors.count == 2 }
+    Glibc.close(hoard.removeLast())
+    listener.resume()  // one descriptor: one connection, then it pauses again
+    loop.run { acceptor.errors.count == 3 }
+    try expect(acceptor.streams.count == 1)
+    try expect(listener.turnAwayWaiting() == 1)
+    var byte: UInt8 = 0
+    try expect(read(clients[1], &byte, 1) == 0)  // closed, although there was no descriptor for it
+    acceptor.streams[0].close()
+    listener.close()
+  }
 }
+
+/// fork(2), which Swift does not offer: nothing but what the forking thread does goes on in the new process.
+@_silgen_name("fork") private func duplicateProcess() -> pid_t
 
 struct Unexpected: Error {}
 
