@@ -20,8 +20,8 @@ final class ClientSession: Timed, StreamDelegate {
   var standing = ClientConnection.Standing.atFirst
   /// As the kernel says.
   let caller: Caller?
-  /// Our address, of a connection by a network: a listener of every address does not know it.
-  private(set) var localEnd: LocalEnd?
+  /// As in `Peer`: a listener of every address does not know by which of them a connection came.
+  let localEnd: LocalEnd?
   /// Of systemd, in which the client's socket was made, if that is known.
   let unit: String?
   var quota: CallerQuota
@@ -96,11 +96,9 @@ final class ClientSession: Timed, StreamDelegate {
     self.stream = stream
     self.entrance = entrance
     caller = peer.caller
+    localEnd = peer.localEnd
     unit = worker.callerUnits.unit(of: peer.controlGroup)
     self.quota = quota
-    if peer.isByNetwork, let local = stream.localAddress, let ip = IPAddress(bytes: local.ip) {
-      localEnd = LocalEnd(ip: ip, port: local.port)
-    }
     self.worker = worker
     generation = worker.generation
     super.init()

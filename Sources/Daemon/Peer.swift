@@ -9,13 +9,17 @@ struct Peer {
   /// In which the client's socket was made. Of a unix socket's client only its process is known, into which a daemon that is
   /// nobody special cannot look.
   let controlGroup: UInt64?
+  /// Our address, unless it is one of the two by which a listener of this machine is always called.
+  let localEnd: LocalEnd?
 
   init(of stream: EventLoop.Stream, diagnostics: SocketDiagnostics?) {
     if stream.isUnix {
       caller = CallerIdentity.ofPeer(descriptor: stream.descriptor).map(Caller.init)
       controlGroup = nil
+      localEnd = nil
     } else {
       let (client, server) = (stream.peerAddress, stream.localAddress)
+      localEnd = server.flatMap(Peer.localEnd)
       if let client, let server, server.isLoopback {
         let found = Peer.owner(client, server, diagnostics)
         let owner = SocketDiagnostics.isConnected(descriptor: stream.descriptor) ? found : nil
@@ -27,6 +31,14 @@ struct Peer {
       }
     }
   }
+
+  private static func localEnd(_ address: SocketAddress) -> LocalEnd? {
+    if address.ip == loopback4 || address.ip == loopback6 { return nil }
+    return IPAddress(bytes: address.ip).map { LocalEnd(ip: $0, port: address.port) }
+  }
+
+  private static let loopback4: [UInt8] = [127, 0, 0, 1]
+  private static let loopback6: [UInt8] = Array(repeating: 0, count: 15) + [1]
 
   /// No uid comes with it: only a client token tells who asks.
   var isByNetwork: Bool { caller == .network }

@@ -94,9 +94,11 @@ struct Explain: ParsableCommand {
       StandardOutput.print(report(RequestHead()).malformed(error))
       throw Failure(Failure.no)
     }
+    // A listener of every address may be called by the one that was connected to.
+    let isEverywhere = listener.addresses.contains { if case .tcp(let ip, _) = $0 { ip.isUnspecified } else { false } }
     let explanation = Explanation(
-      head, caller: caller, listener: index, localEnd: caller.uid == nil ? LocalEnd(authority) : nil, snapshot: snapshot
-    )
+      head, caller: caller, listener: index,
+      localEnd: caller.uid == nil || isEverywhere ? LocalEnd(authority) : nil, snapshot: snapshot)
     let live = Live(explanation, caller: caller, of: loaded)
     StandardOutput.print(report(head).text(explanation, refusal: explanation.refusal, live: live))
     if explanation.refusal != nil || live.refusal != nil { throw Failure(Failure.no) }

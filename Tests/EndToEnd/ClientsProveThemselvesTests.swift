@@ -307,5 +307,10 @@ import Testing
     #expect(try response(stage, ip: ip, "", host: "bearerd:1").status == 403)
     #expect(try response(stage, ip: "127.0.0.1", token, host: "\(ip):\(port)").status == 403)
     stage.assertCanary(times: 3)
+    // The same within the machine, where the uid is asked for as well.
+    try stage.reload(text.replacing("allow_users: [12345]", with: "allow_users: [\(getuid())]"))
+    #expect(try response(stage, ip: "127.0.0.3", token).status == 200)
+    #expect(try response(stage, ip: "127.0.0.3", token, host: "127.0.0.2:\(port)").status == 421)
+    stage.assertCanary(times: 4)
   }
 }
