@@ -16,7 +16,9 @@ package final class LocalEnd: Sendable, Equatable {
     var host = bytes[..<(colon ?? bytes.count)]
     if host.first == UInt8(ascii: "["), host.last == UInt8(ascii: "]") { host = host.dropFirst().dropLast() }
     let digits = colon.map { String(decoding: bytes[($0 + 1)...], as: UTF8.self) }
-    guard let ip = IPAddress(parsing: String(decoding: host, as: UTF8.self)), let port = digits.map(UInt16.init) ?? 80
+    // No end of a connection has the address that stands for all.
+    guard let ip = IPAddress(parsing: String(decoding: host, as: UTF8.self)), !ip.isUnspecified,
+      let port = digits.map(UInt16.init) ?? 80
     else { return nil }
     self.init(ip: ip, port: port)
   }

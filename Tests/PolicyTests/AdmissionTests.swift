@@ -94,7 +94,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "localhost:7070", "", ":", "192.0.2.2:", "192.0.2.2:x", "192.0.2.2:70707", "0x7f.1:80", "[::1", "a",
+    "localhost:7070", "", ":", "192.0.2.2:", "192.0.2.2:x", "192.0.2.2:70707", "0.0.0.0:7070", "[::]:80", "0x7f.1:80",
+    "[::1", "a",
   ])
   func `What is no literal address is nobody's end`(text: String) { #expect(LocalEnd(text) == nil) }
 
