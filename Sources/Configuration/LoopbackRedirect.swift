@@ -15,7 +15,7 @@ package struct LoopbackRedirect: Sendable, Equatable {
 
   private var host: String { isIPv6 ? "[::1]" : "127.0.0.1" }
 
-  /// What a browser sends in `Host` when it comes back to that port.
+  /// The values of `Host` that a browser sends when it comes back to that port.
   package func authorities(port: UInt16) -> [String] {
     port == 80 ? ["\(host):80", host] : ["\(host):\(port)"]
   }

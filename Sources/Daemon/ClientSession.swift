@@ -20,12 +20,12 @@ final class ClientSession: Timed, StreamDelegate {
   var standing = ClientConnection.Standing.atFirst
   /// As the kernel says.
   let caller: Caller?
-  /// As in `Peer`: a listener of every address does not know by which of them a connection came.
+  /// This machine's end of the connection; see `Peer.localEnd`. A listener of every address does not know it.
   let localEnd: LocalEnd?
   /// Of systemd, in which the client's socket was made, if that is known.
   let unit: String?
   var quota: CallerQuota
-  /// Its place among the connections by a network over which no client token has come; nil: it is none of them.
+  /// The session's number in `Worker.unproven`; nil: it is no connection by a network, or a client token has come over it.
   var unprovenNumber: UInt64?
   /// Its request counts among those under way.
   var holdsRequest = false

@@ -10,7 +10,7 @@ struct CredentialReach {
   /// Of each list in the log. A group may have thousands of members.
   private static let longestList = 16
 
-  /// What a new configuration changes of one credential; each text as the log has it.
+  /// A difference that a new configuration makes for one credential; each text as the log has it.
   struct Change: Sendable {
     let credential: String
     let added: Set<String>
@@ -67,7 +67,7 @@ struct CredentialReach {
     return Set(credential.allSources.map { SecretSource($0).timeless })
   }
 
-  /// That of every grant, each service looked at once.
+  /// The reach of every grant, by its index. Looks at each service once.
   private static func all(of settings: Settings) -> [CredentialReach] {
     let grants = settings.rules.grants
     var reaches = grants.map { grant in

@@ -13,7 +13,7 @@ struct Preparation: Sendable {
   let warnings: [Diagnostic]
   let trust: Trust
   let audit: AuditTrail.Change
-  /// What it changes of the credentials of the configuration before.
+  /// Differences to the reach of the credentials of the configuration before; empty at a start.
   let reachChanges: [CredentialReach.Change]
   /// Files of secrets that nobody could look at yet.
   let unanswered: Set<String>

@@ -12,7 +12,7 @@ package struct AccessRecord: Sendable {
   package var sought: Int?
   /// Of the upstream's final answer, whatever became of it; 0: there is none yet.
   package var upstreamStatus = 0
-  /// What was wrong with an answer that is no clean HTTP/1.1.
+  /// The fault of an upstream's answer that is no clean HTTP/1.1; nil: none was found.
   package var answerProblem: MessageError.Reason?
   /// Body bytes that went up and came down.
   package var bytesUp: UInt64 = 0

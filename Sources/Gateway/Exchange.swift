@@ -14,7 +14,7 @@ package struct Exchange: ~Copyable, Sendable {
   private var isClear = true
   /// The client came by a unix socket.
   var isLocalSocket = false
-  /// What `Host` may name besides the listener's names.
+  /// The address that `Host` may name besides the listener's names; nil: no other.
   var localEnd: LocalEnd?
   var admitted: AdmittedRequest?
   /// The listed page that asks, of a request that was not admitted for another reason.

@@ -55,7 +55,7 @@ package struct Exposition {
     bytes.append("\n")
   }
 
-  /// What follows the name of each bucket's last label, up to its value.
+  /// Each bucket's bound, the end of its label and of the labels, and the blank before the value.
   private static let bounds: [[UInt8]] = (Histogram.bounds.map(seconds) + ["+Inf"]).map { Array("\($0)\"} ".utf8) }
 
   private mutating func name(_ suffix: String, _ labels: Labels) {

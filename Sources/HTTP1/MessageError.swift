@@ -3,7 +3,7 @@ package struct MessageError: Error, Sendable, Equatable {
   package enum Reason: String, Sendable, CaseIterable {
     case badRequestLine, badMethod, badTarget, forbiddenInTarget, fragmentInTarget, userinfoInTarget, targetTooLong
     case badStatusLine, unsupportedVersion
-    /// What came begins as a TLS handshake does (RFC 8446 section 5.1), or as a frame of HTTP/2 does (RFC 9113 section 4.1).
+    /// The first bytes are those of a TLS handshake (RFC 8446 section 5.1), or of a frame of HTTP/2 (RFC 9113 section 4.1).
     case tlsHandshake, http2Frame
     case badFieldName, spaceBeforeColon, badFieldValue, obsoleteFolding, bareCarriageReturn, bareLineFeed
     case headTooLarge, tooManyFields, tooManyOptions

@@ -4,15 +4,15 @@ package struct CallbackHead: Sendable {
   package enum Result: Sendable, Equatable {
     /// The head is not whole yet.
     case needsMore
-    /// It is no GET in origin-form of HTTP/1, or one of its lines is no field.
+    /// The request is no GET in origin-form of HTTP/1, or one of its lines is no field.
     case notUnderstood
     /// `Host` is missing, there twice, or names something else: the page that asks was not sent here by the login.
     case otherHost
-    /// Where in the bytes its target stands.
+    /// The target's place in the bytes.
     case target(Range<Int>)
   }
 
-  /// What `Host` has to be, in lower case: the address of the redirect URI.
+  /// The values that `Host` may have, in lower case: the address of the redirect URI.
   private let authorities: [[UInt8]]
   /// No end of the head begins before this offset: each byte is looked at once, in however many pieces they come.
   private var searched = 0
@@ -38,7 +38,7 @@ package struct CallbackHead: Sendable {
     return hosts == 1 && isOurs ? .target(target) : .otherHost
   }
 
-  /// Where the empty line begins that ends the head.
+  /// The place of the empty line that ends the head; nil: it has not come yet.
   private mutating func end(of bytes: Span<UInt8>) -> Int? {
     while searched + 4 <= bytes.count {
       if bytes[searched] == 13, bytes[searched + 1] == 10, bytes[searched + 2] == 13, bytes[searched + 3] == 10 {

@@ -1,10 +1,10 @@
 internal import COpenSSL
 internal import Policy
 
-/// What an upstream may have us verify (T60). OpenSSL takes a hundred kilobytes of certificates, RSA keys of 16,384 bits and a
+/// Bounds of the verification that an upstream can cause (T60). OpenSSL takes a hundred kilobytes of certificates, RSA keys of 16,384 bits and a
 /// million comparisons of names, all of it on the loop that serves everybody.
 enum ChainLimits {
-  /// Of all certificates that come, and for each of their keys, names and constraints.
+  /// Bytes of all certificates that come.
   static let bytes = 65_536
   static let certificates = 16
   static let keyBits: Int32 = 8_192
@@ -45,7 +45,7 @@ enum ChainLimits {
     list.withCString { SSL_CTX_ctrl(context, SSL_CTRL_SET_GROUPS_LIST, 0, UnsafeMutableRawPointer(mutating: $0)) == 1 }
   }
 
-  /// What is too much of what came; nil: it may be verified. Takes a constant time per byte.
+  /// The bound that a chain exceeds, in words; nil: none. Takes a constant time per byte.
   static func complaint(about sent: [CertificateView]) -> String? {
     guard sent.count <= certificates else {
       return "\(sent.count) certificates; more than \(certificates) are not verified"

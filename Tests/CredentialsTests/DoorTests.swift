@@ -96,7 +96,7 @@ import Testing
     #expect(upstream.finish() == [""])
   }
 
-  /// What it proved, it proved to another configuration: other pins, or other authorities, may be asked for now.
+  /// A proof was made for another configuration: other pins, or other authorities, may be asked for now.
   @Test func `T25: a session that was opened under another configuration gets nothing`() throws {
     let keyring = try keyring(scheme)
     let upstream = try Upstream()

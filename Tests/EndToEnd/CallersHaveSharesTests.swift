@@ -60,7 +60,7 @@ import Testing
   func `T54: all whom the listener does not admit have one small share together`() throws {
     let stage = try Stage()
     try stage.start(configuration(stage, "connections: 16", users: [Self.other]))
-    // They say nothing: a stranger who asks is answered, and has no connection any more.
+    // Strangers that say nothing: one that asks is answered, and has no connection any more.
     let strangers = try (0..<2).map { _ in try stage.raw() }
     #expect(try eventually { try stage.control("metrics").contains("bearerd_client_connections 2") })
     #expect(isTurnedAway(try stage.raw()))

@@ -6,7 +6,7 @@ import Testing
 
 /// An upstream has us verify so much and no more, and is told apart by what it sent too much of (T60).
 @Suite struct ChainLimitsTests {
-  /// What verification says of a chain that a server sends; nil: it held.
+  /// The error of a handshake with a server that sends this chain; nil: it held.
   private func complaint(_ chain: [Certificate], trusting authority: Authority) throws -> TLSError? {
     let server = try UpstreamServer(chain: chain, handler: echo)
     defer { server.stop() }

@@ -48,7 +48,7 @@ extension TokenStage {
     return try client.response()
   }
 
-  /// Where the browser comes back to.
+  /// Host and port to which the browser comes back.
   func authority(_ query: [String: String]) throws -> String {
     let url = try #require(URLComponents(string: query["redirect_uri"] ?? ""))
     return "\(try #require(url.host)):\(try #require(url.port))"

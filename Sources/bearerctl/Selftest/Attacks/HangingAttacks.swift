@@ -19,7 +19,8 @@ enum HangingAttacks {
         try waiting.send(Array(target.request().utf8))
         for _ in 0..<5 {
           tally.check(
-            target.answers(seconds: patience), "\(target.name): another request, while a program hangs that prints the secret",
+            target.answers(seconds: patience),
+            "\(target.name): another request, while a program hangs that prints the secret",
             seen: "no answer in \(patience) s", expected: "its answer")
         }
         let reply = Reply((try? waiting.receive()) ?? [])

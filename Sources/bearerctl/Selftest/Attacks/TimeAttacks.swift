@@ -27,7 +27,7 @@ enum TimeAttacks {
     return tally.outcome("strangers are closed at their first byte; a full request and a full answer hold up nobody")
   }
 
-  /// Nobody who asks now is admitted.
+  /// Callers who are not admitted: nobody is at that time.
   private static func strangers(at target: Target, _ stage: SelftestStage, _ tally: inout Tally) {
     let list = target.request("Connection: " + String(repeating: "a,", count: most / 2), connection: "")
     for (name, request) in [("one byte", "G"), ("a long list in Connection", list)] {
@@ -40,7 +40,7 @@ enum TimeAttacks {
     }
   }
 
-  /// What comes until the connection ends; nil: it does not end in time.
+  /// The answer to these bytes, when the connection has ended; nil: it does not end in time.
   private static func end(of bytes: [UInt8], at target: Target) -> Reply? {
     var answer: [UInt8] = []
     do throws(SocketError) {
@@ -76,7 +76,7 @@ enum TimeAttacks {
     }
   }
 
-  /// It is answered in time, and others are meanwhile.
+  /// Checks that a request is answered in time, and others meanwhile.
   private static func hold(
     _ target: Target, _ name: String, _ tally: inout Tally,
     _ send: (borrowing BlockingSocket) throws(SocketError) -> Void
