@@ -25,7 +25,7 @@ final class ClientSession: Timed, StreamDelegate {
   /// Of systemd, in which the client's socket was made, if that is known.
   let unit: String?
   var quota: CallerQuota
-  /// The session's number in `Worker.unproven`; nil: it is no connection by a network, or a client token has come over it.
+  /// The session's number in `Worker.unproven`; nil: it is no stranger's.
   var unprovenNumber: UInt64?
   /// Its request counts among those under way.
   var holdsRequest = false

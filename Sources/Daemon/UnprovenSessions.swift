@@ -1,4 +1,5 @@
-/// Connections by a network over which no client token has come yet, oldest first. Each step takes constant time, on average.
+/// Connections of strangers, oldest first: of callers who are not admitted, and by a network without a client token so far.
+/// Each step takes constant time, on average.
 struct UnprovenSessions {
   /// Numbers of sessions in the order in which they came; those that are no longer in `sessions` are skipped.
   private var order: [UInt64] = []

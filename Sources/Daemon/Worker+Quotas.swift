@@ -30,7 +30,8 @@ extension Worker {
   }
 
   /// Makes a place among the strangers for a connection by a network, which may bring a client token with its first bytes: the
-  /// oldest connection that has brought none yet ends. Otherwise connections that say nothing would keep all others out.
+  /// oldest connection of a stranger ends. Otherwise connections that say nothing, over the network or of a user of this
+  /// machine who is not admitted, would keep all others out.
   /// - Returns: whether there was one to end.
   func endOldestUnproven() -> Bool {
     guard let oldest = unproven.takeFirst() else { return false }

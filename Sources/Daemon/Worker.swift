@@ -42,7 +42,7 @@ final class Worker {
   private var opening: [ClientSession] = []
   private let desks: Desks
   private(set) var sessions: [ObjectIdentifier: ClientSession] = [:]
-  /// Connections by a network over which no client token has come.
+  /// Connections of strangers, among them those by a network over which no client token has come.
   var unproven = UnprovenSessions()
   /// Of the loop, counted.
   private(set) var turn: UInt64 = 1
@@ -131,7 +131,7 @@ final class Worker {
     }
     let session = ClientSession(stream: stream, entrance: entrance, peer: peer, quota: quota, worker: self)
     sessions[ObjectIdentifier(session)] = session
-    if peer.isByNetwork { unproven.append(session) }
+    if quota.holder == .strangers { unproven.append(session) }
     connectionFlood.rise()
     gateScrapes(of: session)
   }
