@@ -152,7 +152,8 @@ extension ErrorText {
     """
     The user who connected has as many connections open as one user may have (`limits.connections_per_user`). The new \
     one was closed before anything was read from it, so that there is room for others. Users whom the listener does not \
-    admit count as one, all together, and get an eighth of all connections.
+    admit count as one, all together, and get an eighth of all connections; a connection over a network is one of theirs \
+    until a client token has come.
     """,
     todo: """
       See which program opens so many: `ss -tnp` shows them. One that keeps connections and uses each once wants a pool. \
