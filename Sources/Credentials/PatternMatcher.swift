@@ -19,6 +19,9 @@ struct PatternMatcher {
   private var cut: [(state: State, position: Int)] = []
   private var next: [State] = []
 
+  /// Bytes that were looked at alone, so far.
+  private(set) var steps = 0
+
   private static let places = 16
 
   /// No pattern has begun that might go on.
@@ -65,6 +68,7 @@ struct PatternMatcher {
   ) -> Int {
     resume(text, patterns, bytes)
     var position = range.lowerBound
+    defer { steps &+= position &- range.lowerBound }
     while true {
       if states.isEmpty, landingCount == 0 {
         while position < quiet, !begins(position) { position &+= 1 }
@@ -72,7 +76,7 @@ struct PatternMatcher {
       }
       land(at: position, patterns, found)
       guard position < range.upperBound else { return position }
-      if begins(position) { begin(at: position, patterns) }
+      if begins(position) { begin(text[position], at: position, patterns, bytes) }
       step(text, position, patterns, bytes, found)
       position &+= 1
     }
@@ -94,9 +98,12 @@ struct PatternMatcher {
     _ text: UnsafeRawBufferPointer, _ position: Int, _ patterns: [SecretPattern], _ bytes: UnsafeRawBufferPointer,
     _ found: (Range<Int>) -> Void
   ) {
+    if states.isEmpty { return }
     let byte = text[position]
+    let isEscape = Escape.canBegin(with: byte)
     var escape: Escape.Reading?
-    for state in states {
+    for index in states.indices {
+      let state = states[index]
       let own = bytes[state.offset]
       let isHere: Bool
       switch patterns[state.pattern].spelling {
@@ -104,7 +111,7 @@ struct PatternMatcher {
       case .inAnyCase: isHere = own == byte || (own == byte | 0x20 && own >= UInt8(ascii: "a"))
       case .escaped:
         isHere = own == byte
-        if Escape.canBegin(with: byte), Escape.canStand(for: own) {
+        if isEscape, Escape.canStand(for: own) {
           let read = escape ?? Escape.Reading(text, at: position)
           escape = read
           take(read, state, position, patterns, bytes)
@@ -171,22 +178,18 @@ struct PatternMatcher {
     next.removeAll(keepingCapacity: true)
   }
 
-  /// No other state is at the beginning of a pattern.
-  private mutating func begin(at position: Int, _ patterns: [SecretPattern]) {
-    var others = states.makeIterator()
-    var other = others.next()
-    for (pattern, entry) in patterns.enumerated() {
-      while let earlier = other, earlier.offset < entry.range.lowerBound {
-        next.append(earlier)
-        other = others.next()
-      }
-      next.append(State(pattern: pattern, offset: entry.range.lowerBound, start: position))
+  /// Of the patterns, only those that this byte can begin: no other state is at their beginning.
+  private mutating func begin(
+    _ byte: UInt8, at position: Int, _ patterns: [SecretPattern], _ bytes: UnsafeRawBufferPointer
+  ) {
+    let isEscape = Escape.canBegin(with: byte)
+    for pattern in patterns.indices {
+      let entry = patterns[pattern]
+      let own = bytes[entry.range.lowerBound]
+      guard own | 0x20 == byte | 0x20 || isEscape && entry.spelling == .escaped else { continue }
+      let state = State(pattern: pattern, offset: entry.range.lowerBound, start: position)
+      let place = states.firstIndex { $0.offset > state.offset } ?? states.endIndex
+      states.insert(state, at: place)
     }
-    while let last = other {
-      next.append(last)
-      other = others.next()
-    }
-    swap(&states, &next)
-    next.removeAll(keepingCapacity: true)
   }
 }

@@ -17,10 +17,15 @@ package final class Redactor {
   var decoder: Inflater?
   /// Places that were masked.
   package var count: UInt64 { masked }
+  /// What searching streams has cost in all: bytes that were looked at alone, and `stepsPerPiece` for each piece.
+  package var steps: Int { matcher.steps &+ pieceSteps }
+  private var pieceSteps = 0
   // Visible here alone, so that the compiler can prove each access to it alone.
   private var masked: UInt64 = 0
 
   static let mask = UInt8(ascii: "*")
+  /// A piece of one byte takes about as long as so many bytes of a longer one.
+  private static let stepsPerPiece = 28
 
   private struct Held: ~Copyable {
     /// As it came, and as it goes on: it may lie within a place that is masked already.
@@ -78,6 +83,7 @@ package final class Redactor {
 
   func search(_ piece: UnsafeRawBufferPointer, changed: inout [UInt8]) -> Range<Int>? {
     guard let patterns else { return nil }
+    pieceSteps &+= Self.stepsPerPiece
     do throws(SystemError) {
       guard let held = held.take() else { return try pass(piece, patterns, maskedUpTo: 0, changed: &changed) }
       return try join(held, piece, patterns, changed: &changed)

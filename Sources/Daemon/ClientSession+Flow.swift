@@ -25,7 +25,7 @@ extension ClientSession {
       isReading = wantsClient
       if wantsClient { stream.startReading() } else { stream.stopReading() }
     }
-    upstream?.setReading(stream.queuedBytes == 0 && !standing.isHeld)
+    upstream?.setReading(stream.queuedBytes == 0 && !holdsAnswer)
     if bodyIsTooSlow {
       step { machine, output in machine.requestBodyTooSlow(output: &output) }
       return settle()

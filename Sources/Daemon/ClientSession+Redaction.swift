@@ -28,7 +28,8 @@ extension ClientSession {
   /// Whenever something came from the upstream.
   func settleHeld() {
     guard let redactor = desk?.redactor else { return }
-    if redactor.isHolding, !isClosed {
+    // What follows is here already, and is searched in a moment.
+    if redactor.isHolding, !isClosed, !isSearching {
       let heldBack = heldBack ?? HeldBack(self)
       self.heldBack = heldBack
       worker.deadlines.schedule(heldBack, at: worker.loop.now + ClientSession.longestHold)

@@ -84,11 +84,11 @@ extension ClientSession {
     offerHeldAnswer()
   }
 
-  private func offerHeldAnswer() {
+  func offerHeldAnswer() {
     let bytes = upstreamPending?.bytes ?? []
     upstreamPending = nil
     takeResponse(bytes.span)
-    if let upstream, let end = heldEnd {
+    if !holdsAnswer, let upstream, let end = heldEnd {
       heldEnd = nil
       switch end {
       case .ended(let isClean): return sessionEnded(upstream, isClean: isClean)

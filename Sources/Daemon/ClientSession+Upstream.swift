@@ -39,15 +39,28 @@ extension ClientSession: UpstreamSessionOwner {
       headSentAt = 0
     }
     perform(input, output)
+    let continuesLater = output.actions.contains(.continueLater)
     worker.giveBack(consume output)
-    settleHeld()
+    defer { settleHeld() }
     guard position < input.count, upstream != nil else { return }
     upstreamPending = HeldBytes.adding(input.extracting(position...), to: upstreamPending)
+    guard continuesLater, !isSearching else { return }
+    isSearching = true
+    worker.loop.onNextTurn { [weak self] in self?.continueSearch() }
   }
+
+  private func continueSearch() {
+    guard isSearching else { return }
+    isSearching = false
+    offerHeldAnswer()
+  }
+
+  /// Some of what came of the upstream waits, and so does its end.
+  var holdsAnswer: Bool { standing.isHeld || isSearching }
 
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
     guard session === upstream else { return session.close() }
-    if standing.isHeld { return heldEnd = .ended(isClean: isClean) }
+    if holdsAnswer { return heldEnd = .ended(isClean: isClean) }
     failureDetail = isClean ? nil : "closed without close_notify"
     step { [redactor = desk?.redactor] machine, output in
       machine.upstreamEnded(isClean: isClean, redaction: redactor, output: &output)
@@ -57,7 +70,7 @@ extension ClientSession: UpstreamSessionOwner {
 
   func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) {
     guard session === upstream else { return }
-    if standing.isHeld { return heldEnd = .failed(refusal, detail) }
+    if holdsAnswer { return heldEnd = .failed(refusal, detail) }
     failureDetail = detail
     step { machine, output in machine.upstreamFailed(refusal, output: &output) }
     settle()
@@ -207,9 +220,10 @@ extension ClientSession: UpstreamSessionOwner {
   func endUpstream(reuse: Bool, isCut: Bool = false) {
     cancelOpening()
     endRedaction()
+    isSearching = false
     guard let upstream else { return }
     self.upstream = nil
-    upstreamPending = nil
+    (upstreamPending, heldEnd) = (nil, nil)
     if reuse, upstream.isDedicated { return keepDedicated(upstream) }
     if reuse { upstream.release() } else if isCut { upstream.reset() } else { upstream.close() }
   }

@@ -52,6 +52,8 @@ final class ClientSession: Timed, StreamDelegate {
   var attempt: ChallengeAttempt?
   /// Of the same: where its cookies came from, and those of the answer go.
   var cookiePass: CookiePass?
+  /// The rest of an answer is searched on a later turn of the loop.
+  var isSearching = false
   /// What the upstream did behind an answer that is held back.
   var heldEnd: HeldEnd?
   /// Of a request that is out with a credential and has no answer yet.

@@ -7,9 +7,9 @@ package import Policy
 /// another module.
 public struct Actions: OptionSet, Sendable {
   /// A bit for each.
-  public let rawValue: UInt16
+  public let rawValue: UInt32
   /// - Parameter rawValue: a bit for each.
-  @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
+  @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
 
   /// In place of OptionSet's own, which is not specialised for another module: the shell asks a dozen times per event.
   @inlinable public func contains(_ member: Actions) -> Bool { rawValue & member.rawValue == member.rawValue }
@@ -57,6 +57,9 @@ public struct Actions: OptionSet, Sendable {
   @inlinable public static var replaceCredential: Actions { Actions(rawValue: 1 << 15) }
   /// With `releaseUpstream`: the session may serve this caller on this connection, as long as that lasts, and nobody else.
   @inlinable public static var dedicateUpstream: Actions { Actions(rawValue: 1 << 14) }
+  /// The answer has been searched for long enough: offer the rest of the input once more on a later turn of the loop, and read
+  /// nothing of the upstream until then.
+  @inlinable public static var continueLater: Actions { Actions(rawValue: 1 << 16) }
 }
 
 /// What an event brought forth. One per worker, reused: nothing here is allocated per event once it is warm.

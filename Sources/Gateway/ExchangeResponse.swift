@@ -35,13 +35,19 @@ extension Exchange {
         guard secondTry.isRefused else { return nil }
         if let refusal = takeHead(redaction, output: &output) { return refusal }
       }
+      let stepsBefore = redaction?.steps ?? 0
       while responsePhase == .body {
         if responseBody.isComplete {
           if let refusal = endBody(input, redaction, output: &output) { return refusal }
           break
         }
-        switch try responseBody.next(input, position: &position) {
-        case .needsMore: return nil
+        if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchTurn.mostSteps {
+          output.actions.insert(.continueLater)
+          return nil
+        }
+        let end = position + min(input.count - position, bodyTreatment.largestPiece)
+        switch try responseBody.next(input.extracting(first: end), position: &position) {
+        case .needsMore: if position == input.count { return nil }
         case .data(let range):
           if let refusal = pass(input, range, redaction, output: &output) { return refusal }
         case .end: break

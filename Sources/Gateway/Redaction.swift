@@ -6,6 +6,8 @@ package import Policy
 package protocol Redaction: AnyObject {
   /// Places that were masked in this answer.
   var count: UInt64 { get }
+  /// What the search has cost in all: one step for each byte that had to be looked at alone, and some for each piece.
+  var steps: Int { get }
   /// Masks what stands in a text that is whole. Returns false if it could not be searched.
   func redact(_ text: inout [UInt8]) -> Bool
   /// Takes the next piece of a stream: `changed` gets what goes on first and is not as it came, and the range of the piece

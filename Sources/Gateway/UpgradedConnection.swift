@@ -23,10 +23,18 @@ extension ClientConnection {
   mutating func carryDown(
     _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, output: inout Output
   ) {
-    defer { position = input.count }
-    guard position < input.count, !upstreamHasEnded else { return }
-    if let refusal = exchange.pass(input, position..<input.count, redaction, output: &output) {
-      abort(refusal, output: &output)
+    if upstreamHasEnded { position = input.count }
+    let stepsBefore = redaction?.steps ?? 0
+    while position < input.count {
+      let piece = position..<(position + min(input.count - position, exchange.bodyTreatment.largestPiece))
+      position = piece.upperBound
+      if let refusal = exchange.pass(input, piece, redaction, output: &output) {
+        position = input.count
+        return abort(refusal, output: &output)
+      }
+      if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchTurn.mostSteps {
+        return _ = output.actions.insert(.continueLater)
+      }
     }
   }
 

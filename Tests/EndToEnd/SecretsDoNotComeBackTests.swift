@@ -159,6 +159,31 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
+  /// Each byte of it could begin the secret, so that its search goes on over several turns of the loop; its end waits for that.
+  @Test(arguments: ["", "Transfer-Encoding: chunked\r\n"])
+  func `T60: a body that is expensive to search arrives whole, and so does the end behind it`(framing: String) throws {
+    let text = Array(String(repeating: "CA%43A&CANAR\\", count: 20_000).utf8)
+    let stage = try Stage { connection in
+      guard connection.head() != nil else { return }
+      let body =
+        framing.isEmpty
+        ? text : text.flatMap { Array("1\r\n".utf8) + [$0] + Array("\r\n".utf8) } + Array("0\r\n\r\n".utf8)
+      try? connection.write(Array("HTTP/1.1 200 OK\r\nConnection: close\r\n\(framing)\r\n".utf8) + body)
+    }
+    try stage.start(stage.configuration(service: "redact: all"))
+    let client = try stage.raw()
+    try client.send(stage.head("GET"))
+    let head = try client.head()
+    var body: [UInt8] = []
+    if head.contains("chunked") {
+      try client.chunks { body += $0 }
+    } else {
+      while case let piece = try client.read(), !piece.isEmpty { body += piece }
+    }
+    #expect(body == text)
+    stage.assertCanary(times: 1)
+  }
+
   @Test func `T33: a body full of the secret is masked from end to end, in constant memory`() throws {
     // A line of it, over and over; what is read is compared in pieces of many lines.
     let count = Self.stars.utf8.count + 1

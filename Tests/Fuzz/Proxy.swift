@@ -75,6 +75,7 @@ final class NothingFound: Redaction {
   var isWhole: Bool { true }
   func decode(_ coding: ContentCoding) -> Bool { false }
   let count: UInt64 = 0
+  let steps = 0
   func redact(_ text: inout [UInt8]) -> Bool { true }
   func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? { 0..<piece.count }
   func release(to changed: inout [UInt8]) {}

@@ -235,6 +235,7 @@ private final class Searched: Redaction {
   var isWhole: Bool { true }
   func decode(_ coding: ContentCoding) -> Bool { false }
   var count: UInt64 { 0 }
+  var steps: Int { 0 }
   func redact(_ text: inout [UInt8]) -> Bool { true }
   func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? { 0..<piece.count }
   func release(to changed: inout [UInt8]) {}

@@ -3,6 +3,9 @@ import Gateway
 /// Stands for what looks for secrets: here each `^` is one, and a `~` at the end of a piece could become one.
 final class RedactionDouble: Redaction {
   private(set) var count: UInt64 = 0
+  /// As many for each byte as this says.
+  private(set) var steps = 0
+  var stepsPerByte = 0
   private var isHolding = false
   /// It cannot search any more.
   var fails = false
@@ -30,6 +33,7 @@ final class RedactionDouble: Redaction {
 
   func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? {
     if fails { return nil }
+    steps += piece.count * stepsPerByte
     release(to: &changed)
     guard piece.count > 0 else { return 0..<0 }
     if decodes != nil {

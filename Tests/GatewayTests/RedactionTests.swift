@@ -86,23 +86,6 @@ import Testing
     }
   }
 
-  /// nil: no chunked body, or not a whole one.
-  private func unchunked(_ text: String) -> String? {
-    var rest = text[...]
-    var body = ""
-    while let line = rest.firstRange(of: "\r\n") {
-      guard let size = Int(rest[..<line.lowerBound], radix: 16) else { return nil }
-      rest = rest[line.upperBound...]
-      if size == 0 { return rest == "\r\n" || rest.isEmpty ? body : nil }
-      guard rest.utf8.count >= size + 2 else { return nil }
-      body += rest.prefix(size)
-      rest = rest.dropFirst(size)
-      guard rest.hasPrefix("\r\n") else { return nil }
-      rest = rest.dropFirst(1)
-    }
-    return nil
-  }
-
   @Test func `T33: what was held back goes on when its time is up`() throws {
     var played = try asked(.all)
     played.upstream("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabc~\r\n")

@@ -218,7 +218,7 @@ struct Conversation {
       (.releaseUpstream, "release"), (.dropUpstream, "drop"), (.record, "record"), (.openUpstream, "open"),
       (.openFreshUpstream, "open fresh"), (.shutdownUpstream, "shutdown upstream"), (.resetUpstream, "reset upstream"),
       (.shutdownClient, "shutdown client"), (.close, "close"), (.reset, "reset"), (.renewCredential, "renew"),
-      (.replaceCredential, "replace"),
+      (.replaceCredential, "replace"), (.continueLater, "later"),
     ]
   }
 }
@@ -255,4 +255,21 @@ func status(_ text: String) -> String { head(text).first.map { String($0.dropFir
 /// The value of a field, by its name as written here.
 func value(_ name: String, _ text: String) -> String? {
   head(text).first { $0.hasPrefix(name + ": ") }.map { String($0.dropFirst(name.count + 2)) }
+}
+
+/// nil: no chunked body, or not a whole one.
+func unchunked(_ text: String) -> String? {
+  var rest = text[...]
+  var body = ""
+  while let line = rest.firstRange(of: "\r\n") {
+    guard let size = Int(rest[..<line.lowerBound], radix: 16) else { return nil }
+    rest = rest[line.upperBound...]
+    if size == 0 { return rest == "\r\n" || rest.isEmpty ? body : nil }
+    guard rest.utf8.count >= size + 2 else { return nil }
+    body += rest.prefix(size)
+    rest = rest.dropFirst(size)
+    guard rest.hasPrefix("\r\n") else { return nil }
+    rest = rest.dropFirst(1)
+  }
+  return nil
 }
