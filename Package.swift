@@ -13,14 +13,36 @@ let common: [SwiftSetting] = [
 /// Settings of the modules that read strangers' bytes: one unsafe expression there fails the build.
 let pure = common + [.strictMemorySafety()]
 
-/// A target below `Sources`.
-func module(_ name: String, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = common) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+/// The folders of `Sources` and of `Tests`, from the ground up: a module imports none of a later one.
+enum Storey: String {
+  case core = "Core"
+  case platform = "Platform"
+  case secrets = "Secrets"
+  case server = "Server"
+  case tools = "Tools"
 }
 
-/// A test target below `Tests`.
-func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-  .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", exclude: exclude, swiftSettings: common)
+/// A target below `Sources`.
+func module(
+  _ name: String, in storey: Storey, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = common
+) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Sources/\(storey.rawValue)/\(name)", swiftSettings: settings)
+}
+
+/// A C library, below `Sources/Platform`.
+func library(_ name: String, pkgConfig: String? = nil, package: String? = nil) -> Target {
+  .systemLibrary(
+    name: name, path: "Sources/Platform/\(name)", pkgConfig: pkgConfig, providers: package.map { [.apt([$0])] })
+}
+
+/// A test target below `Tests`; those of the whole belong to no storey.
+func tests(
+  _ name: String, in storey: Storey? = nil, _ dependencies: [Target.Dependency], exclude: [String] = []
+) -> Target {
+  let folder = storey.map { "Tests/\($0.rawValue)" } ?? "Tests"
+  return .testTarget(
+    name: name, dependencies: dependencies, path: "\(folder)/\(name)", exclude: exclude, swiftSettings: common)
 }
 
 let package = Package(
@@ -34,64 +56,71 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
   ],
   targets: [
-    // 1: the C libraries, each behind one Swift module
-    .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
-    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
-    .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    .systemLibrary(name: "CLinux"),
+    // Core: deciding. No C, no Foundation, no clock.
+    module("HTTP1", in: .core, [], pure),
+    module("Policy", in: .core, ["HTTP1"], pure),
+    module("Gateway", in: .core, ["Policy", "HTTP1"], pure),
+    module("Renewal", in: .core, [], pure),
 
-    // 1-3: deciding. No C, no Foundation, no clock.
-    module("HTTP1", [], pure),
-    module("Policy", ["HTTP1"], pure),
-    module("Gateway", ["Policy", "HTTP1"], pure),
-    module("Renewal", [], pure),
+    // Platform: one module per C library or kernel interface
+    library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
+    library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
+    library("CYAML", pkgConfig: "yaml-0.1", package: "libyaml-dev"),
+    library("CJansson", pkgConfig: "jansson", package: "libjansson-dev"),
+    library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
+    library("CLinux"),
+    module("EventLoop", in: .platform, ["CLibuv"]),
+    module("System", in: .platform, ["CLinux"]),
+    module("Configuration", in: .platform, ["Policy", "CYAML"]),
+    module("JSON", in: .platform, ["CJansson"]),
+    module("Inflate", in: .platform, ["CZlib"]),
+    module("TLS", in: .platform, ["Policy", "COpenSSL"]),
 
-    // 2-5: doing
-    module("EventLoop", ["CLibuv"]),
-    module("System", ["CLinux"]),
-    module("Configuration", ["Policy", "CYAML"]),
-    module("JSON", ["CJansson"]),
-    module("Inflate", ["CZlib"]),
-    module("TLS", ["Policy", "COpenSSL"]),
-    module("Credentials", ["Inflate", "JSON", "TLS", "Policy", "System"]),
-    module("OAuth", ["Credentials", "JSON", "TLS", "Policy", "HTTP1", "System"]),
-    module("Audit", ["TLS", "System"]),
-    module(
-      "Daemon",
-      [
+    // Secrets: what touches the bytes of a secret
+    module("Credentials", in: .secrets, ["Inflate", "JSON", "TLS", "Policy", "System"]),
+    module("OAuth", in: .secrets, ["Credentials", "JSON", "TLS", "Policy", "HTTP1", "System"]),
+
+    // Server: sockets carry out what Core decides
+    module("Audit", in: .server, ["TLS", "System"]),
+    .target(
+      name: "Daemon",
+      dependencies: [
         "Gateway", "Configuration", "Renewal", "OAuth", "Credentials", "Audit", "TLS", "Policy", "HTTP1", "EventLoop",
         "System",
-      ]),
-    module("DemoUpstream", ["COpenSSL"]),
-
-    // 6-7: programs
+      ],
+      path: "Sources/Server", exclude: ["Audit", "bearerd"], swiftSettings: common),
     .executableTarget(
-      name: "bearerd", dependencies: ["Daemon", "Configuration"], swiftSettings: common),
+      name: "bearerd", dependencies: ["Daemon"], path: "Sources/Server/bearerd", swiftSettings: common),
+
+    // Tools: what people use beside the daemon
+    module("DemoUpstream", in: .tools, ["COpenSSL"]),
     .executableTarget(
       name: "bearerctl",
       dependencies: [
-        "Daemon", "Gateway", "Credentials", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System",
-        "DemoUpstream",
+        "Daemon", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ], swiftSettings: common),
+      ],
+      path: "Sources/Tools/bearerctl", swiftSettings: common),
 
     // tests: one folder per module, and the promises of the whole
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: common),
-    tests("HTTP1Tests", ["HTTP1", "TestSupport"]),
-    tests("PolicyTests", ["Policy", "HTTP1", "TestSupport"]),
-    tests("GatewayTests", ["Gateway", "Policy", "HTTP1", "TestSupport"]),
-    tests("RenewalTests", ["Renewal", "Gateway", "Policy"]),
-    tests("ConfigurationTests", ["Configuration", "Policy", "HTTP1", "TestSupport"], exclude: ["Golden"]),
-    tests("EventLoopTests", ["EventLoop"]),
-    tests("InflateTests", ["Inflate", "CZlib", "TestSupport"]),
-    tests("SystemTests", ["System", "CLinux", "TestSupport"]),
-    tests("TLSTests", ["TLS", "Policy", "DemoUpstream", "TestSupport"]),
-    tests("CredentialsTests", ["Credentials", "TLS", "Policy", "HTTP1", "DemoUpstream", "System", "TestSupport"]),
-    tests("OAuthTests", ["OAuth", "Credentials", "TLS", "Policy", "DemoUpstream", "TestSupport", "COpenSSL"]),
-    tests("AuditTests", ["Audit", "TestSupport"]),
-    tests("BearerctlTests", ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
+    tests("HTTP1Tests", in: .core, ["HTTP1", "TestSupport"]),
+    tests("PolicyTests", in: .core, ["Policy", "HTTP1", "TestSupport"]),
+    tests("GatewayTests", in: .core, ["Gateway", "Policy", "HTTP1", "TestSupport"]),
+    tests("RenewalTests", in: .core, ["Renewal", "Gateway", "Policy"]),
+    tests(
+      "ConfigurationTests", in: .platform, ["Configuration", "Policy", "HTTP1", "TestSupport"], exclude: ["Golden"]),
+    tests("EventLoopTests", in: .platform, ["EventLoop"]),
+    tests("InflateTests", in: .platform, ["Inflate", "CZlib", "TestSupport"]),
+    tests("SystemTests", in: .platform, ["System", "CLinux", "TestSupport"]),
+    tests("TLSTests", in: .platform, ["TLS", "Policy", "DemoUpstream", "TestSupport"]),
+    tests(
+      "CredentialsTests", in: .secrets,
+      ["Credentials", "TLS", "Policy", "HTTP1", "DemoUpstream", "System", "TestSupport"]),
+    tests(
+      "OAuthTests", in: .secrets, ["OAuth", "Credentials", "TLS", "Policy", "DemoUpstream", "TestSupport", "COpenSSL"]),
+    tests("AuditTests", in: .server, ["Audit", "TestSupport"]),
+    tests("BearerctlTests", in: .tools, ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests(
       "Differential", ["Policy", "HTTP1", "TestSupport"],

@@ -1,11 +1,31 @@
+/// The folders of `Sources`, from the ground up, with their modules. A module imports none of a later storey.
+let storeys: [(name: String, modules: [String])] = [
+  ("Core", ["HTTP1", "Policy", "Gateway", "Renewal"]),
+  ("Platform", ["EventLoop", "System", "Configuration", "JSON", "Inflate", "TLS"]),
+  ("Secrets", ["Credentials", "OAuth"]),
+  ("Server", ["Audit", "Daemon", "bearerd"]),
+  ("Tools", ["DemoUpstream", "bearerctl"]),
+]
+
+/// Modules that are not a folder of their own name, but these of their storey.
+let folders: [String: [String]] = [
+  "Daemon": ["Log", "Transport", "Providers", "Proxy", "Admin", "Setup", "Daemon"]
+]
+
+/// Where a module stands, from the top of the repository.
+func sourceFolders(of module: String) -> [String] {
+  let storey = storeys.first { $0.modules.contains(module) }?.name ?? ""
+  return (folders[module] ?? [module]).map { "Sources/\(storey)/\($0)" }
+}
+
 /// What each module may import of ours, of C and of packages. A module that is not here may not exist; when the house
 /// outgrows the table, the table changes first. C modules stand in the one row (COpenSSL: two) that may touch them.
 let floors: [String: Set<String>] = [
   "bearerctl": [
-    "Daemon", "Gateway", "Credentials", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
+    "Daemon", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
     "ArgumentParser",
   ],
-  "bearerd": ["Daemon", "Configuration"],
+  "bearerd": ["Daemon"],
   "Daemon": [
     "Gateway", "Configuration", "Renewal", "OAuth", "Credentials", "Audit", "TLS", "Policy", "HTTP1", "EventLoop",
     "System",

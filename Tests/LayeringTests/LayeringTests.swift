@@ -1,26 +1,51 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Target dependencies are no wall: an incremental build lets undeclared imports through. This is the wall.
 @Suite struct LayeringTests {
-  @Test func `no module imports from its own floor or above`() throws {
-    let modules = try folders(in: "Sources").filter { try !swiftFiles(in: "Sources/\($0)").isEmpty }
-    #expect(Set(modules) == Set(floors.keys), "the table and the house differ")
-    for module in modules {
+  @Test func `no module imports what the table does not say, and the table says nothing that nobody imports`() throws {
+    #expect(Set(storeys.flatMap(\.modules)) == Set(floors.keys), "a module without a row, or the other way round")
+    for (module, arrows) in floors {
       let allowed = allowedImports(of: module) ?? []
-      for file in try swiftFiles(in: "Sources/\(module)") {
+      var all: Set<String> = []
+      for file in try swiftFiles(of: module) {
         let found = Set(importedModules(in: try text(of: file)))
         #expect(found.isSubset(of: allowed), "\(file) imports \(found.subtracting(allowed).sorted())")
+        all.formUnion(found)
+      }
+      #expect(arrows.isSubset(of: all), "\(module) imports none of \(arrows.subtracting(all).sorted())")
+    }
+  }
+
+  @Test func `the listing shows the storeys, and no module imports one of a later storey`() throws {
+    #expect(try entries(of: "\(repositoryRoot)/Sources").sorted() == storeys.map(\.name).sorted())
+    var below: Set<String> = []
+    for (name, modules) in storeys {
+      let libraries = try subfolders(of: "Sources/\(name)").filter {
+        try swiftFiles(in: "Sources/\(name)/\($0)").isEmpty
+      }
+      let found = Set(try subfolders(of: "Sources/\(name)")).subtracting(libraries)
+      #expect(found == Set(modules.flatMap { folders[$0] ?? [$0] }), "Sources/\(name)")
+      below.formUnion(modules)
+      for module in modules {
+        let upwards = (floors[module] ?? []).filter { floors[$0] != nil }.subtracting(below)
+        #expect(upwards.isEmpty, "\(module) imports \(upwards.sorted()), of a later storey")
       }
     }
   }
 
   @Test func `no test reaches around its module`() throws {
-    let targets = try folders(in: "Tests").filter { try !swiftFiles(in: "Tests/\($0)").isEmpty }
-    #expect(Set(targets).subtracting(testFloors.keys).isEmpty, "a test target that the table does not know")
-    for target in targets {
+    let inStoreys = try storeys.flatMap { storey in
+      try subfolders(of: "Tests").contains(storey.name)
+        ? subfolders(of: "Tests/\(storey.name)").map { "\(storey.name)/\($0)" } : []
+    }
+    let ofTheWhole = try subfolders(of: "Tests").filter { name in !storeys.contains { $0.name == name } }
+    for folder in try (inStoreys + ofTheWhole).filter({ try !swiftFiles(in: "Tests/\($0)").isEmpty }) {
+      let target = folder.split(separator: "/").last.map(String.init) ?? ""
+      #expect(testFloors[target] != nil, "\(target): a test target that the table does not know")
       let allowed = allowedImports(ofTests: target) ?? []
-      for file in try swiftFiles(in: "Tests/\(target)") {
+      for file in try swiftFiles(in: "Tests/\(folder)") {
         let found = Set(importedModules(in: try text(of: file)))
         #expect(found.isSubset(of: allowed), "\(file) imports \(found.subtracting(allowed).sorted())")
       }
@@ -30,8 +55,8 @@ import Testing
   /// The other way to a C function, past every module map.
   @Test func `nobody declares a C function by its symbol`() throws {
     let attribute = "@_" + "silgen_name"
-    for module in try folders(in: "Sources") {
-      for file in try swiftFiles(in: "Sources/\(module)") {
+    for module in floors.keys {
+      for file in try swiftFiles(of: module) {
         #expect(try !text(of: file).contains(attribute), "\(file)")
       }
     }
@@ -39,8 +64,8 @@ import Testing
 
   /// The compiler holds everybody else to it.
   @Test func `only who asks for tokens sees the bytes of secrets`() throws {
-    for module in try folders(in: "Sources") {
-      for file in try swiftFiles(in: "Sources/\(module)") where try text(of: file).contains("@_" + "spi(") {
+    for module in floors.keys {
+      for file in try swiftFiles(of: module) where try text(of: file).contains("@_" + "spi(") {
         #expect(["Credentials", "OAuth"].contains(module), "\(file)")
       }
     }
@@ -90,10 +115,14 @@ import Testing
 
 // MARK: - The repository
 
-private let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+private let root = repositoryRoot
 
-private func folders(in folder: String) throws -> [String] {
+private func subfolders(of folder: String) throws -> [String] {
   try entries(of: "\(root)/\(folder)").filter { isFolder("\(root)/\(folder)/\($0)") }
+}
+
+private func swiftFiles(of module: String) throws -> [String] {
+  try sourceFolders(of: module).flatMap { try swiftFiles(in: $0) }
 }
 
 /// Paths relative to the repository, at any depth.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// docs/security/threats.md names, for each threat, the tests that hold its defence. This holds that table.
@@ -96,7 +97,7 @@ private struct TestFile {
   /// - Parameter test: `TLSTests.PinTests`: a suite of a folder.
   func has(_ test: String) -> Bool {
     let parts = test.split(separator: ".")
-    guard parts.count == 2, path.hasPrefix("Tests/\(parts[0])/") else { return false }
+    guard parts.count == 2, path.contains("/\(parts[0])/") else { return false }
     return text.contains(" struct \(parts[1]) ") || text.hasPrefix("struct \(parts[1]) ")
       || text.contains("\nstruct \(parts[1]) ")
   }
@@ -118,7 +119,7 @@ private struct TestFile {
   }
 }
 
-private let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+private let root = repositoryRoot
 
 private func contents(of file: String) throws -> String {
   try String(contentsOfFile: "\(root)/\(file)", encoding: .utf8)

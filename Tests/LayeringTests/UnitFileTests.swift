@@ -4,7 +4,7 @@ import Testing
 
 /// The systemd unit that ships.
 @Suite struct UnitFileTests {
-  private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+  private static let root = repositoryRoot
   private static let analyze = "/usr/bin/systemd-analyze"
 
   /// `--threshold` is in tenths: a unit that is more exposed than 1.5 of 10 makes it fail.

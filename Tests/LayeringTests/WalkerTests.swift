@@ -6,25 +6,28 @@ import Testing
 @Suite struct WalkerTests {
   /// Those that read strangers' bytes, with the tests that hold their rows.
   private static let modules = [
-    "HTTP1": "HTTP1Tests", "Policy": "PolicyTests", "Gateway": "GatewayTests", "Credentials": "CredentialsTests",
-    "OAuth": "OAuthTests", "JSON": "CredentialsTests",
+    "HTTP1": "Core/HTTP1Tests", "Policy": "Core/PolicyTests", "Gateway": "Core/GatewayTests",
+    "Credentials": "Secrets/CredentialsTests", "OAuth": "Secrets/OAuthTests", "JSON": "Secrets/CredentialsTests",
   ]
 
   @Test func `T60: every file with a loop has a row of costs, or a reason for none`() throws {
-    let sources = repository.appending(path: "Sources")
+    let repository = URL(filePath: repositoryRoot)
     let tables = try Set(Self.modules.values).map { tests in
       try String(contentsOf: repository.appending(path: "Tests/\(tests)/CostTests.swift"), encoding: .utf8)
     }.joined()
     var walkers: Set<String> = []
     for module in Self.modules.keys {
-      for file in try FileManager.default.contentsOfDirectory(atPath: sources.appending(path: module).path)
+      let folder = repository.appending(path: sourceFolders(of: module)[0])
+      for case let file as String in try #require(FileManager.default.enumerator(atPath: folder.path))
       where file.hasSuffix(".swift") {
-        let name = String(file.dropLast(6))
-        let text = try String(contentsOf: sources.appending(path: "\(module)/\(file)"), encoding: .utf8)
+        let name = String(file.split(separator: "/").last?.dropLast(6) ?? "")
+        let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
         guard Self.walks(text) else { continue }
         walkers.insert(name)
         let isKnown = tables.contains("\"\(name)\"") || Self.others.contains { $0.files.contains(name) }
-        #expect(isKnown, "\(module)/\(file) walks something: a row of Tests/*/CostTests.swift, or a reason here")
+        #expect(
+          isKnown,
+          "\(module)/\(file) walks something: a row of \(Self.modules[module] ?? "")/CostTests.swift, or a reason here")
       }
     }
     let gone = Set(Self.others.flatMap(\.files)).subtracting(walkers)
@@ -40,10 +43,6 @@ import Testing
     }
   }
 
-  private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
-  private var repository: URL { Self.repository }
-
   private struct Reason {
     let why: String
     let files: Set<String>
@@ -58,7 +57,7 @@ import Testing
         "ClientToken", "CredentialFields", "Grant", "HostName", "IPAddress", "MethodSet", "PageOrigins", "RuleTable",
         "TokenDigest", "URLParts", "UpgradeProtocol", "Snapshot", "CookieJars", "Escape", "ExecCredentialAnswer",
         "FieldSyntax", "HelperAnswer", "OAuth1Signature", "PatternMatcher", "SampleFilter", "Secret", "SecretArena",
-        "LoginAnswer", "BodyTreatment",
+        "LoginAnswer", "BodyTreatment", "UpgradedConnection",
       ]),
     Reason(
       why: "what a configuration says, read once",

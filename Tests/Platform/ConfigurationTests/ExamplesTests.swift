@@ -1,0 +1,78 @@
+@testable import Configuration
+import Foundation
+import Policy
+import TestSupport
+import Testing
+
+/// The files that ship: whatever is written in them has to be true.
+@Suite struct ExamplesTests {
+  static let config = URL(fileURLWithPath: "\(repositoryRoot)/config")
+
+  static let examples: [String] = {
+    let all = (try? FileManager.default.contentsOfDirectory(atPath: config.appending(path: "examples").path)) ?? []
+    return all.filter { $0.hasSuffix(".yaml") }.sorted()
+  }()
+
+  static func text(_ path: String) throws -> String {
+    try String(contentsOf: config.appending(path: path), encoding: .utf8)
+  }
+
+  @Test func thereAreExamples() {
+    let names = [
+      "client-certificate", "couchdb-session", "couchdb", "digest", "git-helper", "github", "gitlab", "key-in-query",
+      "login", "oauth2", "package-index", "public-subpaths", "registry", "two-accounts", "two-headers", "unix-socket",
+      "web-page",
+    ]
+    #expect(Self.examples == names.map { $0 + ".yaml" })
+  }
+
+  /// Nothing but what the people who copy one have to do themselves: put the secret there, look up pins.
+  @Test(arguments: examples) func exampleReads(_ name: String) throws {
+    var machine = Machine()
+    machine.files["/usr/bin/git"] = (0, 0o755, true)
+    machine.contents["/etc/bearerd/robot.pem"] = Array("-----BEGIN CERTIFICATE-----\n".utf8)
+    let (_, warnings) = try machine.read(Self.text("examples/" + name)).get()
+    #expect(warnings.filter { $0.severity != .advice }.map(\.message) == [])
+    let unpinned = ["sends a credential to any key that", "shows its secrets to any key that"]
+    #expect(warnings.allSatisfy { warning in unpinned.contains { warning.message.contains($0) } })
+  }
+
+  /// A fresh package has no secret yet, and must start all the same.
+  @Test func defaultReadsWithoutItsSecrets() throws {
+    var machine = Machine()
+    machine.files["/etc/bearerd/secrets/github.token"] = .some(nil)
+    let (settings, warnings) = try machine.read(Self.text("bearerd.yaml")).get()
+    #expect(settings.rules.services.map(\.name) == ["github"])
+    #expect(warnings.filter { $0.severity == .warning }.map(\.line) == [26])
+  }
+
+  /// Whoever deletes a `#` gets what the comment says. Alternatives that exclude each other are left out.
+  @Test func commentsOfTheDefaultRead() throws {
+    let placeholder = "sha256/…, sha256/…"
+    let pins =
+      "sha256/BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6k=, sha256/n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="
+    let lines = try Self.text("bearerd.yaml").replacingOccurrences(of: placeholder, with: pins)
+      .split(separator: "\n", omittingEmptySubsequences: false)
+    let key = /^( *)# ( *(- \{|[a-z0-9_]+:).*)$/
+    let uncommented = lines.map { line -> String in
+      guard let match = line.firstMatch(of: key), !line.hasPrefix("# bearerd:") else { return String(line) }
+      return String(match.1 + match.2)
+    }
+    let socket = (" address: localhost:7070 ", " address: [localhost:7070, unix:/run/b.sock] ")
+    let text = uncommented.joined(separator: "\n").replacingOccurrences(of: socket.0, with: socket.1)
+    var machine = Machine()
+    machine.files["/usr/bin/vault-token"] = (0, 0o755, true)
+    machine.files["/usr/bin/git"] = (0, 0o755, true)
+    machine.contents["/etc/bearerd/company-ca.pem"] = Array("-----BEGIN CERTIFICATE-----\n".utf8)
+    let (settings, _) = try machine.read(text).get()
+    #expect(
+      settings.credentials.map(\.name) == [
+        "github", "registry", "search", "vault", "git", "mail", "panel", "camera", "wiki", "images",
+      ])
+    #expect(settings.rules.services.first?.rules?.count == 4)
+    #expect(settings.controlSocket == "/run/bearerd/control.sock")
+    #expect(settings.limits == Limits())
+    #expect(settings.requireLockedMemory)
+    #expect(settings.listeners.first?.callers.uids == [1000, 1001])
+  }
+}

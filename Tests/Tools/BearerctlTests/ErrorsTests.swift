@@ -1,0 +1,57 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct ErrorsTests {
+  private static let root = URL(fileURLWithPath: repositoryRoot)
+
+  @Test("the page in docs is what the program prints; UPDATE_GOLDEN=1 writes it anew")
+  func page() throws {
+    let run = try Run("errors", "--markdown")
+    #expect(run.status == 0)
+    let file = Self.root.appendingPathComponent("docs/errors.md")
+    if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil {
+      try run.output.write(to: file, atomically: true, encoding: .utf8)
+    }
+    #expect(run.output == (try String(contentsOf: file, encoding: .utf8)))
+  }
+
+  @Test("one code: who, what, and what to do")
+  func one() throws {
+    let run = try Run("errors", "pin-mismatch")
+    #expect(run.status == 0)
+    #expect(run.output.hasPrefix("pin-mismatch  status 502, error=tls_certificate_error\n"))
+    for part in ["\nrefused by\n  bearerd on the way", "\nwhat happened\n  ", "\nwhat to do\n  "] {
+      #expect(run.output.contains(part), "\(run.output)")
+    }
+    #expect(run.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(run.output)")
+  }
+
+  @Test("the type as it stands in the answer, and the reason of a malformed request, lead to the code")
+  func otherNames() throws {
+    #expect(try Run("errors", "urn:bearerd:error:no-rule").output == (try Run("errors", "no-rule").output))
+    let malformed = try Run("errors", "bareLineFeed")
+    #expect(malformed.output.hasPrefix("malformed-request  status 400"))
+    #expect(malformed.output.contains("\n  `bareLineFeed`: "))
+  }
+
+  @Test("the list has every code of the page")
+  func list() throws {
+    let page = try String(contentsOf: Self.root.appendingPathComponent("docs/errors.md"), encoding: .utf8)
+    let codes = page.matches(of: /### ([a-z0-9-]+)/).map { String($0.1) }
+    #expect(codes.count > 40)
+    let listed = try Run("errors").output.matches(of: /\n +\d{3}  ([a-z0-9-]+)/).map { String($0.1) }
+    #expect(listed == codes)
+  }
+
+  @Test("a slip is put right, and what drives a terminal is not repeated")
+  func slips() throws {
+    let near = try Run("errors", "pin-missmatch")
+    #expect(near.status == 2)
+    #expect(near.errors == "bearerctl: there is no error \"pin-missmatch\"; did you mean pin-mismatch?\n")
+    let far = try Run("errors", "\u{1B}[31mxyzzy")
+    #expect(far.status == 2)
+    #expect(far.errors == "bearerctl: there is no error \"?[31mxyzzy\"; \"bearerctl errors\" lists them all\n")
+    #expect(try Run("errors", "no-rule", "--markdown").status == 2)
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The manual pages say all that can be said, and nothing else.
+@Suite struct ManualTests {
+  static let root = repositoryRoot
+  static let pages = ["bearerctl.1", "bearerd.yaml.5", "bearerd.8"]
+
+  /// What stands below each `.Ss` of a page; below "" what stands before the first.
+  private static func sections(_ page: String) throws -> [String: [String]] {
+    var sections: [String: [String]] = [:]
+    var name = ""
+    for line in try String(contentsOfFile: "\(root)/docs/man/\(page)", encoding: .utf8).components(separatedBy: "\n") {
+      if line.hasPrefix(".Ss ") { name = String(line.dropFirst(4)) }
+      if line.hasPrefix(".Sh ") { name = line == ".Sh DESCRIPTION" ? "" : line }
+      sections[name, default: []].append(line)
+    }
+    return sections
+  }
+
+  /// `.It Ic allow_users , allow_groups`
+  private static func keys(_ lines: [String]) -> [String] {
+    lines.filter { $0.hasPrefix(".It Ic ") }.flatMap { $0.dropFirst(".It Ic ".count).components(separatedBy: " , ") }
+  }
+
+  /// `.It Fl c , Fl -config Ar file`
+  private static func options(_ lines: [String]) -> Set<String> {
+    Set(
+      lines.filter { $0.hasPrefix(".It Fl ") }.flatMap { line in
+        line.matches(of: /Fl (-?[A-Za-z][A-Za-z-]*)/).map { String($0.1) }
+      })
+  }
+
+  @Test func `every key of the configuration stands in bearerd.yaml(5), in its section, and no other`() throws {
+    let titles = [
+      "listener": "A listener", "browsers": "Web pages", "credential": "A credential",
+      "source": "The source of a secret", "basic": "Basic", "oauth2": "Tokens of an authorization server",
+      "login": "A login by form", "loginHeader": "The header of a login", "refreshOn": "An answer that means expiry",
+      "digest": "Digest", "registry": "Container registries", "header": "A header of a credential",
+      "service": "A service", "rule": "A rule",
+      "limits": "Limits",
+      "timeouts": "Timeouts", "suspend": "When a credential is held back", "audit": "The audit file",
+      "clientCertificate": "A client certificate", "query": "A parameter of the query",
+      "oauth1": "Signed requests",
+    ]
+    let data = try Data(contentsOf: URL(fileURLWithPath: "\(Self.root)/config/bearerd.schema.json"))
+    let schema = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    var kinds = (schema["$defs"] as? [String: [String: Any]] ?? [:]).filter { $1["properties"] != nil }
+    kinds["file"] = schema
+    let sections = try Self.sections("bearerd.yaml.5")
+    for (kind, definition) in kinds {
+      let title = kind == "file" ? "The file" : titles[kind] ?? "(no section for \(kind))"
+      let written = Self.keys(sections[title] ?? [])
+      let meant = Set((definition["properties"] as? [String: Any] ?? [:]).keys)
+      #expect(Set(written) == meant, "\(title)")
+      #expect(Set(written).count == written.count, "\(title): a key stands there twice")
+    }
+    for (title, lines) in sections where !Self.keys(lines).isEmpty {
+      #expect(title == "The file" || titles.values.contains(title), "\(title) is nothing in the schema")
+    }
+  }
+
+  /// What `--experimental-dump-help` says of a command.
+  private struct Dump: Decodable {
+    struct Command: Decodable {
+      let commandName: String
+      let arguments: [Argument]?
+      let subcommands: [Command]?
+    }
+    struct Argument: Decodable {
+      struct Name: Decodable { let name: String }
+      let names: [Name]?
+      let shouldDisplay: Bool
+    }
+    let command: Command
+  }
+
+  @Test func `every command and option of bearerctl stands in bearerctl(1), and no other`() throws {
+    let help = try Run("--experimental-dump-help")
+    let command = try JSONDecoder().decode(Dump.self, from: Data(help.output.utf8)).command
+    let sections = try Self.sections("bearerctl.1")
+    let common: Set<String> = ["-version", "-help", "h"]
+    #expect(Self.options(sections[""] ?? []) == common)
+    let commands = (command.subcommands ?? []).filter { $0.commandName != "help" }.flatMap { command in
+      (command.subcommands ?? []).isEmpty
+        ? [command]
+        : (command.subcommands ?? []).map {
+          Dump.Command(
+            commandName: "\(command.commandName) \($0.commandName)", arguments: $0.arguments, subcommands: nil)
+        }
+    }
+    #expect(commands.count >= 5)
+    for command in commands {
+      let names = (command.arguments ?? []).filter(\.shouldDisplay).flatMap { $0.names ?? [] }.map(\.name)
+      let meant = Set(names.map { $0.count == 1 ? $0 : "-" + $0 }).subtracting(common)
+      #expect(Self.options(sections[command.commandName] ?? []) == meant, "bearerctl \(command.commandName)")
+      #expect(sections[command.commandName] != nil, "bearerctl \(command.commandName)")
+    }
+    let titles = Set(sections.keys.filter { !$0.isEmpty && !$0.hasPrefix(".Sh") })
+    #expect(titles == Set(commands.map(\.commandName)))
+  }
+
+  @Test func `every option of bearerd stands in bearerd(8), and no other`() throws {
+    let help = try run([Run.directory + "/bearerd", "--help"]).output
+    let meant = Set(help.matches(of: /\s(--[a-z]+)\s/).map { String($0.1.dropFirst()) })
+    let written = Self.options(try Self.sections("bearerd.8")[""] ?? []).filter { $0.hasPrefix("-") }
+    #expect(!meant.isEmpty && written == meant)
+  }
+
+  @Test(.enabled(if: hasCommand("mandoc"), "needs mandoc"), arguments: pages)
+  func `mandoc has nothing to say about a page`(_ page: String) throws {
+    let lint = try run(["mandoc", "-Tlint", "-W", "warning", "\(Self.root)/docs/man/\(page)"])
+    #expect(lint.status == 0 && lint.output.isEmpty, "\(lint.output)")
+  }
+
+  @Test(.enabled(if: hasCommand("groff"), "needs groff"), arguments: pages)
+  func `groff has nothing to say about a page`(_ page: String) throws {
+    let lint = try run(["groff", "-ww", "-mdoc", "-Tutf8", "-z", "\(Self.root)/docs/man/\(page)"])
+    #expect(lint.status == 0 && lint.errors.isEmpty, "\(lint.errors)")
+  }
+}
