@@ -92,8 +92,10 @@ differential: test-deps ## compare what we read with what h11, Python, Node, Go 
 format: ## lay out the sources as .swift-format says
 	$(SWIFT) format -i -r Package.swift Sources Tests
 
-lint: ## complain where `make format` would change something, and more
+lint: ## complain where `make format` would change something, and about scripts
 	$(SWIFT) format lint --strict -r Package.swift Sources Tests
+	@SWIFT='$(SWIFT)' .ci/dependencies lint
+	@.ci/lint
 
 # $(call text,FILE,PLACE[,SED OPTIONS]): a text, with the paths of this installation in it.
 text = sed -E -e 's|/usr/local/|$(PREFIX)/|g' $(3) $(1) > $(DESTDIR)$(2) && chmod 0644 $(DESTDIR)$(2)

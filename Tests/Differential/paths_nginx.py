@@ -3,7 +3,6 @@
 An nginx of its own, on a unix socket in a directory that goes away, says back what it would match locations with.
 """
 import json
-import os
 import shutil
 import socket
 import subprocess

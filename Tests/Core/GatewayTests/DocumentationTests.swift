@@ -22,12 +22,20 @@ import Testing
   /// Every document: paths from the top of the repository.
   static let documents: [String] = {
     let pages = FileManager.default.enumerator(atPath: "\(root)/docs")?.compactMap { $0 as? String } ?? []
-    return ["README.md", "SECURITY.md", "CONTRIBUTING.md"]
+    return ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"]
       + pages.filter { $0.hasSuffix(".md") }.map { "docs/\($0)" }.sorted()
   }()
 
   @Test func `the pages below docs are found`() {
     #expect(Self.documents.count > 30)
+  }
+
+  /// `Version.swift` is where a release begins.
+  @Test(arguments: ["README.md", "CHANGELOG.md"])
+  func `the version is the program's`(document: String) throws {
+    let source = try Self.text("Sources/Server/Daemon/Version.swift")
+    let version = try #require(source.firstMatch(of: /text = "([0-9.]+)"/)?.1)
+    #expect(try Self.text(document).contains(version))
   }
 
   /// Folders and files that a document names.

@@ -4,6 +4,7 @@ The daemon is one of its own, whose upstream lets everybody read. Each page says
 nothing here waits for a time to pass.
 """
 import collections
+import contextlib
 import json
 import os
 import re
@@ -114,10 +115,8 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self.process.wait()
         self.process.stdout.close()
 
