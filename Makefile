@@ -78,8 +78,8 @@ bench: bench-deps build ## the release build beside nginx and HAProxy, doing the
 bench-gate: bench-deps build ## what one request costs, against the figures that are written down
 	@Tests/Benchmarks/gate $(BENCH_ARGS)
 
-mutate: test-deps ## take out one protection after the other; each time a named test must fail
-	@Tests/Mutations/run $(MUTATE_ARGS)
+mutate: test-deps ## take out one protection after the other; each time a named test must fail (CHANGED=1, SHARD=k/n, BUDGET=seconds)
+	@CHANGED='$(CHANGED)' SHARD='$(SHARD)' BUDGET='$(BUDGET)' IN_PLACE='$(IN_PLACE)' Tests/Mutations/run $(MUTATE_ARGS)
 
 # FUZZ_SECONDS=60 for each target, FUZZ_TARGETS="path body" for some.
 fuzz: deps ## libFuzzer on all that reads strangers' bytes (FUZZ_SECONDS=60 each, FUZZ_TARGETS=...)
@@ -96,6 +96,7 @@ lint: ## complain where `make format` would change something, and about scripts
 	$(SWIFT) format lint --strict -r Package.swift Sources Tests
 	@SWIFT='$(SWIFT)' .ci/dependencies lint
 	@.ci/lint
+	@Tests/Mutations/run --applies
 
 # $(call text,FILE,PLACE[,SED OPTIONS]): a text, with the paths of this installation in it.
 text = sed -E -e 's|/usr/local/|$(PREFIX)/|g' $(3) $(1) > $(DESTDIR)$(2) && chmod 0644 $(DESTDIR)$(2)
