@@ -14,6 +14,23 @@ import Testing
   ]
   private static let newline = UInt8(ascii: "\n")
 
+  @Test func `T60: what is expensive to search counts as steps, and plain words do not`() throws {
+    func steps(_ pieces: [[UInt8]]) throws -> Int {
+      let redactor = Redactor()
+      redactor.begin(try Masked.patterns(of: "sk-live_9f8e7d6c5b4a/39281706"))
+      let before = redactor.steps
+      for piece in pieces {
+        var changed: [UInt8] = []
+        _ = redactor.redact(piece.span, changed: &changed)
+      }
+      return redactor.steps - before
+    }
+    let words = repeated("the quick brown fox ", bytes: 65_536)
+    #expect(try steps([words]) < 1_000)
+    #expect(try steps(words.prefix(1_000).map { [$0] }) > 20_000)
+    #expect(try steps([repeated("sk-live_9f8e", bytes: 65_536)]) > 60_000)
+  }
+
   @Test(arguments: values)
   func `T33: a value made of escapes is masked in every form, and in any mixture of them`(value: String) throws {
     let patterns = try Masked.patterns(of: value)
