@@ -15,6 +15,47 @@ import Testing
     loop.run()
   }
 
+  @Test func `T60: between two pieces of long work everybody else has a turn`() throws {
+    let loop = try Loop()
+    var order: [String] = []
+    loop.inPieces { hasTime in
+      order.append("long")
+      // As long as it may.
+      while hasTime() {}
+      if order.count < 6 { loop.onNextTurn { order.append("other") } }
+      return order.count >= 6
+    }
+    loop.inPieces([1, 2, 3]) {
+      order.append("\($0)")
+    } then: {
+      order.append("all")
+    }
+    #expect(order == [], "not within the call")
+    loop.run()
+    #expect(order.prefix(4) == ["long", "other", "1", "2"] || order.prefix(3) == ["long", "1", "2"])
+    #expect(order.filter { $0 == "long" }.count > 1)
+    #expect(order.filter { ["1", "2", "3", "all"].contains($0) } == ["1", "2", "3", "all"])
+    let first = try #require(order.firstIndex(of: "other"))
+    #expect(order[first...].contains("long"), "others come in between")
+    var isDone = false
+    loop.inPieces([Int]()) { _ in
+    } then: {
+      isDone = true
+    }
+    #expect(isDone)
+    order = []
+    loop.inPieces([1, 2]) {
+      order.append("\($0)")
+    } then: {
+      loop.inPieces([3]) {
+        order.append("\($0)")
+      } then: {
+      }
+    }
+    loop.run()
+    #expect(order == ["1", "2", "3"], "one that ends begins another one")
+  }
+
   @Test func `stop ends the run, and what is open goes on in the next`() throws {
     let loop = try Loop()
     var fired = 0

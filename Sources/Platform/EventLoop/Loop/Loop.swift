@@ -11,6 +11,7 @@ package final class Loop {
   private let turnEnd = HandleMemory<uv_prepare_t>()
   private let turnStart = HandleMemory<uv_idle_t>()
   private var deferred: [() -> Void] = []
+  let pieces = Pieces()
   /// Pieces that go out together. Made when somebody sends so much at once, and then kept.
   private var gathering: UnsafeMutableRawBufferPointer?
   private var gatheredCount = 0

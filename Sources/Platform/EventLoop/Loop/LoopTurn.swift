@@ -77,6 +77,9 @@ struct LoopTurn {
   /// Something else gets time of its own.
   mutating func beginPhase() { phaseBeganAt = bearerd_ticks() }
 
+  /// Until when work may go on that is done in pieces.
+  var endOfPiece: UInt64 { bearerd_ticks() &+ ticksPerMillisecond }
+
   var isSpent: Bool { isSpent(bearerd_ticks()) }
 
   /// - Parameter served: the round in which it was served the last time.
