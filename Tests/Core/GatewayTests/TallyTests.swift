@@ -33,6 +33,26 @@ import Testing
     return record
   }
 
+  @Test func `T60: it is made bit by bit, and goes on counting`() throws {
+    let old = try rules(["a": nil, "gone": 1])
+    let earlier = Tally(old, after: nil)
+    earlier.count(record(200, service: 0), grant: 0, at: 5)
+    var services: [Service] = []
+    for index in 0..<40 {
+      services.append(try GatewayTests.service("s\(index)", at: "/s\(index)/", upstream: "https://up.test/"))
+    }
+    let new = RuleSet(services: try rules(["b": 2, "a": 3]).services + services, grants: old.grants)
+    let plan = TallyPlan(new, after: (old.services.map(\.name), old.grants.map(\.name)))
+    let draft = TallyDraft(new, plan, after: earlier)
+    var pieces = 0
+    while !draft.goOn(while: { false }) { pieces += 1 }
+    #expect(pieces == 3)
+    let tally = Tally(draft)
+    #expect(tally.services.map(\.name) == new.services.map(\.name))
+    #expect(tally.services[1] === earlier.services[0] && tally.services[1].counts.requests == 1)
+    #expect(tally.services[0].counts.requests == 0 && tally.credentials[0].accepted.count == 1)
+  }
+
   @Test func anExchangeIsCountedOnceAtItsPlace() throws {
     let tally = Tally(try rules(["a": nil, "b": 2]), after: nil)
     tally.count(record(200, service: 0), grant: nil, at: 5)

@@ -26,7 +26,7 @@ package final class Snapshot: Sendable {
 
   package init(
     generation: UInt64, rules: RuleSet, admissions: [Admission], headLimits: HeadLimits, ownAuthorities: Set<String>,
-    metricsListener: Int? = nil, tokenHash: @escaping TokenHash = { _ in nil }
+    metricsListener: Int? = nil, tables: Tables? = nil, tokenHash: @escaping TokenHash = { _ in nil }
   ) {
     self.tokenHash = tokenHash
     self.metricsListener = metricsListener
@@ -40,8 +40,19 @@ package final class Snapshot: Sendable {
     self.headLimits = headLimits
     self.ownAuthorities = ownAuthorities
     ownPorts = Set(ownAuthorities.compactMap { $0.split(separator: ":").last.flatMap { UInt16($0) } })
-    plans = rules.services.map { ForwardingPlan($0, among: rules.services) }
-    signsForms = rules.grants.contains(where: \.signsForms)
+    let tables = tables ?? Tables(rules)
+    (plans, signsForms) = (tables.plans, tables.signsForms)
+  }
+
+  /// What follows from the rules alone: made on any thread, since it takes the longer the more services there are.
+  package struct Tables: Sendable {
+    let plans: [ForwardingPlan]
+    let signsForms: Bool
+
+    package init(_ rules: RuleSet) {
+      plans = rules.services.map { ForwardingPlan($0, among: rules.services) }
+      signsForms = rules.grants.contains(where: \.signsForms)
+    }
   }
 
   /// Of a listener that there is.

@@ -11,15 +11,18 @@ package final class Tally {
   package let recent: RecentRefusals
 
   /// - Parameter earlier: of the generation before: services and credentials of the same name go on.
-  package init(_ rules: RuleSet, after earlier: Tally?) {
-    let known = Dictionary((earlier?.services ?? []).map { ($0.name, $0) }) { first, _ in first }
-    services = rules.services.map { service in
-      let tally = known[service.name] ?? ServiceTally(name: service.name)
-      tally.makeRoom(rules: service.rules?.count ?? 0)
-      return tally
-    }
-    let counted = Dictionary((earlier?.credentials ?? []).map { ($0.name, $0) }) { first, _ in first }
-    credentials = rules.grants.map { counted[$0.name] ?? CredentialTally(name: $0.name) }
+  package convenience init(_ rules: RuleSet, after earlier: Tally?) {
+    let draft = TallyDraft(
+      rules, TallyPlan(rules, after: (earlier?.services.map(\.name) ?? [], earlier?.credentials.map(\.name) ?? [])),
+      after: earlier)
+    _ = draft.goOn { true }
+    self.init(draft)
+  }
+
+  /// - Parameter draft: one that is whole.
+  package init(_ draft: TallyDraft) {
+    let earlier = draft.earlier
+    (services, credentials) = (draft.services, draft.credentials)
     unplaced = earlier?.unplaced ?? ServiceTally(name: "")
     unplaced.makeRoom(rules: 0)
     recent = earlier?.recent ?? RecentRefusals()
