@@ -48,7 +48,9 @@ package final class HeldSockets {
 
   /// What the configuration's own check cannot see: an upstream that is one of these sockets, and a listener that wants no
   /// tokens of who comes from another machine.
-  func check(_ settings: Settings) throws(StartError) {
+  /// - Parameter upstreams: each origin, and a service that has it.
+  func check(_ settings: Settings, _ upstreams: [(origin: Origin, service: String)]) throws(StartError) {
+    if sockets.isEmpty { return }
     for listener in settings.listeners {
       for case .systemd(let name) in listener.addresses {
         for case let refused? in sockets.filter({ $0.name == name }).map({ $0.reach(for: listener) }) {
@@ -56,10 +58,9 @@ package final class HeldSockets {
         }
       }
     }
-    for service in settings.rules.services {
-      let origin = service.upstream.origin
+    for (origin, service) in upstreams {
       guard sockets.contains(where: { $0.answers(origin.host, port: origin.port) }) else { continue }
-      let message = "the upstream of service \"\(service.name)\" is our own socket: requests would go round in circles"
+      let message = "the upstream of service \"\(service)\" is our own socket: requests would go round in circles"
       throw .configuration([.about(file: settings.file, message)])
     }
   }

@@ -6,7 +6,14 @@ internal import System
 extension Server {
   /// All of it, or nothing changes and the reason is said.
   func use(_ preparation: Preparation, _ answer: @escaping Reloads.Answer) {
-    preparation.report(to: journal)
+    loop.inPieces(preparation.warnings) { [journal] in
+      Preparation.report($0, to: journal)
+    } then: { [unowned self] in
+      judge(preparation, answer)
+    }
+  }
+
+  private func judge(_ preparation: Preparation, _ answer: @escaping Reloads.Answer) {
     let workers = preparation.settings.workers.count
     guard workers == commons.workers || preparation.settings.workers == worker.generation.settings.workers else {
       return answer(
@@ -34,7 +41,7 @@ extension Server {
     loop.note(.reload)
     let settings = preparation.settings
     let number = worker.generation.snapshot.generation + 1
-    try held.check(settings)
+    try held.check(settings, preparation.groundwork.upstreams)
     let new = try slots(for: settings)
     do throws(StartError) {
       try audit.adopt(preparation.audit)
@@ -45,12 +52,14 @@ extension Server {
     let added = new.filter { slot in !slots.contains { $0 === slot } }
     slots = new
     for (index, slot) in new.enumerated() { slot.follow(settings.listeners[index], index: index) }
-    CredentialReach.report(preparation.reachChanges, in: journal)
+    let limits =
+      preparation.groundwork.limits ?? SharedLimits(settings, after: worker.generation.limits, lock: commons.lock)
+    limits.begin()
     let installation = Installation(
       preparation: preparation,
-      snapshot: ConfigurationLoader.snapshot(of: settings, generation: number, ports: new.map(\.ports)),
-      limits: SharedLimits(settings, after: worker.generation.limits, lock: commons.lock),
-      audit: journal.audit, requiredAudit: journal.requiredAudit,
+      snapshot: ConfigurationLoader.snapshot(
+        of: settings, generation: number, ports: new.map(\.ports), tables: preparation.groundwork.tables),
+      limits: limits, audit: journal.audit, requiredAudit: journal.requiredAudit,
       entrances: new.map(Installation.Row.init))
     crew.tell { $0.install(installation, entrances: $0.entrances(installation.entrances)) }
     reception.listen(on: new)
@@ -62,10 +71,23 @@ extension Server {
     }
     for slot in added { slot.announce(in: journal) }
     held.closeUnclaimed(by: settings, journal: journal)
-    worker.generation.keyring.report(to: journal, of: worker.generation)
+    let unreported = worker.generation.keyring.unreported
     commands?.follow(worker.generation)
     tokens?.follow(worker.generation)
     control?.follow(settings)
+    loop.inPieces(preparation.reachChanges) { [journal] in
+      CredentialReach.report($0, in: journal)
+    } then: { [unowned self, generation = worker.generation] in
+      generation.keyring.reportLocks(to: journal)
+      loop.inPieces(unreported) { [journal] in
+        generation.keyring.report($0, to: journal, of: generation)
+      } then: { [unowned self] in
+        settle(preparation, number, answer)
+      }
+    }
+  }
+
+  private func settle(_ preparation: Preparation, _ number: UInt64, _ answer: @escaping Reloads.Answer) {
     // They do what they are told in its order: who replies to this has installed it.
     crew.ask { _, reply in
       reply(true)
@@ -73,15 +95,14 @@ extension Server {
       audit.settle()
       worker.lifetime.reloaded(problem: nil)
       journal.event(.notice, "reloaded", ("generation", String(number)))
-      reportSystemd(settings)
+      reportSystemd(preparation.groundwork.systemdCredentials)
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
       answer(.success(number))
     }
   }
 
   /// systemd reads its credentials when it starts a unit; whether it renews them depends on its version.
-  private func reportSystemd(_ settings: Settings) {
-    let names = settings.credentials.filter { $0.sources.contains(where: \.isSystemd) && !$0.isCombined }.map(\.name)
+  private func reportSystemd(_ names: [String]) {
     if names.isEmpty { return }
     journal.event(
       .notice, "systemd-credentials", ("credentials", names.joined(separator: " ")),
@@ -141,5 +162,5 @@ extension Server {
 }
 
 extension CredentialSettings.Source {
-  fileprivate var isSystemd: Bool { if case .systemd = self { true } else { false } }
+  var isSystemd: Bool { if case .systemd = self { true } else { false } }
 }

@@ -51,20 +51,24 @@ package final class Server {
     commons = Commons(workers: settings.workers.count)
     if commons.workers > 1 { journal.share = LogShare() }
     firstSecrets = FirstSecrets(
-      ConfigurationLoader.secretFiles(of: settings), unanswered: ConfigurationLoader.unanswered(in: preparation),
+      preparation.groundwork.secretFiles, unanswered: ConfigurationLoader.unanswered(in: preparation),
       journal: journal)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     audit = AuditTrail(loop: loop, journal: journal)
-    try held.check(settings)
+    try held.check(settings, preparation.groundwork.upstreams)
     var sockets: [ListenerSockets] = []
+    let attic = Attic(loop: loop)
     let generation: Generation
     let affordable: Int
     do throws(StartError) {
       for listener in settings.listeners {
         sockets.append(try ListenerSockets(listener, held: held, file: file, loop: loop))
       }
-      generation = try Server.generation(
-        preparation, ports: sockets.map(\.ports), first: firstSecrets, lock: commons.lock)
+      generation = try Generation(
+        first: preparation, firstSecrets,
+        snapshot: ConfigurationLoader.snapshot(
+          of: settings, generation: 1, ports: sockets.map(\.ports), tables: preparation.groundwork.tables),
+        limits: SharedLimits(settings, after: nil, lock: commons.lock), attic: attic)
       try audit.adopt(preparation.audit)
       affordable = try Reception.affordable(
         settings.limits.connections, workers: commons.workers, journal: journal)
@@ -72,7 +76,7 @@ package final class Server {
       for opened in sockets { opened.close() }
       throw error
     }
-    let worker = Worker(loop: loop, journal: journal, commons: commons, generation: generation)
+    let worker = Worker(loop: loop, journal: journal, commons: commons, generation: generation, attic: attic)
     self.worker = worker
     crew = Crew(worker: worker)
     worker.crew = crew
@@ -208,23 +212,5 @@ package final class Server {
     reloads?.close()
     lifecycle?.close()
     loop.stop()
-  }
-
-  // MARK: making a generation
-
-  private static func generation(
-    _ preparation: Preparation, ports: [[UInt16]], first: FirstSecrets, lock: SharedLock
-  ) throws(StartError) -> Generation {
-    let settings = preparation.settings
-    let keyring: Keyring
-    do throws(Denied) {
-      keyring = try ConfigurationLoader.keyring(
-        for: settings, commands: CommandSecrets(), files: first.files, pending: first.changing, after: nil)
-    } catch {
-      throw .system(error.description)
-    }
-    return Generation(
-      settings: settings, snapshot: ConfigurationLoader.snapshot(of: settings, generation: 1, ports: ports),
-      keyring: keyring, trust: preparation.trust, limits: SharedLimits(settings, after: nil, lock: lock), after: nil)
   }
 }

@@ -105,20 +105,6 @@ package enum ConfigurationLoader {
     return stores
   }
 
-  /// The keyring that the settings describe.
-  static func keyring(
-    for settings: Settings, commands: CommandSecrets, files: SecretFiles, tokens: TokenValues = TokenValues(),
-    pending: Set<SecretSource>,
-    after previous: Keyring?
-  ) throws(Denied) -> Keyring {
-    let entries = zip(settings.rules.grants, settings.credentials).map { grant, credential in
-      Keyring.Entry(grant: grant, scheme: AuthScheme(credential.scheme))
-    }
-    return try Keyring(
-      entries: entries, requireLockedMemory: settings.requireLockedMemory, commands: commands, files: files,
-      tokens: tokens, pending: pending, after: previous)
-  }
-
   /// The files that their secrets are in.
   static func secretFiles(of settings: Settings) -> Set<SecretSource> {
     Set(settings.credentials.flatMap(\.sources).map { SecretSource($0) }.filter(\.isFile))
@@ -126,12 +112,12 @@ package enum ConfigurationLoader {
 
   /// Those of them that did not answer.
   static func unanswered(in preparation: Preparation) -> Set<SecretSource> {
-    secretFiles(of: preparation.settings).intersection(preparation.unanswered.map { .file($0) })
+    preparation.groundwork.secretFiles.intersection(preparation.unanswered.map { .file($0) })
   }
 
   /// What the gateway decides by. `ports`: what each listener's TCP sockets are bound to.
   package static func snapshot(
-    of settings: Settings, generation: UInt64, ports: [[UInt16]],
+    of settings: Settings, generation: UInt64, ports: [[UInt16]], tables: Snapshot.Tables? = nil,
     tokenHash: @escaping TokenHash = { TokenDigest.of($0) }
   ) -> Snapshot {
     var limits = HeadLimits()
@@ -147,7 +133,7 @@ package enum ConfigurationLoader {
     }
     return Snapshot(
       generation: generation, rules: settings.rules, admissions: admissions, headLimits: limits, ownAuthorities: own,
-      metricsListener: settings.metricsListener, tokenHash: tokenHash)
+      metricsListener: settings.metricsListener, tables: tables, tokenHash: tokenHash)
   }
 }
 

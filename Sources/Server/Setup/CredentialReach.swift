@@ -13,8 +13,14 @@ struct CredentialReach {
   /// A difference that a new configuration makes for one credential; each text as the log has it.
   struct Change: Sendable {
     let credential: String
-    let added: Set<String>
-    let removed: Set<String>
+    /// nil: nothing.
+    let added: String?
+    let removed: String?
+
+    fileprivate init(credential: String, added: Set<String>, removed: Set<String>) {
+      self.credential = credential
+      (self.added, self.removed) = (CredentialReach.text(added), CredentialReach.text(removed))
+    }
   }
 
   /// One for each credential that is in both and reaches further, or less far, or has another secret; and for each new
@@ -41,17 +47,15 @@ struct CredentialReach {
         let earlier = holders.reduce(into: Set()) { $0.formUnion(was[$1].items) }
         change = Change(credential: grant.name, added: items.subtracting(earlier), removed: [])
       }
-      if !change.added.isEmpty || !change.removed.isEmpty { changes.append(change) }
+      if change.added != nil || change.removed != nil { changes.append(change) }
     }
     return changes
   }
 
-  static func report(_ changes: [Change], in journal: Journal) {
-    for change in changes {
-      journal.event(
-        .notice, "credential-rebound", ("credential", change.credential), ("added", text(change.added)),
-        ("removed", text(change.removed)))
-    }
+  static func report(_ change: Change, in journal: Journal) {
+    journal.event(
+      .notice, "credential-rebound", ("credential", change.credential), ("added", change.added),
+      ("removed", change.removed))
   }
 
   /// Where its secrets come from now, and came from before, as far as that is not the same.
@@ -107,7 +111,7 @@ struct CredentialReach {
   }
 
   /// nil: there are none.
-  private static func text(_ items: Set<String>) -> String? {
+  fileprivate static func text(_ items: Set<String>) -> String? {
     if items.isEmpty { return nil }
     let rest = items.count - longestList
     return items.sorted().prefix(longestList).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")

@@ -15,6 +15,7 @@ struct Preparation: Sendable {
   let audit: AuditTrail.Change
   /// Differences to the reach of the credentials of the configuration before; empty at a start.
   let reachChanges: [CredentialReach.Change]
+  let groundwork: Groundwork
   /// Files of secrets that nobody could look at yet.
   let unanswered: Set<String>
 
@@ -52,7 +53,7 @@ struct Preparation: Sendable {
   ///   - audited: the audit file that is being written.
   ///   - before: the configuration that it replaces; nil: a start.
   init(
-    file: String, audited: AuditFile? = nil, before: Settings? = nil, looks: FileLooks, step: Step
+    file: String, audited: AuditFile? = nil, before: Groundwork.Former? = nil, looks: FileLooks, step: Step
   ) throws(StartError) {
     let settings: Settings
     do throws(LoadError) {
@@ -71,7 +72,8 @@ struct Preparation: Sendable {
       throw .configuration(error.diagnostics)
     }
     self.settings = settings
-    reachChanges = before.map { CredentialReach.changes(from: $0, to: settings) } ?? []
+    reachChanges = before.map { CredentialReach.changes(from: $0.settings, to: settings) } ?? []
+    groundwork = Groundwork(settings, after: before)
     step.begin(settings.audit?.file ?? "")
     audit = try AuditTrail.Change(for: settings.audit, of: settings.file, from: audited)
   }
@@ -100,10 +102,10 @@ struct Preparation: Sendable {
     return try result.get()
   }
 
-  func report(to journal: Journal) {
-    for warning in warnings {
-      journal.event(.warning, "configuration", ("line", String(warning.line)), ("detail", warning.message))
-    }
+  func report(to journal: Journal) { for warning in warnings { Preparation.report(warning, to: journal) } }
+
+  static func report(_ warning: Diagnostic, to journal: Journal) {
+    journal.event(.warning, "configuration", ("line", String(warning.line)), ("detail", warning.message))
   }
 
   private static func systemTrust(for settings: Settings, step: Step) -> Result<TrustStore, TLSError>? {

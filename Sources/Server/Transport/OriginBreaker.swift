@@ -27,34 +27,43 @@ final class OriginBreaker: @unchecked Sendable {
   }
 
   /// Those that the services of a configuration need, each once; `byService` has them by the index of the grant, too.
-  /// - Parameters:
-  ///   - earlier: of the configuration before; those that are not needed any more leave to `rejected` what they know.
+  /// Changes none of them: their settings are for whoever puts the configuration into use.
+  /// - Parameter earlier: of the configuration before.
   static func all(
     for settings: Settings, after earlier: [OriginBreaker], rejected: RejectedValues, lock: SharedLock
-  ) -> (breakers: [OriginBreaker], byService: [[(grant: Int, breaker: OriginBreaker)]]) {
+  ) -> (breakers: [OriginBreaker], byService: [[(grant: Int, breaker: Int)]], suspensions: [Suspension]) {
+    struct Place: Hashable {
+      let credential: String
+      let origin: Origin
+    }
+    let places = earlier.map { Place(credential: $0.credential, origin: $0.origin) }
+    let known = Dictionary(zip(places, earlier)) { first, _ in first }
     var breakers: [OriginBreaker] = []
+    var suspensions: [Suspension] = []
+    var indices: [Place: Int] = [:]
     let byService = settings.rules.services.map { service in
-      service.grants.compactMap { grant -> (grant: Int, breaker: OriginBreaker)? in
+      service.grants.compactMap { grant -> (grant: Int, breaker: Int)? in
         guard let suspension = settings.credentials[grant].suspension else { return nil }
-        let name = settings.credentials[grant].name
-        let origin = service.upstream.origin
-        if let known = (breakers + earlier).first(where: { $0.credential == name && $0.origin == origin }) {
-          lock { known.suspension = suspension }
-          if !breakers.contains(where: { $0 === known }) { breakers.append(known) }
-          return (grant, known)
-        }
-        let made = OriginBreaker(
-          credential: name, origin: origin, suspension: suspension, rejected: rejected, lock: lock)
-        breakers.append(made)
-        return (grant, made)
+        let place = Place(credential: settings.credentials[grant].name, origin: service.upstream.origin)
+        if let index = indices[place] { return (grant, index) }
+        let breaker =
+          known[place]
+          ?? OriginBreaker(
+            credential: place.credential, origin: place.origin, suspension: suspension, rejected: rejected, lock: lock)
+        indices[place] = breakers.count
+        breakers.append(breaker)
+        suspensions.append(suspension)
+        return (grant, breakers.count - 1)
       }
     }
-    let now = Clock.monotonicMicroseconds / 1_000
-    for gone in earlier where !breakers.contains(where: { $0 === gone }) {
-      lock { rejected.remember(gone.breaker, of: gone.value, at: gone.origin, now: now) }
-    }
-    return (breakers, byService)
+    return (breakers, byService, suspensions)
   }
+
+  /// Holds back in this way from now on.
+  func follow(_ suspension: Suspension) { lock { self.suspension = suspension } }
+
+  /// The configuration does not need it any more.
+  func end(at now: UInt64) { lock { rejected.remember(breaker, of: value, at: origin, now: now) } }
 
   // MARK: what it is told and asked
 

@@ -132,7 +132,8 @@ import Testing
     let scratch = try Scratch()
     let keyring = try keyring(.bearer(.file(try scratch.write("token", "CANARY"))))
     jars.follow([try place(), try place("other"), try place("api", "https://other.test")], mustLock: false)
-    keyring.jars = jars
+    keyring.keepCookies(in: jars)
+    keyring.keepCookies(of: "api")
     let pass = try #require(keyring.cookiePass(ofGrant: 0, to: origin("https://upstream.test"), holder: 0))
     take("a", "1", with: pass)
     take("b", "2", path: "/x", with: pass)
@@ -166,7 +167,8 @@ import Testing
     let source = SecretSource.file(try scratch.write("token", "CANARY"))
     let keyring = try keyring(.bearer(source))
     jars.follow([try place()], mustLock: false)
-    keyring.jars = jars
+    keyring.keepCookies(in: jars)
+    keyring.keepCookies(of: "api")
     let pass = try #require(keyring.cookiePass(ofGrant: 0, to: origin("https://upstream.test"), holder: 0))
     take("a", "1", with: pass)
     keyring.fileContents.take(SecretReading(of: source, mustLock: false))

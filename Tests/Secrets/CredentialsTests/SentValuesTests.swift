@@ -124,7 +124,8 @@ import Testing
       let keyring = try keyring(.bearer($0.file()))
       let (jars, origin) = (CookieJars(isShared: false), try origin("https://upstream.test"))
       jars.follow([CookieJars.Place(credential: "api", origin: origin)], mustLock: false)
-      keyring.jars = jars
+      keyring.keepCookies(in: jars)
+      keyring.keepCookies(of: "api")
       let pass = try #require(keyring.cookiePass(ofGrant: 0, to: origin, holder: 0))
       for (name, value) in [("sid", "SESSION-0123456789"), ("lang", "solarized-dark")] {
         jars.take(

@@ -32,7 +32,7 @@ package final class CookiePass: Sendable {
 package final class CookieJars: @unchecked Sendable {
   /// Where a jar belongs.
   package struct Place: Hashable, Sendable {
-    let credential: String
+    package let credential: String
     let origin: Origin
 
     package init(credential: String, origin: Origin) {

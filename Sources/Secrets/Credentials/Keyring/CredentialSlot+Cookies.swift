@@ -1,5 +1,15 @@
 internal import Policy
 
+extension Keyring {
+  /// This keyring is in use from now on: cookies of its credentials are kept there.
+  package func keepCookies(in jars: CookieJars) { self.jars = jars }
+
+  /// What a jar has of another value of this credential is wiped, now and whenever the value changes.
+  package func keepCookies(of credential: String) {
+    if let index = plan.indices[credential] { slots[index].jars = jars }
+  }
+}
+
 /// Whose cookies those of a credential are.
 extension CredentialSlot {
   /// nil: there is no value. One that OAuth renews is the same holder's; any other value may be another person's, and so may be

@@ -4,6 +4,8 @@ internal import System
 /// One credential of the keyring: its lines, ready to be written, and how fresh they are.
 final class CredentialSlot {
   let entry: Keyring.Entry
+  /// Those that its lines are made of.
+  let files: [SecretSource]
   let hasFiles: Bool
   let hasListeners: Bool
   /// Both nil: its lines are the same for every request. Of Digest they are user, colon and password; of a registry the same in
@@ -23,6 +25,8 @@ final class CredentialSlot {
   private(set) var isPlain = true
   /// Of the same value; nil with it.
   private(set) var patterns: SecretPatterns?
+  /// Which contents of its files they were made of; nil: not of files alone, or unknown. The same ones give the same lines.
+  private var basis: [UInt64]?
   private(set) var generation: UInt64 = 0
   private(set) var problem: String?
   /// When the value was read that differs from the one before; seconds since 1970.
@@ -41,12 +45,17 @@ final class CredentialSlot {
 
   /// Of credentials that go out together: each by itself.
   private let parts: [CredentialSlot]
+  private let isOfFiles: Bool
+  /// The same credential of an earlier configuration, as long as that is there: of the same contents it has what this one needs.
+  private weak var earlier: CredentialSlot?
 
   /// - Parameter parts: those of its grant.
-  init(_ entry: Keyring.Entry, parts: [CredentialSlot]) {
+  init(_ row: KeyringPlan.Row, parts: [CredentialSlot]) {
+    let entry = row.entry
     self.entry = entry
     self.parts = parts
-    hasFiles = !entry.scheme.files.isEmpty
+    (files, isOfFiles) = (row.files, row.isOfFiles)
+    hasFiles = !files.isEmpty
     hasListeners = entry.scheme.commands.contains(where: \.isListener)
     digest = entry.scheme.hashes.map { (DigestSpaces(), $0) }
     registry = entry.scheme.registry.map { (RegistryTokens(), $0) }
@@ -69,8 +78,13 @@ final class CredentialSlot {
       return false
     }
     if isLoggedOut, !entry.scheme.commands.isEmpty || !parts.isEmpty { return false }
+    let basis = isOfFiles ? reader.files.numbers(of: files) : nil
+    if hasLines, basis != nil, basis == self.basis {
+      problem = delay(reader)
+      return false
+    }
     do throws(SecretProblem) {
-      let fresh = try FieldLines(reader: reader).render(entry.scheme)
+      let fresh = try render(reader, basis)
       if hasEnded {
         let fingerprint = fresh.lines.withBytes { FingerprintKey.ofProcess.fingerprint(of: $0) }
         if isOfBefore { formerFingerprint = fingerprint }
@@ -80,6 +94,7 @@ final class CredentialSlot {
       problem =
         entry.scheme.commands.lazy.compactMap { reader.commands.failure(of: $0) }.first
         ?? entry.scheme.token.flatMap { reader.tokens.failure(of: $0) } ?? delay(reader)
+      self.basis = basis
       if isCurrent(fresh.lines) { return false }
       forgetChallenges()
       patterns = fresh.patterns
@@ -104,6 +119,27 @@ final class CredentialSlot {
     }
   }
 
+  /// What an earlier configuration has made of the same contents is as good: to look for a secret costs more to prepare than
+  /// all the rest.
+  private func render(_ reader: SecretReader, _ basis: [UInt64]?) throws(SecretProblem) -> FieldLines.Rendered {
+    if let earlier, basis != nil, basis == earlier.basis, let patterns = earlier.patterns, patterns.isLocked,
+      let lines = earlier.linesCopied(to: reader.arena)
+    {
+      return FieldLines.Rendered(lines: lines, layout: earlier.layout, patterns: patterns)
+    }
+    return try FieldLines(reader: reader).render(entry.scheme)
+  }
+
+  private func linesCopied(to arena: SecretArena) -> Secret? {
+    switch lines {
+    case .some(let lines):
+      guard var copy = try? Secret(capacity: lines.count, in: arena) else { return nil }
+      guard (try? lines.withBytes({ try copy.append($0) })) != nil else { return nil }
+      return copy
+    case .none: return nil
+    }
+  }
+
   // MARK: logout
 
   /// Wipes its value, and does not take it again. A program may give another one each time: none of those is taken either.
@@ -124,6 +160,7 @@ final class CredentialSlot {
   private func drop() {
     formerFingerprint = fingerprint ?? formerFingerprint
     lines = nil
+    basis = nil
     hasLines = false
     patterns = nil
     forgetChallenges()
@@ -159,21 +196,17 @@ final class CredentialSlot {
 
   /// The same credential of an earlier configuration has lines, and a file of it takes long to read: they stay, too.
   func inherit(_ earlier: CredentialSlot, _ reader: SecretReader, isPending: Bool) {
-    guard entry.scheme == earlier.entry.scheme, isPending || delay(reader) != nil else { return }
-    switch earlier.lines {
-    case .some(let lines):
-      guard var copy = try? Secret(capacity: lines.count, in: reader.arena) else { return }
-      guard (try? lines.withBytes { try copy.append($0) }) != nil else { return }
-      self.lines = .some(copy)
-      hasLines = true
-      (patterns, generation, changedAt) = (earlier.patterns, earlier.generation, earlier.changedAt)
-      (layout, isPlain) = (earlier.layout, earlier.isPlain)
-    case .none: break
-    }
+    guard entry.scheme == earlier.entry.scheme else { return }
+    self.earlier = earlier
+    guard isPending || delay(reader) != nil, let copy = earlier.linesCopied(to: reader.arena) else { return }
+    lines = .some(copy)
+    hasLines = true
+    (patterns, generation, changedAt) = (earlier.patterns, earlier.generation, earlier.changedAt)
+    (layout, isPlain, basis) = (earlier.layout, earlier.isPlain, earlier.basis)
   }
 
   private func delay(_ reader: SecretReader) -> String? {
-    entry.scheme.files.lazy.compactMap { reader.files.failure(of: $0) }.first
+    files.lazy.compactMap { reader.files.failure(of: $0) }.first
   }
 
   var fingerprint: String? {

@@ -31,6 +31,7 @@ package final class Keyring {
     }
   }
 
+  let plan: KeyringPlan
   let slots: [CredentialSlot]
   /// Where a request and its credential meet on their way into TLS; zero except during `authorize`.
   let staging: LockedMemory
@@ -39,7 +40,7 @@ package final class Keyring {
   /// what that one asked of the upstream's certificate may not be what this one asks.
   package var configuration: UInt64 = 1
   /// Where cookies are kept, once this keyring is in use; nil: nowhere.
-  package var jars: CookieJars? { didSet { for slot in slots { slot.jars = jars } } }
+  package internal(set) var jars: CookieJars?
 
   /// Missing secrets are no error: see `status`. Runs no command, and reads no file that has been read already.
   /// - Parameters:
@@ -49,44 +50,22 @@ package final class Keyring {
   ///   - pending: files that are being read: a credential that has one of them keeps the lines of before until then, or it
   ///     could be half of one value and half of another.
   ///   - previous: of the configuration before; generations of credentials of the same name go on from there.
-  package init(
+  package convenience init(
     entries: [Entry], requireLockedMemory: Bool, commands: CommandSecrets = CommandSecrets(),
     files: SecretFiles = SecretFiles(), tokens: TokenValues = TokenValues(), pending: Set<SecretSource> = [],
     after previous: Keyring? = nil
   ) throws(Denied) {
-    do {
-      staging = try LockedMemory(byteCount: Self.stagingSize)
-    } catch {
-      throw Denied(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
-    }
-    reader = SecretReader(arena: SecretArena(), commands: commands, files: files, tokens: tokens)
-    slots = entries.reduce(into: []) { slots, entry in
-      // They stand ahead of it.
-      let parts = entry.grant.parts.compactMap { part in slots.first { $0.entry.grant.name == part.name } }
-      slots.append(CredentialSlot(entry, parts: parts))
-    }
-    for file in Set(entries.flatMap(\.files)) where !files.isKnown(file) {
-      files.take(SecretReading(of: file, mustLock: files.mustLock))
-    }
-    for slot in slots {
-      let earlier = previous?.slots.first { $0.entry.grant.name == slot.entry.grant.name }
-      let isPending = !pending.isDisjoint(with: slot.entry.scheme.files)
-      if let earlier { slot.inherit(earlier, reader, isPending: isPending) }
-      if isPending { slot.standBy() } else { _ = slot.load(reader) }
-      if let earlier { slot.follow(earlier) }
-    }
-    let isUnlocked = !isLocked || slots.contains { $0.entry.files.contains(where: files.isUnlocked) }
-    guard !isUnlocked || !requireLockedMemory else {
-      throw Denied(
-        reason: .unavailable,
-        detail:
-          "the system refuses to lock memory: raise LimitMEMLOCK= of the unit, or set require_locked_memory: false")
-    }
-    // From here on a value that has no locked memory is refused alone, and the one before it stays
-    reader.arena.mustLock = requireLockedMemory
-    commands.mustLock = requireLockedMemory
-    files.mustLock = requireLockedMemory
-    tokens.mustLock = requireLockedMemory
+    let draft = try KeyringDraft(
+      KeyringPlan(entries), requireLockedMemory: requireLockedMemory, commands: commands, files: files, tokens: tokens,
+      after: previous)
+    _ = try draft.goOn(pending: pending) { true }
+    try self.init(draft)
+  }
+
+  /// - Parameter draft: one that is whole. Only the first keyring that is made of it may be used.
+  init(_ draft: KeyringDraft) throws(Denied) {
+    (plan, slots, staging, reader) = (draft.plan, draft.slots, draft.staging, draft.reader)
+    try draft.demandLockedMemory(isLocked)
   }
 
   /// One TLS record's plaintext (RFC 8446 section 5.1).
@@ -131,20 +110,33 @@ package final class Keyring {
   }
 }
 
+/// The credentials of a keyring that nobody uses any more. Each is wiped as it goes.
+package struct KeyringRemains {
+  private var slots: [CredentialSlot]
+
+  package init(_ keyring: Keyring) { slots = keyring.slots }
+
+  /// Lets some go, and more as long as there is time. True: all have gone.
+  package mutating func dismantle(while hasTime: () -> Bool) -> Bool {
+    while slots.popLast() != nil { if !hasTime() { break } }
+    return slots.isEmpty
+  }
+}
+
 // MARK: - Files
 
 extension Keyring {
   package var fileContents: SecretFiles { reader.files }
 
   /// Those that its secrets are in, and those that its token endpoints are shown; each once.
-  package var files: Set<SecretSource> { Set(slots.flatMap(\.entry.files)) }
+  package var files: Set<SecretSource> { plan.files }
 
   /// Whether some of a credential's secrets are in files.
   package func hasFiles(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].hasFiles }
 
   /// Those of one credential.
   package func files(ofGrant index: Int) -> [SecretSource] {
-    slots.indices.contains(index) ? slots[index].entry.scheme.files : []
+    slots.indices.contains(index) ? slots[index].files : []
   }
 
   /// Takes over what is known of a file now. Keeps the last good value when a new one is unusable (and says so in
@@ -154,33 +146,37 @@ extension Keyring {
   ///     half of one value and half of another.
   ///   - loggedOut: credentials that somebody has logged out since the file was asked for: it may hold what they had then.
   package func reload(file: SecretSource, pending: Set<SecretSource> = [], loggedOut: Set<String> = []) -> [Int] {
-    slots.indices.filter { index in
-      let entry = slots[index].entry
-      return entry.scheme.files.contains(file) && pending.isDisjoint(with: entry.scheme.files)
-        && slots[index].load(reader, isOfBefore: loggedOut.contains(entry.grant.name))
-    }
+    slots.reload(plan.users(of: file), reader, pending: pending, loggedOut: loggedOut)
   }
+
+  /// Indices of grants that have it in what they write.
+  package func users(of file: SecretSource) -> [Int] { plan.users(of: file) }
 }
 
 // MARK: - Commands
 
 extension Keyring {
   /// Whose output some credential needs that nobody has logged out; each once.
-  package var commands: Set<SecretCommand> { Set(slots.filter { !$0.isLoggedOut }.flatMap(\.entry.commands)) }
+  package var commands: Set<SecretCommand> {
+    plan.commanding.reduce(into: []) { if !slots[$1].isLoggedOut { $0.formUnion(plan.rows[$1].commands) } }
+  }
 
   package var commandOutputs: CommandSecrets { reader.commands }
 
   /// What comes from there has to be, wherever it is used.
   func forms(of source: SecretSource) -> [SecretForm] {
-    slots.flatMap(\.entry.scheme.sources).filter { $0.source == source }.map(\.form)
+    let users = source.command.map { plan.users(of: $0) } ?? Array(slots.indices)
+    return users.flatMap { slots[$0].entry.scheme.sources }.filter { $0.source == source }.map(\.form)
   }
 
   /// Reads its value again. Returns the indices of the grants that use it.
   package func reload(command: SecretCommand) -> [Int] {
-    let users = slots.indices.filter { slots[$0].entry.scheme.commands.contains(command) }
-    for index in users { _ = slots[index].load(reader) }
-    return users
+    slots.reload(plan.users(of: command), reader)
+    return plan.users(of: command)
   }
+
+  /// Indices of grants that have its output in what they write.
+  package func users(of command: SecretCommand) -> [Int] { plan.users(of: command) }
 
   /// Whether some program wants to hear what upstreams think of what it gave.
   package func hasListeners(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].hasListeners }
@@ -195,6 +191,6 @@ extension Keyring {
 
   /// Whether it is only not available because a command's first run has not ended.
   package func isAwaited(grant index: Int) -> Bool {
-    slots.indices.contains(index) && slots[index].entry.commands.contains { reader.commands.isAwaited($0) }
+    slots.indices.contains(index) && plan.rows[index].commands.contains { reader.commands.isAwaited($0) }
   }
 }

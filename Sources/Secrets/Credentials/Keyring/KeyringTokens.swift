@@ -3,7 +3,7 @@ extension Keyring {
   package var tokenValues: TokenValues { reader.tokens }
 
   /// Each once.
-  package var tokens: Set<TokenSource> { Set(slots.compactMap(\.entry.scheme.token)) }
+  package var tokens: Set<TokenSource> { plan.tokens }
 
   /// nil: its value comes from elsewhere.
   package func token(ofGrant index: Int) -> TokenSource? {
@@ -17,10 +17,12 @@ extension Keyring {
 
   /// Reads its value again. Returns the indices of the grants that use it.
   package func reload(token: TokenSource) -> [Int] {
-    let users = slots.indices.filter { slots[$0].entry.scheme.token == token }
-    for index in users { _ = slots[index].load(reader) }
-    return users
+    slots.reload(plan.users(of: token), reader)
+    return plan.users(of: token)
   }
+
+  /// Indices of grants that have it in what they write.
+  package func users(of token: TokenSource) -> [Int] { plan.users(of: token) }
 
   /// As `tokenSecrets(of:)`, but whoever has a stored login needs no first refresh token any more.
   package func keptTokenSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {

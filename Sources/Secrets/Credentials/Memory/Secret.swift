@@ -40,6 +40,14 @@ package struct Secret: ~Copyable {
     used += 1
   }
 
+  /// So many bytes that are zero.
+  mutating func append(zeros count: Int) throws(SystemError) {
+    try makeRoom(for: count)
+    UnsafeMutableRawBufferPointer(rebasing: block.bytes[used..<(used + count)]).initializeMemory(
+      as: UInt8.self, repeating: 0)
+    used += count
+  }
+
   /// What is gone is wiped.
   @_spi(SecretBytes) public mutating func removeLast(_ count: Int) {
     let kept = max(0, used - count)

@@ -74,7 +74,7 @@ extension SecretPatterns {
       of patterns: [SecretPattern], _ bytes: UnsafeRawBufferPointer, stride: Int, in arena: SecretArena
     ) throws(SystemError) -> Secret {
       var filter = try Secret(capacity: firstBits + 32, in: arena)
-      for _ in 0..<(firstBits + 32) { try filter.append(0 as UInt8) }
+      try filter.append(zeros: firstBits + 32)
       for pattern in patterns {
         let text = UnsafeRawBufferPointer(rebasing: bytes[pattern.range])
         switch pattern.spelling {

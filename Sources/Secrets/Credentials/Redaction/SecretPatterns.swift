@@ -91,6 +91,9 @@ package final class SecretPatterns {
     }
   }
 
+  /// False when memory could not be locked.
+  var isLocked: Bool { arena.isLocked }
+
   /// Where parts of them may be kept.
   func room(_ count: Int) throws(SystemError) -> Secret { try Secret(capacity: count, in: arena) }
 

@@ -12,6 +12,12 @@ final class SecretReads {
   private var reads: [SecretSource: Read] = [:]
   /// Those that have no thread yet, in the order in which they were asked for.
   private var waiting: [(source: SecretSource, read: Read)] = []
+  /// Of these, how many have one by now.
+  private var begun = 0
+  /// What threads have brought, in its order. Taken over bit by bit: hundreds may come at once.
+  private var brought: [(read: Read, source: SecretSource, result: SecretReading??)] = []
+  /// Those that somebody may still wait for.
+  private(set) var pending: Set<SecretSource> = []
   private var quick = 0
   private var hanging = 0
   private var retries: [SecretSource: Retry] = [:]
@@ -95,8 +101,6 @@ final class SecretReads {
     beside = BesideLoop(loop: worker.loop)
   }
 
-  /// Those that somebody may still wait for.
-  var pending: Set<SecretSource> { Set(reads.filter { !$0.value.isSlow }.keys) }
   var isIdle: Bool { reads.isEmpty }
 
   /// - Parameter made: names that have just been made: unless one of them is a link, there is nothing to read yet.
@@ -108,6 +112,7 @@ final class SecretReads {
     }
     let read = Read(made, at: worker.loop.now) { [unowned self] in deadlinePassed($0, source) }
     reads[source] = read
+    pending.insert(source)
     waiting.append((source, read))
     startWaiting()
     schedule(read)
@@ -140,13 +145,15 @@ final class SecretReads {
   func close() {
     for read in reads.values { worker.deadlines.cancel(read) }
     for source in retries.keys { endRetry(source) }
-    (reads, waiting) = ([:], [])
+    (reads, waiting, begun, brought, pending) = ([:], [], 0, [], [])
     beside.close()
   }
 
   private func startWaiting() {
-    while quick < worker.commons.share(of: Self.mostQuick), !waiting.isEmpty {
-      let (source, read) = waiting.removeFirst()
+    while quick < worker.commons.share(of: Self.mostQuick), begun < waiting.count {
+      let (source, read) = waiting[begun]
+      begun += 1
+      if begun == waiting.count { (waiting, begun) = ([], 0) }
       quick += 1
       read.startedAt = worker.loop.now
       schedule(read)
@@ -155,15 +162,34 @@ final class SecretReads {
         guard made.isEmpty || made.contains(where: DirectoryWatch.isLink) else { return nil }
         return SecretReading(of: source, watchedBy: adder, mustLock: mustLock)
       } onEnd: { [unowned self] result in
-        ended(read, source, result)
+        bring(read, source, result)
       }
     }
+  }
+
+  private func bring(_ read: Read, _ source: SecretSource, _ result: SecretReading??) {
+    brought.append((read, source, result))
+    guard brought.count == 1 else { return }
+    worker.loop.inPieces { [weak self] in self?.takeOver(while: $0) ?? true }
+  }
+
+  private func takeOver(while hasTime: () -> Bool) -> Bool {
+    var count = 0
+    while count < brought.count {
+      let (read, source, result) = brought[count]
+      count += 1
+      ended(read, source, result)
+      if !hasTime() { break }
+    }
+    brought.removeFirst(min(count, brought.count))
+    return brought.isEmpty
   }
 
   private func ended(_ read: Read, _ source: SecretSource, _ result: SecretReading??) {
     if read.isHanging { hanging -= 1 } else { quick -= 1 }
     worker.deadlines.cancel(read)
     reads[source] = nil
+    pending.remove(source)
     if let made = read.next {
       self.read(source, made: made)
       reads[source]?.waits = read.nextWaits
@@ -213,6 +239,7 @@ final class SecretReads {
 
   private func tookLong(_ read: Read, _ source: SecretSource) {
     read.isSlow = true
+    pending.remove(source)
     onDelay(source, "is still being read")
     let waits = read.waits + read.nextWaits
     (read.waits, read.nextWaits) = ([], [])

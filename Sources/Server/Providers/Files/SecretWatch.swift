@@ -54,9 +54,17 @@ final class SecretWatch {
 
   /// For a generation that is to come. `onEnd` is called on a later turn, once all have been read, or take too long.
   func read(_ sources: Set<SecretSource>, onEnd: @escaping () -> Void) {
-    wanted.formUnion(sources)
-    for source in sources { reads?.read(source) }
-    wait(for: sources, rounds: 3, onEnd: onEnd)
+    var rest = Array(sources)
+    worker.loop.inPieces { [weak self] hasTime in
+      guard let self else { return true }
+      while let source = rest.popLast() {
+        wanted.insert(source)
+        reads?.read(source)
+        if !hasTime() { return false }
+      }
+      wait(for: sources, rounds: 3, onEnd: onEnd)
+      return true
+    }
   }
 
   /// What changes meanwhile is read as well, within reason: a value that is half of one time and half of another is none.
@@ -139,11 +147,12 @@ final class SecretWatch {
     // credential of two files would be half of two values.
     hear()
     guard wanted.contains(reading.source) else { return }
-    tellChanges(of: reading.source, loggedOut: loggedOut) { files.take(reading) }
+    var isElsewhere = false
+    tellChanges(of: reading.source, loggedOut: loggedOut) { isElsewhere = files.take(reading) }
     worker.onSecretRead?(reading.source, loggedOut)
     for (directory, result) in reading.watches { register(directory, result) }
     // A symbolic link may lead somewhere else now.
-    watch?.keep(only: files.directories)
+    if isElsewhere { watch?.keep(only: files.directories) }
     if reads?.isIdle == true { watch?.forgetUnknown() }
   }
 
@@ -169,15 +178,17 @@ final class SecretWatch {
   private func tellChanges(of source: SecretSource, loggedOut: Set<String> = [], _ change: () -> Void) {
     let generation = worker.generation
     let keyring = generation.keyring
-    let problems = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0).problem }
+    let users = keyring.users(of: source)
+    let problems = users.map { keyring.status(ofGrant: $0).problem }
     change()
     let pending = reads?.pending ?? []
-    _ = worker.prepared?.reload(file: source, pending: pending, loggedOut: loggedOut)
     // Also of this file itself, if it has changed meanwhile: with what another one holds now, this would be half of two values.
     let changed = Set(keyring.reload(file: source, pending: pending, loggedOut: loggedOut))
-    for index in 0..<keyring.grantCount {
+    // Behind it: of the same value, this one takes over what is ready.
+    worker.prepared?.keyring.reload(file: source, pending: pending, loggedOut: loggedOut)
+    for (index, problem) in zip(users, problems) {
       // A file that has become unusable changes nothing yet, and somebody should know (T44).
-      if changed.contains(index) || keyring.status(ofGrant: index).problem != problems[index] {
+      if changed.contains(index) || keyring.status(ofGrant: index).problem != problem {
         worker.journal.credential(index, of: generation)
       }
     }
@@ -206,17 +217,25 @@ extension Journal {
 extension Keyring {
   /// What a person should know of the credentials when a generation begins.
   func report(to journal: Journal, of generation: Generation) {
-    if !isLocked {
-      journal.event(
-        .warning, "memory-not-locked", ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
-    }
-    // Of a command that has not ended yet, its end tells; of a token endpoint, its answer.
-    for index in 0..<grantCount where !isAwaited(grant: index) && !isUnasked(grant: index) {
-      let name = generation.snapshot.rules.grants[index].name
-      reportShort(index, name, to: journal)
-      guard let problem = status(ofGrant: index).problem else { continue }
-      journal.event(.warning, "credential-unavailable", ("credential", name), ("detail", problem))
-    }
+    reportLocks(to: journal)
+    for index in unreported { report(index, to: journal, of: generation) }
+  }
+
+  func reportLocks(to journal: Journal) {
+    if isLocked { return }
+    journal.event(
+      .warning, "memory-not-locked", ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
+  }
+
+  /// Credentials whose state nobody else tells: of a command that has not ended yet, its end does; of a token endpoint, its
+  /// answer.
+  var unreported: [Int] { (0..<grantCount).filter { !isAwaited(grant: $0) && !isUnasked(grant: $0) } }
+
+  func report(_ index: Int, to journal: Journal, of generation: Generation) {
+    let name = generation.snapshot.rules.grants[index].name
+    reportShort(index, name, to: journal)
+    guard let problem = status(ofGrant: index).problem else { return }
+    journal.event(.warning, "credential-unavailable", ("credential", name), ("detail", problem))
   }
 
   /// A value that would be found in innocent text is not looked for in answers.

@@ -43,10 +43,11 @@ final class CommandWaits {
   func change(_ command: SecretCommand, _ change: (CommandSecrets) -> Void) {
     let generation = worker.generation
     let keyring = generation.keyring
-    let before = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0) }
+    let before = keyring.users(of: command).map { keyring.status(ofGrant: $0) }
     change(secrets)
-    _ = worker.prepared?.reload(command: command)
-    for index in keyring.reload(command: command) where keyring.status(ofGrant: index) != before[index] {
+    worker.prepared?.keyring.reload(command: command)
+    for (index, before) in zip(keyring.reload(command: command), before)
+    where keyring.status(ofGrant: index) != before {
       worker.journal.credential(index, of: generation)
     }
   }

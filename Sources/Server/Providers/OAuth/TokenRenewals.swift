@@ -12,6 +12,8 @@ final class TokenRenewals {
   private unowned let crew: Crew
   private let beside: BesideLoop
   private var keepers: [TokenSource: TokenKeeper] = [:]
+  /// Which of them have secrets in a file.
+  private var users: [SecretSource: [TokenSource]] = [:]
   /// Those that somebody has logged out, until all of that is done: a reload may take them out of the others meanwhile.
   private var leaving: [TokenKeeper] = []
   /// Those of earlier configurations whose last question has not been answered, or its answer not been stored yet.
@@ -33,7 +35,8 @@ final class TokenRenewals {
     }
     worker.tokens?.onWish = { [unowned self] in take($0) }
     worker.onSecretRead = { [unowned self] source, loggedOut in
-      for keeper in keepers.values where keeper.source.files.contains(source) {
+      guard let users = users[source] else { return }
+      for case let keeper? in users.map({ keepers[$0] }) {
         keeper.secretsChanged(areOfBefore: loggedOut.contains(keeper.source.credential))
       }
       settle()
@@ -43,6 +46,7 @@ final class TokenRenewals {
   /// This generation's tokens, and no others. One that was there before is kept, with its times.
   func follow(_ generation: Generation) {
     let wanted = generation.keyring.tokens
+    users = wanted.reduce(into: [:]) { for file in $1.files { $0[file, default: []].append($1) } }
     for (source, keeper) in keepers where !wanted.contains(source) {
       keepers[source] = nil
       publish(source, TokenStanding(), hasNewValue: true) { $0.forget(source) }

@@ -13,6 +13,8 @@ final class TokenWaits {
   private unowned let worker: Worker
   /// By grant; nil: its value comes from elsewhere.
   private var rows: [Row?] = []
+  /// The same, by what each is of.
+  private var known: [TokenSource: [Row]] = [:]
   private var waits: [Wait] = []
   let looks: TokenLooks
   private var isClosed = false
@@ -62,13 +64,19 @@ final class TokenWaits {
 
   /// Of another generation; those that it has in common with the one before stand as they did.
   func follow(_ generation: Generation) {
-    let known = rows.compactMap(\.self)
     let keyring = generation.keyring
-    rows = (0..<keyring.grantCount).map { index in
-      keyring.token(ofGrant: index).map { source in known.first { $0.source == source } ?? Row(source) }
-    }
+    let earlier = known
+    rows = []
+    known = [:]
     // Most have none, and are asked at each request.
-    if rows.allSatisfy({ $0 == nil }) { rows = [] }
+    if !keyring.tokens.isEmpty {
+      rows = (0..<keyring.grantCount).map { index in
+        guard let source = keyring.token(ofGrant: index) else { return nil }
+        let row = earlier[source]?.first ?? Row(source)
+        known[source, default: []].append(row)
+        return row
+      }
+    }
     // What they wait for will not be told any more.
     let kept = rows.compactMap(\.self)
     let lost = waits.filter { wait in wait.rejected != nil && !kept.contains { $0 === wait.row } }
@@ -194,10 +202,11 @@ final class TokenWaits {
   func change(_ source: TokenSource, _ standing: TokenStanding, _ change: (TokenValues) -> Void) {
     let generation = worker.generation
     let keyring = generation.keyring
-    let before = (0..<keyring.grantCount).map { keyring.status(ofGrant: $0) }
+    let before = keyring.users(of: source).map { keyring.status(ofGrant: $0) }
     change(keyring.tokenValues)
-    _ = worker.prepared?.reload(token: source)
-    for index in keyring.reload(token: source) where keyring.status(ofGrant: index) != before[index] {
+    worker.prepared?.keyring.reload(token: source)
+    for (index, before) in zip(keyring.reload(token: source), before)
+    where keyring.status(ofGrant: index) != before {
       worker.journal.credential(index, of: generation)
     }
     stands(source, standing)
@@ -205,7 +214,7 @@ final class TokenWaits {
 
   /// It stands otherwise; its value is the same.
   func stands(_ source: TokenSource, _ standing: TokenStanding) {
-    for row in rows.compactMap(\.self) where row.source == source {
+    for row in known[source] ?? [] {
       if row.standing.outlook.generation != standing.outlook.generation { row.isUseTold = false }
       row.standing = standing
     }

@@ -10,18 +10,31 @@ internal import System
 final class SharedLimits: @unchecked Sendable {
   /// Of every credential that is ever held back, and each origin that its services have.
   let breakers: [OriginBreaker]
-  let breakersByService: [[(grant: Int, breaker: OriginBreaker)]]
+  /// By the index of the grant, and of the breaker.
+  let breakersByService: [[(grant: Int, breaker: Int)]]
   /// To be asked under `lock`.
   let rates: RateLimits
   let lock: SharedLock
   private let rejectedValues: RejectedValues
+  private let former: [OriginBreaker]
+  private let suspensions: [Suspension]
 
+  /// On any thread; changes nothing before `begin`.
   /// - Parameter previous: of the generation before. What is still wanted goes on counting.
   init(_ settings: Settings, after previous: SharedLimits?, lock: SharedLock) {
     self.lock = lock
     rejectedValues = previous?.rejectedValues ?? RejectedValues()
-    (breakers, breakersByService) = OriginBreaker.all(
-      for: settings, after: previous?.breakers ?? [], rejected: rejectedValues, lock: lock)
+    former = previous?.breakers ?? []
+    (breakers, breakersByService, suspensions) = OriginBreaker.all(
+      for: settings, after: former, rejected: rejectedValues, lock: lock)
     rates = RateLimits(settings.rules, after: previous?.rates)
+  }
+
+  /// They hold from now on: breakers that go on follow these settings, and others leave what they know to those that come.
+  func begin() {
+    for (breaker, suspension) in zip(breakers, suspensions) { breaker.follow(suspension) }
+    let kept = Set(breakers.map { ObjectIdentifier($0) })
+    let now = Clock.monotonicMicroseconds / 1_000
+    for gone in former where !kept.contains(ObjectIdentifier(gone)) { gone.end(at: now) }
   }
 }

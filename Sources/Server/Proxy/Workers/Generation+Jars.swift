@@ -1,5 +1,6 @@
 internal import Configuration
 internal import Credentials
+internal import EventLoop
 internal import Gateway
 internal import Policy
 
@@ -7,7 +8,7 @@ internal import Policy
 extension Generation {
   /// Whether some service keeps a credential's cookies of this upstream: sessions are shared with services that do not.
   func hasJar(_ grant: Grant, _ upstream: Upstream) -> Bool {
-    jarPlaces.contains(CookieJars.Place(credential: grant.name, origin: upstream.origin))
+    groundwork.jarPlaces.contains(CookieJars.Place(credential: grant.name, origin: upstream.origin))
   }
 
   /// nil: its requests have none.
@@ -15,17 +16,20 @@ extension Generation {
     snapshot.keepsCookies(of: route) ? snapshot.rules.services[route.service].upstream.origin : nil
   }
 
-  /// Where there are jars.
-  var jarPlaces: Set<CookieJars.Place> {
+}
+
+extension CookieJars.Place {
+  /// Where these rules want a jar.
+  static func all(for rules: RuleSet) -> Set<CookieJars.Place> {
     var places: Set<CookieJars.Place> = []
-    for service in snapshot.rules.services where service.headers.cookies == .jar {
+    for service in rules.services where service.headers.cookies == .jar {
       let choices =
         service.rules.map { rules in
           rules.compactMap { if case .forward(let choice) = $0.action { choice } else { nil } }
         } ?? [service.credential]
       for case .inject(let index) in choices {
         places.insert(
-          CookieJars.Place(credential: snapshot.rules.grants[index].name, origin: service.upstream.origin))
+          CookieJars.Place(credential: rules.grants[index].name, origin: service.upstream.origin))
       }
     }
     return places
@@ -35,8 +39,21 @@ extension Generation {
 extension Worker {
   /// The current generation's jars, and those alone; and its keyring knows them. The first worker does the first for all.
   func keepCookies() {
-    if link == nil { commons.jars.follow(generation.jarPlaces, mustLock: generation.settings.requireLockedMemory) }
-    generation.keyring.jars = commons.jars
+    let (keyring, groundwork) = (generation.keyring, generation.groundwork)
+    if link == nil {
+      commons.jars.follow(groundwork.jarPlaces, mustLock: generation.settings.requireLockedMemory)
+    }
+    keyring.keepCookies(in: commons.jars)
+    guard !groundwork.jarCredentials.isEmpty else { return }
+    // A request with another value finds its jar empty even before.
+    var left = Array(groundwork.jarCredentials)
+    loop.inPieces { [weak self] hasTime in
+      while self?.generation.keyring === keyring, let next = left.popLast() {
+        keyring.keepCookies(of: next)
+        if !hasTime() { return false }
+      }
+      return true
+    }
   }
 
   /// Those of a credential, alone or together with others. Returns how many there were.

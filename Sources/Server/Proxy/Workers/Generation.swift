@@ -12,29 +12,31 @@ final class Generation {
   let keyring: Keyring
   let tally: Tally
   let limits: SharedLimits
-  private let breakersByService: [[(grant: Int, breaker: BreakerView)]]
+  let groundwork: Groundwork
+  private let breakers: [BreakerView]
   let trust: Preparation.Trust
   /// By service, then by rule (the first one: without rules).
   private var ways: [[Way?]]
   private(set) var allDestinations: [Destination] = []
+  private let attic: Attic
 
   init(
-    settings: Settings, snapshot: Snapshot, keyring: Keyring, trust: Preparation.Trust, limits: SharedLimits,
-    after previous: Generation?
+    _ preparation: Preparation, snapshot: Snapshot, keyring: Keyring, tally: Tally, limits: SharedLimits, attic: Attic
   ) {
-    self.settings = settings
+    settings = preparation.settings
+    groundwork = preparation.groundwork
+    trust = preparation.trust
     self.snapshot = snapshot
     self.keyring = keyring
     keyring.configuration = snapshot.generation
-    tally = Tally(snapshot.rules, after: previous?.tally)
+    self.tally = tally
     self.limits = limits
-    let views = limits.breakers.map { BreakerView($0) }
-    breakersByService = limits.breakersByService.map { breakers in
-      breakers.compactMap { grant, breaker in views.first { $0.shared === breaker }.map { (grant, $0) } }
-    }
-    self.trust = trust
-    ways = snapshot.rules.services.map { Array(repeating: nil, count: ($0.rules?.count ?? 0) + 1) }
+    self.attic = attic
+    breakers = limits.breakers.map { BreakerView($0) }
+    ways = groundwork.tally.ruleCounts.map { Array(repeating: nil, count: $0 + 1) }
   }
+
+  deinit { attic.take([settings, snapshot, trust, limits, groundwork], KeyringRemains(keyring)) }
 
   func way(of route: Route) -> Way {
     let row = route.rule.map { $0 &+ 1 } ?? 0
@@ -64,7 +66,7 @@ final class Generation {
   /// nil: the credential is never held back.
   private func breaker(for route: Route) -> BreakerView? {
     guard case .inject(let grant) = route.credential else { return nil }
-    return breakersByService[route.service].first { $0.grant == grant }?.breaker
+    return limits.breakersByService[route.service].first { $0.grant == grant }.map { breakers[$0.breaker] }
   }
 
   var pools: [Pool] {

@@ -32,27 +32,37 @@ extension Worker {
   /// - Parameter loggedOut: credentials that somebody has logged out since the reload began.
   func prepare(_ preparation: Preparation, loggedOut: Set<String>, onEnd: @escaping (StartError?) -> Void) {
     loggedOutMeanwhile = loggedOut
-    loop.note(.reload)
-    let files = ConfigurationLoader.secretFiles(of: preparation.settings)
     let make = { [unowned self] in
       // Meanwhile it may have been stopped.
       guard !isDraining else { return onEnd(.system("bearerd is stopping")) }
-      loop.note(.reload)
       do throws(Denied) {
-        let current = generation.keyring
-        let next = try ConfigurationLoader.keyring(
-          for: preparation.settings, commands: current.commandOutputs, files: current.fileContents,
-          tokens: current.tokenValues,
-          pending: secrets?.pending ?? [], after: current)
-        for credential in loggedOutMeanwhile { next.logOut(credential, isCurrent: false) }
-        prepared = next
-        onEnd(nil)
+        let draft = try GenerationDraft(
+          preparation, files: generation.keyring.fileContents, loggedOut: loggedOutMeanwhile, after: generation)
+        prepared = draft
+        loop.inPieces { [weak self] hasTime in self?.goOn(draft, while: hasTime, onEnd: onEnd) ?? true }
       } catch {
         onEnd(.system(error.description))
       }
     }
     guard let secrets else { return make() }
-    secrets.read(files, onEnd: make)
+    secrets.read(preparation.groundwork.secretFiles, onEnd: make)
+  }
+
+  private func goOn(
+    _ draft: GenerationDraft, while hasTime: () -> Bool, onEnd: (StartError?) -> Void
+  ) -> Bool {
+    guard !isDraining else {
+      onEnd(.system("bearerd is stopping"))
+      return true
+    }
+    loop.note(.reload)
+    do throws(Denied) {
+      guard try draft.goOn(pending: secrets?.pending ?? [], while: hasTime) else { return false }
+      onEnd(nil)
+    } catch {
+      onEnd(.system(error.description))
+    }
+    return true
   }
 
   /// It will not be used.
@@ -63,21 +73,35 @@ extension Worker {
 
   /// What was prepared is in use from now on.
   func install(_ next: Installation, entrances: [Entrance]) {
-    guard let keyring = prepared else { return }
+    guard let draft = prepared, let keyring = draft.keyring.keyring else { return }
     loop.note(.reload)
     prepared = nil
     journal.audit = next.audit
     journal.requiredAudit = next.requiredAudit
-    let generation = Generation(next, keyring: keyring, after: generation)
+    let generation = Generation(next, keyring: keyring, tally: Tally(draft.tally), attic: attic)
     adopt(generation, entrances: entrances)
     secrets?.follow(generation)
   }
 }
 
 extension Generation {
-  convenience init(_ next: Installation, keyring: Keyring, after previous: Generation?) {
+  convenience init(_ next: Installation, keyring: Keyring, tally: Tally, attic: Attic) {
     self.init(
-      settings: next.preparation.settings, snapshot: next.snapshot, keyring: keyring, trust: next.preparation.trust,
-      limits: next.limits, after: previous)
+      next.preparation, snapshot: next.snapshot, keyring: keyring, tally: tally, limits: next.limits, attic: attic)
+  }
+
+  /// The first one, which is made at once: nobody is served yet.
+  convenience init(
+    first preparation: Preparation, _ secrets: FirstSecrets, snapshot: Snapshot, limits: SharedLimits, attic: Attic
+  ) throws(StartError) {
+    do throws(Denied) {
+      let draft = try GenerationDraft(preparation, files: secrets.files, after: nil)
+      _ = try draft.goOn(pending: secrets.changing) { true }
+      guard let keyring = draft.keyring.keyring else { preconditionFailure("there was time for all of it") }
+      self.init(
+        preparation, snapshot: snapshot, keyring: keyring, tally: Tally(draft.tally), limits: limits, attic: attic)
+    } catch {
+      throw .system(error.description)
+    }
   }
 }

@@ -32,7 +32,7 @@ extension Worker {
     }
     secrets?.logOut(credential)
     loggedOutMeanwhile.insert(credential)
-    prepared?.logOut(credential, isCurrent: false)
+    prepared?.keyring.logOut(credential)
     for generation in generations {
       generation.keyring.logOut(credential, isCurrent: generation === self.generation)
     }

@@ -35,7 +35,8 @@ final class Worker {
   /// Told of each file of a secret that has been read.
   var onSecretRead: ((SecretSource, _ loggedOut: Set<String>) -> Void)?
   /// The credentials of a configuration that is to come.
-  var prepared: Keyring?
+  var prepared: GenerationDraft?
+  let attic: Attic
   /// Credentials that somebody has logged out since the last reload began: it does not bring them back.
   var loggedOutMeanwhile: Set<String> = []
   /// Sessions that begin something at the end of the turn.
@@ -67,8 +68,9 @@ final class Worker {
   /// What all workers have counted, while a scrape is answered; nil: there is one.
   var allCounts: WorkerCounts?
 
-  init(loop: Loop, journal: Journal, commons: Commons, generation: Generation, link: WorkerLink? = nil) {
+  init(loop: Loop, journal: Journal, commons: Commons, generation: Generation, attic: Attic, link: WorkerLink? = nil) {
     self.link = link
+    self.attic = attic
     self.loop = loop
     self.journal = journal
     self.commons = commons
@@ -250,6 +252,7 @@ final class Worker {
     commands?.close()
     tokens?.close()
     registries.close()
+    attic.close()
     tellWhatHadNoLine()
     journal.flush()
   }

@@ -54,18 +54,15 @@ enum WorkerThread {
     let preparation = installation.preparation
     let unanswered = ConfigurationLoader.unanswered(in: preparation)
     let first = FirstSecrets(
-      ConfigurationLoader.secretFiles(of: preparation.settings), unanswered: unanswered, journal: journal)
-    let keyring: Keyring
-    do throws(Denied) {
-      keyring = try ConfigurationLoader.keyring(
-        for: preparation.settings, commands: CommandSecrets(), files: first.files, pending: first.changing, after: nil)
-    } catch {
-      throw .system(error.description)
-    }
+      preparation.groundwork.secretFiles, unanswered: unanswered, journal: journal)
+    let loop: Loop
+    do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
+    let attic = Attic(loop: loop)
+    let generation = try Generation(
+      first: preparation, first, snapshot: installation.snapshot, limits: installation.limits, attic: attic)
     do throws(UVError) {
       let worker = Worker(
-        loop: try Loop(), journal: journal, commons: beginning.commons,
-        generation: Generation(installation, keyring: keyring, after: nil), link: link)
+        loop: loop, journal: journal, commons: beginning.commons, generation: generation, attic: attic, link: link)
       journal.audit = installation.audit
       journal.requiredAudit = installation.requiredAudit
       worker.listen(at: worker.entrances(installation.entrances), affordable: beginning.affordable)

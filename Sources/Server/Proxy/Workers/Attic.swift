@@ -1,0 +1,61 @@
+internal import Credentials
+internal import EventLoop
+internal import Synchronization
+
+/// Where a worker puts what nobody needs any more and what takes long to let go: what is no secret is freed beside the loop,
+/// and credentials are wiped on it, piece by piece.
+final class Attic {
+  private let loop: Loop
+  private let beside: BesideLoop
+  private var crate: Crate?
+  private var keyrings: [KeyringRemains] = []
+  private var isClosed = false
+
+  /// Emptied on another thread: the loop has no part of what is in it by then.
+  private final class Crate: Sendable {
+    let things = Mutex<[any Sendable]>([])
+  }
+
+  init(loop: Loop) {
+    self.loop = loop
+    beside = BesideLoop(loop: loop)
+  }
+
+  /// To be called when the last of those who use it is about to go: it is freed once the turn is over.
+  func take(_ things: [any Sendable], _ keyring: KeyringRemains) {
+    guard !isClosed else { return }
+    if keyrings.isEmpty { loop.inPieces { [weak self] in self?.dismantle(while: $0) ?? true } }
+    keyrings.append(keyring)
+    if let crate { return crate.things.withLock { $0 += things } }
+    let crate = Crate()
+    crate.things.withLock { $0 = things }
+    self.crate = crate
+    loop.onNextTurn { [weak self] in self?.empty() }
+  }
+
+  private func empty() {
+    guard let crate, !isClosed else { return }
+    self.crate = nil
+    beside.run {
+      crate.things.withLock { $0 = [] }
+    } onEnd: { _ in
+    }
+  }
+
+  private func dismantle(while hasTime: () -> Bool) -> Bool {
+    while var last = keyrings.popLast() {
+      let isGone = last.dismantle(while: hasTime)
+      if !isGone { keyrings.append(last) }
+      if !hasTime() { break }
+    }
+    return keyrings.isEmpty
+  }
+
+  /// The loop ends: at once.
+  func close() {
+    isClosed = true
+    keyrings = []
+    crate = nil
+    beside.close()
+  }
+}

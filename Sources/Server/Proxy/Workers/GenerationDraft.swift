@@ -1,0 +1,31 @@
+internal import Configuration
+internal import Credentials
+internal import Gateway
+
+/// What one worker makes for itself of a configuration that is to come, piece by piece.
+final class GenerationDraft {
+  let keyring: KeyringDraft
+  let tally: TallyDraft
+
+  /// - Parameters:
+  ///   - loggedOut: credentials whose value it does not take over.
+  ///   - previous: what it is to replace; nil: this is the first one, of files that have been read.
+  init(
+    _ preparation: Preparation, files: SecretFiles, loggedOut: Set<String> = [], after previous: Generation?
+  ) throws(Denied) {
+    let (settings, groundwork) = (preparation.settings, preparation.groundwork)
+    let current = previous?.keyring
+    keyring = try KeyringDraft(
+      groundwork.keyring, requireLockedMemory: settings.requireLockedMemory,
+      commands: current?.commandOutputs ?? CommandSecrets(), files: files,
+      tokens: current?.tokenValues ?? TokenValues(), loggedOut: loggedOut, after: current)
+    tally = TallyDraft(settings.rules, groundwork.tally, after: previous?.tally)
+  }
+
+  /// Makes some of it, and more as long as there is time. True: it is whole.
+  /// - Parameter pending: files that are being read.
+  func goOn(pending: Set<SecretSource>, while hasTime: () -> Bool) throws(Denied) -> Bool {
+    guard tally.goOn(while: hasTime) else { return false }
+    return try keyring.goOn(pending: pending, while: hasTime)
+  }
+}

@@ -1,0 +1,51 @@
+internal import Configuration
+internal import Credentials
+internal import Gateway
+internal import Policy
+
+/// What follows from a configuration alone, and all workers use: made where nobody waits for it, since each table takes the
+/// longer the more services and credentials there are.
+struct Groundwork: Sendable {
+  let keyring: KeyringPlan
+  /// The files that its secrets are in.
+  let secretFiles: Set<SecretSource>
+  let tables: Snapshot.Tables
+  let tally: TallyPlan
+  /// Each origin of an upstream, and the first service that has it.
+  let upstreams: [(origin: Origin, service: String)]
+  /// nil at a start, which counts nothing on.
+  let limits: SharedLimits?
+  let jarPlaces: Set<CookieJars.Place>
+  /// Credentials with a jar somewhere.
+  let jarCredentials: Set<String>
+  /// Credentials that systemd has read.
+  let systemdCredentials: [String]
+
+  /// The configuration that is in use, as far as it goes on.
+  struct Former: Sendable {
+    let settings: Settings
+    let limits: SharedLimits
+  }
+
+  init(_ settings: Settings, after former: Former?) {
+    let rules = settings.rules
+    keyring = KeyringPlan(
+      zip(rules.grants, settings.credentials).map { grant, credential in
+        Keyring.Entry(grant: grant, scheme: AuthScheme(credential.scheme))
+      })
+    secretFiles = ConfigurationLoader.secretFiles(of: settings)
+    tables = Snapshot.Tables(rules)
+    let before = former?.settings.rules
+    tally = TallyPlan(
+      rules, after: (before?.services.map(\.name) ?? [], before?.grants.map(\.name) ?? []))
+    var known: Set<Origin> = []
+    upstreams = rules.services.compactMap { service in
+      known.insert(service.upstream.origin).inserted ? (service.upstream.origin, service.name) : nil
+    }
+    limits = former.map { SharedLimits(settings, after: $0.limits, lock: $0.limits.lock) }
+    jarPlaces = CookieJars.Place.all(for: rules)
+    jarCredentials = Set(jarPlaces.map(\.credential))
+    systemdCredentials =
+      settings.credentials.filter { $0.sources.contains(where: \.isSystemd) && !$0.isCombined }.map(\.name)
+  }
+}
