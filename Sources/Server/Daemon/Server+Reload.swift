@@ -41,7 +41,7 @@ extension Server {
     loop.note(.reload)
     let settings = preparation.settings
     let number = worker.generation.snapshot.generation + 1
-    try held.check(settings, preparation.groundwork.upstreams)
+    try held.check(settings, preparation.tables.upstreams)
     let new = try slots(for: settings)
     do throws(StartError) {
       try audit.adopt(preparation.audit)
@@ -53,12 +53,12 @@ extension Server {
     slots = new
     for (index, slot) in new.enumerated() { slot.follow(settings.listeners[index], index: index) }
     let limits =
-      preparation.groundwork.limits ?? SharedLimits(settings, after: worker.generation.limits, lock: commons.lock)
+      preparation.tables.limits ?? SharedLimits(settings, after: worker.generation.limits, lock: commons.lock)
     limits.begin()
     let installation = Installation(
       preparation: preparation,
       snapshot: ConfigurationLoader.snapshot(
-        of: settings, generation: number, ports: new.map(\.ports), tables: preparation.groundwork.tables),
+        of: settings, generation: number, ports: new.map(\.ports), tables: preparation.tables.snapshot),
       limits: limits, audit: journal.audit, requiredAudit: journal.requiredAudit,
       entrances: new.map(Installation.Row.init))
     crew.tell { $0.install(installation, entrances: $0.entrances(installation.entrances)) }
@@ -95,7 +95,7 @@ extension Server {
       audit.settle()
       worker.lifetime.reloaded(problem: nil)
       journal.event(.notice, "reloaded", ("generation", String(number)))
-      reportSystemd(preparation.groundwork.systemdCredentials)
+      reportSystemd(preparation.tables.systemdCredentials)
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
       answer(.success(number))
     }

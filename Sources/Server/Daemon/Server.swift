@@ -51,13 +51,13 @@ package final class Server {
     commons = Commons(workers: settings.workers.count)
     if commons.workers > 1 { journal.share = LogShare() }
     firstSecrets = FirstSecrets(
-      preparation.groundwork.secretFiles, unanswered: ConfigurationLoader.unanswered(in: preparation),
+      preparation.tables.secretFiles, unanswered: ConfigurationLoader.unanswered(in: preparation),
       journal: journal)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     audit = AuditTrail(loop: loop, journal: journal)
-    try held.check(settings, preparation.groundwork.upstreams)
+    try held.check(settings, preparation.tables.upstreams)
     var sockets: [ListenerSockets] = []
-    let attic = Attic(loop: loop)
+    let deferredRelease = DeferredRelease(loop: loop)
     let generation: Generation
     let affordable: Int
     do throws(StartError) {
@@ -67,8 +67,8 @@ package final class Server {
       generation = try Generation(
         first: preparation, firstSecrets,
         snapshot: ConfigurationLoader.snapshot(
-          of: settings, generation: 1, ports: sockets.map(\.ports), tables: preparation.groundwork.tables),
-        limits: SharedLimits(settings, after: nil, lock: commons.lock), attic: attic)
+          of: settings, generation: 1, ports: sockets.map(\.ports), tables: preparation.tables.snapshot),
+        limits: SharedLimits(settings, after: nil, lock: commons.lock), deferredRelease: deferredRelease)
       try audit.adopt(preparation.audit)
       affordable = try Reception.affordable(
         settings.limits.connections, workers: commons.workers, journal: journal)
@@ -76,7 +76,8 @@ package final class Server {
       for opened in sockets { opened.close() }
       throw error
     }
-    let worker = Worker(loop: loop, journal: journal, commons: commons, generation: generation, attic: attic)
+    let worker = Worker(
+      loop: loop, journal: journal, commons: commons, generation: generation, deferredRelease: deferredRelease)
     self.worker = worker
     crew = Crew(worker: worker)
     worker.crew = crew

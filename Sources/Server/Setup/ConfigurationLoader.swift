@@ -112,7 +112,7 @@ package enum ConfigurationLoader {
 
   /// Those of them that did not answer.
   static func unanswered(in preparation: Preparation) -> Set<SecretSource> {
-    preparation.groundwork.secretFiles.intersection(preparation.unanswered.map { .file($0) })
+    preparation.tables.secretFiles.intersection(preparation.unanswered.map { .file($0) })
   }
 
   /// What the gateway decides by. `ports`: what each listener's TCP sockets are bound to.

@@ -15,7 +15,7 @@ struct Preparation: Sendable {
   let audit: AuditTrail.Change
   /// Differences to the reach of the credentials of the configuration before; empty at a start.
   let reachChanges: [CredentialReach.Change]
-  let groundwork: Groundwork
+  let tables: PreparedTables
   /// Files of secrets that nobody could look at yet.
   let unanswered: Set<String>
 
@@ -53,7 +53,7 @@ struct Preparation: Sendable {
   ///   - audited: the audit file that is being written.
   ///   - before: the configuration that it replaces; nil: a start.
   init(
-    file: String, audited: AuditFile? = nil, before: Groundwork.Former? = nil, looks: FileLooks, step: Step
+    file: String, audited: AuditFile? = nil, before: PreparedTables.Former? = nil, looks: FileLooks, step: Step
   ) throws(StartError) {
     let settings: Settings
     do throws(LoadError) {
@@ -73,7 +73,7 @@ struct Preparation: Sendable {
     }
     self.settings = settings
     reachChanges = before.map { CredentialReach.changes(from: $0.settings, to: settings) } ?? []
-    groundwork = Groundwork(settings, after: before)
+    tables = PreparedTables(settings, after: before)
     step.begin(settings.audit?.file ?? "")
     audit = try AuditTrail.Change(for: settings.audit, of: settings.file, from: audited)
   }

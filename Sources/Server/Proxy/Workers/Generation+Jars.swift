@@ -8,7 +8,7 @@ internal import Policy
 extension Generation {
   /// Whether some service keeps a credential's cookies of this upstream: sessions are shared with services that do not.
   func hasJar(_ grant: Grant, _ upstream: Upstream) -> Bool {
-    groundwork.jarPlaces.contains(CookieJars.Place(credential: grant.name, origin: upstream.origin))
+    tables.jarPlaces.contains(CookieJars.Place(credential: grant.name, origin: upstream.origin))
   }
 
   /// nil: its requests have none.
@@ -39,14 +39,14 @@ extension CookieJars.Place {
 extension Worker {
   /// The current generation's jars, and those alone; and its keyring knows them. The first worker does the first for all.
   func keepCookies() {
-    let (keyring, groundwork) = (generation.keyring, generation.groundwork)
+    let (keyring, tables) = (generation.keyring, generation.tables)
     if link == nil {
-      commons.jars.follow(groundwork.jarPlaces, mustLock: generation.settings.requireLockedMemory)
+      commons.jars.follow(tables.jarPlaces, mustLock: generation.settings.requireLockedMemory)
     }
     keyring.keepCookies(in: commons.jars)
-    guard !groundwork.jarCredentials.isEmpty else { return }
+    guard !tables.jarCredentials.isEmpty else { return }
     // A request with another value finds its jar empty even before.
-    var left = Array(groundwork.jarCredentials)
+    var left = Array(tables.jarCredentials)
     loop.inPieces { [weak self] hasTime in
       while self?.generation.keyring === keyring, let next = left.popLast() {
         keyring.keepCookies(of: next)

@@ -12,31 +12,32 @@ final class Generation {
   let keyring: Keyring
   let tally: Tally
   let limits: SharedLimits
-  let groundwork: Groundwork
+  let tables: PreparedTables
   private let breakers: [BreakerView]
   let trust: Preparation.Trust
   /// By service, then by rule (the first one: without rules).
   private var ways: [[Way?]]
   private(set) var allDestinations: [Destination] = []
-  private let attic: Attic
+  private let deferredRelease: DeferredRelease
 
   init(
-    _ preparation: Preparation, snapshot: Snapshot, keyring: Keyring, tally: Tally, limits: SharedLimits, attic: Attic
+    _ preparation: Preparation, snapshot: Snapshot, keyring: Keyring, tally: Tally, limits: SharedLimits,
+    deferredRelease: DeferredRelease
   ) {
     settings = preparation.settings
-    groundwork = preparation.groundwork
+    tables = preparation.tables
     trust = preparation.trust
     self.snapshot = snapshot
     self.keyring = keyring
     keyring.configuration = snapshot.generation
     self.tally = tally
     self.limits = limits
-    self.attic = attic
+    self.deferredRelease = deferredRelease
     breakers = limits.breakers.map { BreakerView($0) }
-    ways = groundwork.tally.ruleCounts.map { Array(repeating: nil, count: $0 + 1) }
+    ways = tables.tally.ruleCounts.map { Array(repeating: nil, count: $0 + 1) }
   }
 
-  deinit { attic.take([settings, snapshot, trust, limits, groundwork], KeyringRemains(keyring)) }
+  deinit { deferredRelease.take([settings, snapshot, trust, limits, tables], KeyringRemains(keyring)) }
 
   func way(of route: Route) -> Way {
     let row = route.rule.map { $0 &+ 1 } ?? 0

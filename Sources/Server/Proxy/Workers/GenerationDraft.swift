@@ -13,13 +13,13 @@ final class GenerationDraft {
   init(
     _ preparation: Preparation, files: SecretFiles, loggedOut: Set<String> = [], after previous: Generation?
   ) throws(Denied) {
-    let (settings, groundwork) = (preparation.settings, preparation.groundwork)
+    let (settings, tables) = (preparation.settings, preparation.tables)
     let current = previous?.keyring
     keyring = try KeyringDraft(
-      groundwork.keyring, requireLockedMemory: settings.requireLockedMemory,
+      tables.keyring, requireLockedMemory: settings.requireLockedMemory,
       commands: current?.commandOutputs ?? CommandSecrets(), files: files,
       tokens: current?.tokenValues ?? TokenValues(), loggedOut: loggedOut, after: current)
-    tally = TallyDraft(settings.rules, groundwork.tally, after: previous?.tally)
+    tally = TallyDraft(settings.rules, tables.tally, after: previous?.tally)
   }
 
   /// Makes some of it, and more as long as there is time. True: it is whole.

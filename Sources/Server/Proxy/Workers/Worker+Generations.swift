@@ -45,7 +45,7 @@ extension Worker {
       }
     }
     guard let secrets else { return make() }
-    secrets.read(preparation.groundwork.secretFiles, onEnd: make)
+    secrets.read(preparation.tables.secretFiles, onEnd: make)
   }
 
   private func goOn(
@@ -78,28 +78,31 @@ extension Worker {
     prepared = nil
     journal.audit = next.audit
     journal.requiredAudit = next.requiredAudit
-    let generation = Generation(next, keyring: keyring, tally: Tally(draft.tally), attic: attic)
+    let generation = Generation(next, keyring: keyring, tally: Tally(draft.tally), deferredRelease: deferredRelease)
     adopt(generation, entrances: entrances)
     secrets?.follow(generation)
   }
 }
 
 extension Generation {
-  convenience init(_ next: Installation, keyring: Keyring, tally: Tally, attic: Attic) {
+  convenience init(_ next: Installation, keyring: Keyring, tally: Tally, deferredRelease: DeferredRelease) {
     self.init(
-      next.preparation, snapshot: next.snapshot, keyring: keyring, tally: tally, limits: next.limits, attic: attic)
+      next.preparation, snapshot: next.snapshot, keyring: keyring, tally: tally, limits: next.limits,
+      deferredRelease: deferredRelease)
   }
 
   /// The first one, which is made at once: nobody is served yet.
   convenience init(
-    first preparation: Preparation, _ secrets: FirstSecrets, snapshot: Snapshot, limits: SharedLimits, attic: Attic
+    first preparation: Preparation, _ secrets: FirstSecrets, snapshot: Snapshot, limits: SharedLimits,
+    deferredRelease: DeferredRelease
   ) throws(StartError) {
     do throws(Denied) {
       let draft = try GenerationDraft(preparation, files: secrets.files, after: nil)
       _ = try draft.goOn(pending: secrets.changing) { true }
       guard let keyring = draft.keyring.keyring else { preconditionFailure("there was time for all of it") }
       self.init(
-        preparation, snapshot: snapshot, keyring: keyring, tally: Tally(draft.tally), limits: limits, attic: attic)
+        preparation, snapshot: snapshot, keyring: keyring, tally: Tally(draft.tally), limits: limits,
+        deferredRelease: deferredRelease)
     } catch {
       throw .system(error.description)
     }

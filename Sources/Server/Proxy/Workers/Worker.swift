@@ -36,7 +36,7 @@ final class Worker {
   var onSecretRead: ((SecretSource, _ loggedOut: Set<String>) -> Void)?
   /// The credentials of a configuration that is to come.
   var prepared: GenerationDraft?
-  let attic: Attic
+  let deferredRelease: DeferredRelease
   /// Credentials that somebody has logged out since the last reload began: it does not bring them back.
   var loggedOutMeanwhile: Set<String> = []
   /// Sessions that begin something at the end of the turn.
@@ -68,9 +68,12 @@ final class Worker {
   /// What all workers have counted, while a scrape is answered; nil: there is one.
   var allCounts: WorkerCounts?
 
-  init(loop: Loop, journal: Journal, commons: Commons, generation: Generation, attic: Attic, link: WorkerLink? = nil) {
+  init(
+    loop: Loop, journal: Journal, commons: Commons, generation: Generation, deferredRelease: DeferredRelease,
+    link: WorkerLink? = nil
+  ) {
     self.link = link
-    self.attic = attic
+    self.deferredRelease = deferredRelease
     self.loop = loop
     self.journal = journal
     self.commons = commons
@@ -252,7 +255,7 @@ final class Worker {
     commands?.close()
     tokens?.close()
     registries.close()
-    attic.close()
+    deferredRelease.close()
     tellWhatHadNoLine()
     journal.flush()
   }

@@ -54,15 +54,17 @@ enum WorkerThread {
     let preparation = installation.preparation
     let unanswered = ConfigurationLoader.unanswered(in: preparation)
     let first = FirstSecrets(
-      preparation.groundwork.secretFiles, unanswered: unanswered, journal: journal)
+      preparation.tables.secretFiles, unanswered: unanswered, journal: journal)
     let loop: Loop
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
-    let attic = Attic(loop: loop)
+    let deferredRelease = DeferredRelease(loop: loop)
     let generation = try Generation(
-      first: preparation, first, snapshot: installation.snapshot, limits: installation.limits, attic: attic)
+      first: preparation, first, snapshot: installation.snapshot, limits: installation.limits,
+      deferredRelease: deferredRelease)
     do throws(UVError) {
       let worker = Worker(
-        loop: loop, journal: journal, commons: beginning.commons, generation: generation, attic: attic, link: link)
+        loop: loop, journal: journal, commons: beginning.commons, generation: generation,
+        deferredRelease: deferredRelease, link: link)
       journal.audit = installation.audit
       journal.requiredAudit = installation.requiredAudit
       worker.listen(at: worker.entrances(installation.entrances), affordable: beginning.affordable)

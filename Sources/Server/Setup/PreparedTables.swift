@@ -5,11 +5,11 @@ internal import Policy
 
 /// What follows from a configuration alone, and all workers use: made where nobody waits for it, since each table takes the
 /// longer the more services and credentials there are.
-struct Groundwork: Sendable {
+struct PreparedTables: Sendable {
   let keyring: KeyringPlan
   /// The files that its secrets are in.
   let secretFiles: Set<SecretSource>
-  let tables: Snapshot.Tables
+  let snapshot: Snapshot.Tables
   let tally: TallyPlan
   /// Each origin of an upstream, and the first service that has it.
   let upstreams: [(origin: Origin, service: String)]
@@ -34,7 +34,7 @@ struct Groundwork: Sendable {
         Keyring.Entry(grant: grant, scheme: AuthScheme(credential.scheme))
       })
     secretFiles = ConfigurationLoader.secretFiles(of: settings)
-    tables = Snapshot.Tables(rules)
+    snapshot = Snapshot.Tables(rules)
     let before = former?.settings.rules
     tally = TallyPlan(
       rules, after: (before?.services.map(\.name) ?? [], before?.grants.map(\.name) ?? []))

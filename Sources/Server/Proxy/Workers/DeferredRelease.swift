@@ -4,15 +4,15 @@ internal import Synchronization
 
 /// Where a worker puts what nobody needs any more and what takes long to let go: what is no secret is freed beside the loop,
 /// and credentials are wiped on it, piece by piece.
-final class Attic {
+final class DeferredRelease {
   private let loop: Loop
   private let beside: BesideLoop
-  private var crate: Crate?
+  private var batch: Batch?
   private var keyrings: [KeyringRemains] = []
   private var isClosed = false
 
   /// Emptied on another thread: the loop has no part of what is in it by then.
-  private final class Crate: Sendable {
+  private final class Batch: Sendable {
     let things = Mutex<[any Sendable]>([])
   }
 
@@ -26,18 +26,18 @@ final class Attic {
     guard !isClosed else { return }
     if keyrings.isEmpty { loop.inPieces { [weak self] in self?.dismantle(while: $0) ?? true } }
     keyrings.append(keyring)
-    if let crate { return crate.things.withLock { $0 += things } }
-    let crate = Crate()
-    crate.things.withLock { $0 = things }
-    self.crate = crate
+    if let batch { return batch.things.withLock { $0 += things } }
+    let batch = Batch()
+    batch.things.withLock { $0 = things }
+    self.batch = batch
     loop.onNextTurn { [weak self] in self?.empty() }
   }
 
   private func empty() {
-    guard let crate, !isClosed else { return }
-    self.crate = nil
+    guard let batch, !isClosed else { return }
+    self.batch = nil
     beside.run {
-      crate.things.withLock { $0 = [] }
+      batch.things.withLock { $0 = [] }
     } onEnd: { _ in
     }
   }
@@ -55,7 +55,7 @@ final class Attic {
   func close() {
     isClosed = true
     keyrings = []
-    crate = nil
+    batch = nil
     beside.close()
   }
 }
