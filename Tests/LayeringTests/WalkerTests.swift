@@ -63,8 +63,7 @@ import Testing
       why: "what a configuration says, read once",
       files: [
         "AddressBlock", "AddressClasses", "CaseNeighbours", "CivilTime", "Coverage", "PatternAutomaton", "Pin",
-        "ShadowedRules",
-        "URLPattern", "Upstream",
+        "KeyringDraft", "KeyringPlan", "ShadowedRules", "TallyDraft", "URLPattern", "Upstream",
       ]),
     Reason(
       why: "what this program knows or writes itself, and how much of it there is has a bound",
