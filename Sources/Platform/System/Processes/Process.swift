@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// The environment as it was given. Secrets never come from here through a String.

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// The system's users and groups, through NSS. Blocking, and getpwent is one per process: for start and reload.

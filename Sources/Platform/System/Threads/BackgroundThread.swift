@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// A thread that does one thing beside the loop. To be joined, or left.

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// `2026-11-21T05:12:08.123Z`: now, as RFC 3339 writes it in UTC. The part down to the second is made once per second.
