@@ -13,7 +13,7 @@ func fuzzChallenge(_ bytes: [UInt8]) {
       Field(name: start..<(start + 16), value: (start + 17)..<head.bytes.count, known: .wwwAuthenticate))
   }
   for field in head.fields { checkRanges(Challenge.read(field.value, of: head.bytes.span), within: field.value) }
-  for scheme in [AwaitedScheme.basic, .bearer] { checkAwaited(scheme, head) }
+  for scheme in [ChallengedScheme.basic, .bearer] { checkAwaited(scheme, head) }
   guard let challenge = DigestChallenge.strongest(in: head, of: Set(DigestHash.allCases)) else { return }
   for value in [challenge.realm, challenge.nonce, challenge.opaque ?? []] {
     promise(value.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a control byte is kept: \(shown(value))")
@@ -38,7 +38,7 @@ private func checkRanges(_ challenges: [Challenge]?, within value: Range<Int>) {
 }
 
 /// Nobody is shown what no readable line asks for, nor what stands in quotation marks alone.
-private func checkAwaited(_ scheme: AwaitedScheme, _ head: ResponseHead) {
+private func checkAwaited(_ scheme: ChallengedScheme, _ head: ResponseHead) {
   guard scheme.isWanted(by: head) else { return }
   let name = scheme.rawValue.lowercased()
   let isNamed = head.fields.contains { field in

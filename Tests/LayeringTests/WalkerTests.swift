@@ -56,7 +56,7 @@ import Testing
         "ByteClass",
         "ClientToken", "CredentialFields", "Grant", "HostName", "IPAddress", "MethodSet", "PageOrigins", "RuleTable",
         "TokenDigest", "URLParts", "UpgradeProtocol", "Snapshot", "CookieJars", "Escape", "ExecCredentialAnswer",
-        "FieldSyntax", "HelperAnswer", "OAuth1Signature", "PatternMatcher", "SampleFilter", "Secret", "SecretArena",
+        "FieldSyntax", "HelperAnswer", "OAuth1Signature", "PatternMatcher", "TrigramFilter", "Secret", "SecretArena",
         "LoginAnswer", "BodyTreatment", "UpgradedConnection",
       ]),
     Reason(
@@ -70,9 +70,9 @@ import Testing
       files: [
         "Exposition", "Histogram", "JSONWriter", "RateLimits", "RejectedValues", "ServiceTally", "UnreadBody",
         "CommandSecrets",
-        "CookieJoint", "CredentialSlot", "Door", "FingerprintKey", "Keyring", "KeyringLogout", "KeyringTokens",
+        "CookieMerge", "CredentialSlot", "Door", "FingerprintKey", "Keyring", "KeyringLogout", "KeyringTokens",
         "SecretFile",
-        "SecretFiles", "SecretForms", "SecretList", "SecretReader", "SecretReading", "SpelledSamples", "Stage",
+        "SecretFiles", "SecretEncodings", "SecretList", "SecretReader", "SecretReading", "EncodedTrigrams", "Stage",
         "TokenSecrets",
         "WatchedDirectories", "Base64URL", "BrowserLogin", "FormWriter", "GrantRemarks", "LoginBody", "RegistryRequest",
         "SignedToken", "StoredLogin", "TokenForm",

@@ -15,7 +15,7 @@ final class BreakerView {
   func isClosed(for generation: UInt64) -> Bool { generation == self.generation && shared.isClosed(for: number) }
 
   /// The credential has this generation now. To be told before the rest is asked.
-  func follow(_ keyring: Keyring, _ grant: Int, at now: UInt64, journal: Journal) {
+  func follow(_ keyring: Keyring, _ grant: Int, at now: UInt64, journal: AccessLog) {
     let generation = keyring.generation(ofGrant: grant)
     if generation == self.generation, shared.knows(number) { return }
     let (number, change) = shared.follow(shared.value(in: keyring, ofGrant: grant), at: now)
@@ -23,11 +23,11 @@ final class BreakerView {
     if let change { tell(change, to: journal) }
   }
 
-  func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64, journal: Journal) {
+  func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64, journal: AccessLog) {
     if let change = shared.answered(status: status, to: pass, at: now) { tell(change, to: journal) }
   }
 
-  private func tell(_ change: CredentialBreaker.Change, to journal: Journal) {
+  private func tell(_ change: CredentialBreaker.Change, to journal: AccessLog) {
     let generation = String(generation)
     switch change {
     case .suspended(let time):

@@ -32,12 +32,12 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   }
 
   private let loop: Loop
-  private let journal: Journal
+  private let journal: AccessLog
   private var path: String?
   private var hasFollowed = false
 
   init(
-    loop: Loop, journal: Journal, commands: [String: Command], credentialCommands: [String: CredentialCommand],
+    loop: Loop, journal: AccessLog, commands: [String: Command], credentialCommands: [String: CredentialCommand],
     credentials: @escaping () -> [String]
   ) {
     self.loop = loop

@@ -14,7 +14,7 @@ internal import System
 
 /// What the control socket of a build for debugging can do besides. A release build has none of it.
 enum DebugCommands {
-  static func of(_ worker: Worker, _ crew: Crew, _ reloads: Reloads) -> [String: ControlSocket.Command] {
+  static func of(_ worker: Worker, _ workerGroup: WorkerGroup, _ reloads: Reloads) -> [String: ControlSocket.Command] {
     #if DEBUG
       [
         "trap": { [worker] answer in
@@ -25,19 +25,19 @@ enum DebugCommands {
           Clock.spin(milliseconds: 150)
           answer(.success([]))
         },
-        "stall second": { [crew] answer in
-          crew.links.first?.post { _ in Clock.spin(milliseconds: 150) }
+        "stall second": { [workerGroup] answer in
+          workerGroup.links.first?.post { _ in Clock.spin(milliseconds: 150) }
           answer(.success([]))
         },
         // It never comes back.
-        "hang second": { [crew] answer in
-          crew.links.first?.post { _ in ThreadSignal().wait(milliseconds: nil) }
+        "hang second": { [workerGroup] answer in
+          workerGroup.links.first?.post { _ in ThreadSignal().wait(milliseconds: nil) }
           answer(.success([]))
         },
         // Nor a minute.
-        "look again": { [worker, crew] answer in
+        "look again": { [worker, workerGroup] answer in
           worker.secrets?.pause = 0
-          crew.tell { $0.secrets?.pause = 0 }
+          workerGroup.tell { $0.secrets?.pause = 0 }
           answer(.success([]))
         },
         // No test waits half a minute.

@@ -8,13 +8,13 @@ internal import Policy
 /// still uses it, then what is stored, then what its server knows.
 final class Logouts {
   private unowned let worker: Worker
-  private unowned let crew: Crew
-  private unowned let tokens: TokenRenewals
+  private unowned let workerGroup: WorkerGroup
+  private unowned let tokens: TokenManager
   private let commands: SecretCommands?
 
-  init(worker: Worker, crew: Crew, tokens: TokenRenewals, commands: SecretCommands?) {
+  init(worker: Worker, workerGroup: WorkerGroup, tokens: TokenManager, commands: SecretCommands?) {
     self.worker = worker
-    self.crew = crew
+    self.workerGroup = workerGroup
     self.tokens = tokens
     self.commands = commands
   }
@@ -54,7 +54,7 @@ final class Logouts {
     let cookies = worker.forgetCookies(of: name)
     var all = worker.logOut(name)
     all.cookies = cookies
-    crew.ask { worker, reply in
+    workerGroup.ask { worker, reply in
       reply(worker.logOut(name))
     } then: { [unowned self] (others: [LogoutCut]) in
       for other in others { all.add(other) }

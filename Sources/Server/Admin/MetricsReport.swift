@@ -115,7 +115,7 @@ struct MetricsReport {
     text.begin("bearerd_client_connections", .gauge, "Connections of programs now.")
     text.sample(UInt64(counts.connections.reduce(0, +)))
     text.begin("bearerd_client_connections_total", .counter, "Connections of programs that were accepted.")
-    for slot in worker.reception?.slots ?? [] { text.sample([("listener", slot.name)], slot.accepted) }
+    for slot in worker.acceptor?.slots ?? [] { text.sample([("listener", slot.name)], slot.accepted) }
   }
 
   private mutating func credentials() {
@@ -236,7 +236,7 @@ extension RefusalCode {
     switch refuser {
     case .parser, .admission: !placed
     case .rules, .bearerd: true
-    case .keyring, .way, .answer: placed
+    case .keyring, .routeContext, .answer: placed
     }
   }
 }

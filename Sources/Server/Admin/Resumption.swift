@@ -7,7 +7,7 @@ internal import Policy
 /// renewed is asked for at once (T67).
 struct Resumption {
   let worker: Worker
-  let tokens: TokenRenewals?
+  let tokens: TokenManager?
 
   /// - Parameter name: of a credential; those that go out together with it are resumed as well.
   /// - Returns: one JSON document.

@@ -6,12 +6,12 @@ internal import EventLoop
 final class ScrapeGate: StreamDelegate {
   private let session: ClientSession
   private unowned let worker: Worker
-  private unowned let crew: Crew
+  private unowned let workerGroup: WorkerGroup
 
-  init(_ session: ClientSession, crew: Crew) {
+  init(_ session: ClientSession, workerGroup: WorkerGroup) {
     self.session = session
     worker = session.worker
-    self.crew = crew
+    self.workerGroup = workerGroup
   }
 
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
@@ -20,7 +20,7 @@ final class ScrapeGate: StreamDelegate {
     for index in bytes.indices { held.append(bytes[index]) }
     // Nor its end: it belongs behind the bytes.
     stream.stopReading()
-    crew.count { [session, worker] counts in
+    workerGroup.count { [session, worker] counts in
       guard !session.isClosed else { return }
       worker.allCounts = counts
       session.stream(stream, didRead: held.span)
@@ -39,11 +39,14 @@ extension Worker {
   /// A connection to the listener for scrapes asks all workers, if there are others. Where these are not known it ends: it was
   /// accepted when its listener was another one.
   func gateScrapes(of session: ClientSession) {
-    guard commons.workers > 1, session.entrance.index == generation.settings.metricsListener, !session.isClosed else {
+    guard sharedState.workers > 1, session.listenerID.index == generation.settings.metricsListener, !session.isClosed
+    else {
       return
     }
-    if let crew {
-      if !(session.stream.delegate is ScrapeGate) { session.stream.delegate = ScrapeGate(session, crew: crew) }
+    if let workerGroup {
+      if !(session.stream.delegate is ScrapeGate) {
+        session.stream.delegate = ScrapeGate(session, workerGroup: workerGroup)
+      }
     } else {
       session.drain()
     }

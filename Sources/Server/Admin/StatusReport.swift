@@ -32,7 +32,7 @@ struct StatusReport {
       json.member("now", UInt64(max(0, now.seconds)))
       json.member("milliseconds", worker.loop.now)
       json.member("started", worker.lifetime.startedAt)
-      json.member("workers", UInt64(worker.commons.workers))
+      json.member("workers", UInt64(worker.sharedState.workers))
       configuration(&json)
       process(&json)
       if let audit = worker.journal.audit { self.audit(audit.status, &json) }
@@ -105,7 +105,7 @@ struct StatusReport {
       }
     }
     json.array("listeners") { json in
-      for slot in worker.reception?.slots ?? [] {
+      for slot in worker.acceptor?.slots ?? [] {
         json.object { json in
           json.member("name", slot.name)
           json.array("addresses") { json in for place in slot.places { json.member(nil, place.text) } }
@@ -170,7 +170,7 @@ struct StatusReport {
     json.array("sources") { json in
       for source in generation.settings.credentials[index].allSources { json.object { self.source(source, &$0) } }
     }
-    if let cookies = worker.commons.jars.count(of: tally.name) { json.member("cookies", UInt64(cookies)) }
+    if let cookies = worker.sharedState.jars.count(of: tally.name) { json.member("cookies", UInt64(cookies)) }
     worker.tokens?.standing(ofGrant: index)?.write(to: &json)
     json.member("accepted", tally.accepted.count)
     json.member("rejected", tally.rejected.count)

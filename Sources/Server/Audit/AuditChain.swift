@@ -7,7 +7,7 @@ internal import TLS
 package struct AuditChain: Sendable {
   /// The number of the last record; 0: there is none.
   package private(set) var count: UInt64 = 0
-  package private(set) var head = ChainValue.start
+  package private(set) var head = ChainHash.start
   private var material: [UInt8] = []
 
   init() {}
@@ -15,7 +15,7 @@ package struct AuditChain: Sendable {
   /// After the record that stands there.
   init(after line: AuditLine) { self.init(count: line.number, head: line.chain) }
 
-  init(count: UInt64, head: ChainValue) {
+  init(count: UInt64, head: ChainHash) {
     self.count = count
     self.head = head
   }

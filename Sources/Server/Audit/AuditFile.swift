@@ -7,7 +7,7 @@ package struct AuditFile: Sendable {
   package let device: UInt64
   package let inode: UInt64
   let file: AppendFile
-  let end: AuditEnd
+  let end: AuditTail
 
   /// Opens it, or makes it.
   package init(path: String) throws(AuditFileError) {
@@ -16,7 +16,7 @@ package struct AuditFile: Sendable {
       file = try AppendFile(path: path)
       let status = try file.content.status()
       (device, inode) = (status.device, status.inode)
-      guard let end = try AuditEnd(of: file.content) else { throw AuditFileError.strange }
+      guard let end = try AuditTail(of: file.content) else { throw AuditFileError.strange }
       self.end = end
     } catch {
       throw AuditFileError(path: path, error)

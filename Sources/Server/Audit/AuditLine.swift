@@ -5,7 +5,7 @@ struct AuditLine {
   let number: UInt64
   /// How many of its bytes the chain covers.
   let recordCount: Int
-  let chain: ChainValue
+  let chain: ChainHash
   /// It is the one with which a file begins, or goes on after a restart.
   let isOpened: Bool
   /// It says how many records there was no room for.
@@ -15,10 +15,10 @@ struct AuditLine {
   /// nil: it is no record, or not a whole one. No part of a record is a whole one: what looks like its end may stand in a
   /// value, but then within quotes that are open.
   init?(_ line: Span<UInt8>) {
-    let recordCount = line.count - AuditLine.chainKey.utf8.count - ChainValue.textCount
+    let recordCount = line.count - AuditLine.chainKey.utf8.count - ChainHash.textCount
     guard recordCount > 0, let number = AuditLine.number(of: line),
       AuditLine.stands(AuditLine.chainKey, in: line, at: recordCount),
-      let chain = ChainValue(line.extracting((line.count - ChainValue.textCount)...))
+      let chain = ChainHash(line.extracting((line.count - ChainHash.textCount)...))
     else { return nil }
     var isQuoted = false
     AuditLine.walk(line.extracting(..<recordCount)) { _, quoted in isQuoted = quoted }

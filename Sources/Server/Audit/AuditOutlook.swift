@@ -29,7 +29,7 @@ package struct AuditOutlook: Sendable {
     }
     if problem == nil, let content = file.content {
       do throws(SystemError) {
-        let end = try AuditEnd(of: content)
+        let end = try AuditTail(of: content)
         records = end.map { $0.chain?.count ?? 0 }
         if end == nil { problem = AuditFileError.strange }
       } catch {

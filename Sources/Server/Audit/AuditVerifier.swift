@@ -13,7 +13,7 @@ package struct AuditVerifier {
   package private(set) var records: UInt64 = 0
   package private(set) var first: UInt64 = 0
   package var last: UInt64 { chain.count }
-  package var head: ChainValue { chain.head }
+  package var head: ChainHash { chain.head }
   package private(set) var firstTime = ""
   package var lastTime: String { AuditLine.value(of: "time", in: lastRecord.span) ?? "" }
   /// Lines that were cut off by a crash or a full disk, as the record after each says.
@@ -21,13 +21,13 @@ package struct AuditVerifier {
   /// Records for which there was no room, as the file says.
   package private(set) var dropped: UInt64 = 0
   /// What the first file goes on from; nil: from nothing.
-  package private(set) var previous: ChainValue?
+  package private(set) var previous: ChainHash?
   /// The last file ends in the middle of a line.
   package private(set) var isCutOff = false
   /// Of each value that is looked for, the number of the record that has it.
   package private(set) var found: [UInt64?]
 
-  private let wanted: [ChainValue]
+  private let wanted: [ChainHash]
   private var chain = AuditChain()
   /// Of the file under way.
   private var line: UInt64 = 0
@@ -44,7 +44,7 @@ package struct AuditVerifier {
   private static let longestLine = 1 << 20
 
   /// - Parameter wanted: chain values to look for.
-  package init(seeking wanted: [ChainValue] = []) {
+  package init(seeking wanted: [ChainHash] = []) {
     self.wanted = wanted
     found = wanted.map { _ in nil }
   }
@@ -153,7 +153,7 @@ package struct AuditVerifier {
     }
     first = parsed.number
     if previous == "none" { return }
-    guard let head = ChainValue(parsing: previous) else {
+    guard let head = ChainHash(parsing: previous) else {
       throw Fault(line: line, message: "wanted a chain value as previous=, and \"\(previous)\" came")
     }
     chain = AuditChain(count: parsed.number &- 1, head: head)

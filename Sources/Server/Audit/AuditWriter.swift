@@ -11,7 +11,7 @@ package final class AuditWriter: Sendable {
     package var inode: UInt64
     /// Number and chain value of the last record in the file.
     package var count: UInt64
-    package var head: ChainValue
+    package var head: ChainHash
     /// Records since the start for which there was no room.
     package var dropped: UInt64
     /// Why the last write failed; nil: it did not.
@@ -21,7 +21,7 @@ package final class AuditWriter: Sendable {
   /// What somebody outside of the file should know.
   package enum News: Sendable {
     /// The file ended, or ends, with this record.
-    case anchor(state: String, path: String, count: UInt64, head: ChainValue)
+    case anchor(state: String, path: String, count: UInt64, head: ChainHash)
     case failed(path: String, reason: String)
     case works(path: String, dropped: UInt64)
     /// The end has come, and so many records never got into the file.
@@ -43,7 +43,7 @@ package final class AuditWriter: Sendable {
   }
 
   private let shared: Guarded<Shared>
-  private let pen: Mutex<AuditPen>
+  private let pen: Mutex<AuditEncoder>
   private let signal = ThreadSignal()
   private let onNews: @Sendable () -> Void
 
@@ -59,7 +59,7 @@ package final class AuditWriter: Sendable {
   /// Whoever asks after `patience` whether it works is told if `run` has not written anything by then.
   /// - Parameter onNews: called on any thread, when `takeNews` has some.
   package init(_ file: AuditFile, version: String, onNews: @escaping @Sendable () -> Void) {
-    let pen = AuditPen(file, version: version)
+    let pen = AuditEncoder(file, version: version)
     let status = Status(
       path: file.path, device: file.device, inode: file.inode, count: pen.settled.count, head: pen.settled.head,
       dropped: 0)
@@ -151,7 +151,7 @@ package final class AuditWriter: Sendable {
   }
 
   /// Writes what there is. False: it cannot.
-  private func step(_ pen: inout AuditPen) -> Bool {
+  private func step(_ pen: inout AuditEncoder) -> Bool {
     if let next = shared.withLock({ $0.next.take() }) {
       pen.change(to: next)
       shared.withLock { shared in
@@ -173,7 +173,7 @@ package final class AuditWriter: Sendable {
     }
   }
 
-  private func writeAll(_ pen: inout AuditPen) -> Bool {
+  private func writeAll(_ pen: inout AuditEncoder) -> Bool {
     shared.withLock { $0.askedAt = Clock.monotonicMicroseconds }
     let error = pen.write()
     let hasNews = shared.withLock { shared in
@@ -201,14 +201,14 @@ package final class AuditWriter: Sendable {
 
   // MARK: the end
 
-  private func end(_ pen: inout AuditPen) {
+  private func end(_ pen: inout AuditEncoder) {
     pen.noteEnd()
     guard writeAll(&pen) else { return giveUp(pen) }
     pen.synchronise()
     report("closed")
   }
 
-  private func giveUp(_ pen: borrowing AuditPen) {
+  private func giveUp(_ pen: borrowing AuditEncoder) {
     let waiting = UInt64(pen.waitingRecords)
     shared.withLock { shared in
       let queued = UInt64(shared.queue.count { $0 == UInt8(ascii: "\n") })

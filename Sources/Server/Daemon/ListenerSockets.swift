@@ -19,7 +19,7 @@ struct ListenerSockets {
   }
 
   /// Opens every address, or none: what was bound before a failure is closed again. `file` is the configuration's.
-  init(_ settings: ListenerSettings, held: HeldSockets, file: String, loop: Loop) throws(StartError) {
+  init(_ settings: ListenerSettings, held: InheritedSockets, file: String, loop: Loop) throws(StartError) {
     self.settings = settings
     do throws(StartError) {
       for address in settings.addresses { try open(address, held: held, file: file, loop: loop) }
@@ -43,7 +43,7 @@ struct ListenerSockets {
   private static let backlog: Int32 = 1024
 
   private mutating func open(
-    _ address: ListenerSettings.Address, held: HeldSockets, file: String, loop: Loop
+    _ address: ListenerSettings.Address, held: InheritedSockets, file: String, loop: Loop
   ) throws(StartError) {
     switch address {
     case .localhost(let port): try openLocalhost(port: port, held: held, loop: loop)
@@ -67,7 +67,7 @@ struct ListenerSockets {
     }
   }
 
-  private mutating func take(_ sockets: [InheritedSocket], of held: HeldSockets, loop: Loop) throws(StartError) {
+  private mutating func take(_ sockets: [InheritedSocket], of held: InheritedSockets, loop: Loop) throws(StartError) {
     for (index, socket) in sockets.enumerated() {
       do throws(SystemError) {
         listeners.append(try adopt(socket.descriptor, isUnix: socket.port == nil, loop: loop))
@@ -90,7 +90,7 @@ struct ListenerSockets {
   }
 
   /// Both families, or somebody else could take the other one (T5). ::1 is left out only where the machine has none.
-  private mutating func openLocalhost(port: UInt16, held: HeldSockets, loop: Loop) throws(StartError) {
+  private mutating func openLocalhost(port: UInt16, held: InheritedSockets, loop: Loop) throws(StartError) {
     let v4 = try bind(SocketAddress(ip: [127, 0, 0, 1], port: port), held: held, loop: loop)
     listeners.append(v4)
     let v6 = SocketAddress(ip: [UInt8](repeating: 0, count: 15) + [1], port: v4.port)
@@ -103,7 +103,7 @@ struct ListenerSockets {
     }
   }
 
-  private func bind(_ address: SocketAddress, held: HeldSockets, loop: Loop) throws(StartError) -> Listener {
+  private func bind(_ address: SocketAddress, held: InheritedSockets, loop: Loop) throws(StartError) -> Listener {
     do throws(UVError) {
       return try Listener(loop: loop, address: address, backlog: Self.backlog, reusePort: false)
     } catch {

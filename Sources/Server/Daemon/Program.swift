@@ -34,7 +34,7 @@ package enum Program {
       default: fail("unknown argument \(argument)\n\n\(usage)", code: 2)
       }
     }
-    let held = HeldSockets()
+    let held = InheritedSockets()
     do throws(StartError) {
       try Server(file: FileReader.absolute(file), held: held, proxies: proxies).run()
     } catch {

@@ -7,9 +7,9 @@ final class Reloads {
 
   private let file: String
   private let audit: AuditTrail
-  private let looks: FileLooks
+  private let looks: FileProbe
   private let worker: Worker
-  private let beside: BesideLoop
+  private let beside: BlockingTasks
   private var queue = ReloadQueue<Answer>()
   private var step = Preparation.Step()
   private var limit: Timer?
@@ -20,7 +20,7 @@ final class Reloads {
   private let onFailure: (StartError) -> Void
 
   init(
-    file: String, audit: AuditTrail, looks: FileLooks, worker: Worker,
+    file: String, audit: AuditTrail, looks: FileProbe, worker: Worker,
     use: @escaping (Preparation, @escaping Answer) -> Void,
     onFailure: @escaping (StartError) -> Void
   ) {
@@ -30,7 +30,7 @@ final class Reloads {
     self.worker = worker
     self.use = use
     self.onFailure = onFailure
-    beside = BesideLoop(loop: worker.loop)
+    beside = BlockingTasks(loop: worker.loop)
     limit = Timer(loop: worker.loop) { [unowned self] in giveUp() }
   }
 

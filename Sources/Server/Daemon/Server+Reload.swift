@@ -15,14 +15,14 @@ extension Server {
 
   private func judge(_ preparation: Preparation, _ answer: @escaping Reloads.Answer) {
     let workers = preparation.settings.workers.count
-    guard workers == commons.workers || preparation.settings.workers == worker.generation.settings.workers else {
+    guard workers == sharedState.workers || preparation.settings.workers == worker.generation.settings.workers else {
       return answer(
-        fail(.system("workers: it says \(workers), and \(commons.workers) run: restart bearerd for this change")))
+        fail(.system("workers: it says \(workers), and \(sharedState.workers) run: restart bearerd for this change")))
     }
     // The first one alone ahead of the others: it empties the environment of secrets.
     worker.prepare(preparation, loggedOut: worker.loggedOutMeanwhile) { [unowned self] error in
       if let error { return answer(fail(error)) }
-      crew.ask { [loggedOut = worker.loggedOutMeanwhile] worker, reply in
+      workerGroup.ask { [loggedOut = worker.loggedOutMeanwhile] worker, reply in
         worker.prepare(preparation, loggedOut: loggedOut, onEnd: reply)
       } then: { [unowned self] (errors: [StartError?]) in
         if case let error?? = errors.first(where: { $0 != nil }) { return answer(fail(error)) }
@@ -53,7 +53,7 @@ extension Server {
     slots = new
     for (index, slot) in new.enumerated() { slot.follow(settings.listeners[index], index: index) }
     let limits =
-      preparation.tables.limits ?? SharedLimits(settings, after: worker.generation.limits, lock: commons.lock)
+      preparation.tables.limits ?? SharedLimits(settings, after: worker.generation.limits, lock: sharedState.lock)
     limits.begin()
     let installation = Installation(
       preparation: preparation,
@@ -61,9 +61,9 @@ extension Server {
         of: settings, generation: number, ports: new.map(\.ports), tables: preparation.tables.snapshot),
       limits: limits, audit: journal.audit, requiredAudit: journal.requiredAudit,
       entrances: new.map(Installation.Row.init))
-    crew.tell { $0.install(installation, entrances: $0.entrances(installation.entrances)) }
-    reception.listen(on: new)
-    worker.install(installation, entrances: new.map(\.entrance))
+    workerGroup.tell { $0.install(installation, entrances: $0.entrances(installation.entrances)) }
+    acceptor.listen(on: new)
+    worker.install(installation, entrances: new.map(\.listenerID))
     do throws(UVError) {
       for slot in added { try slot.start() }
     } catch {
@@ -89,7 +89,7 @@ extension Server {
 
   private func settle(_ preparation: Preparation, _ number: UInt64, _ answer: @escaping Reloads.Answer) {
     // They do what they are told in its order: who replies to this has installed it.
-    crew.ask { _, reply in
+    workerGroup.ask { _, reply in
       reply(true)
     } then: { [unowned self] (_: [Bool]) in
       audit.settle()
@@ -111,7 +111,7 @@ extension Server {
 
   private func fail(_ error: StartError) -> Result<UInt64, StartError> {
     worker.forgetPrepared()
-    crew.tell { $0.forgetPrepared() }
+    workerGroup.tell { $0.forgetPrepared() }
     if !worker.isDraining { reloadFailed(error) }
     return .failure(error)
   }
@@ -125,8 +125,8 @@ extension Server {
   }
 
   /// Listeners that stay as they are keep their sockets.
-  private func slots(for settings: Settings) throws(StartError) -> [ListenerSlot] {
-    var result: [ListenerSlot] = []
+  private func slots(for settings: Settings) throws(StartError) -> [BoundListener] {
+    var result: [BoundListener] = []
     do throws(StartError) {
       for (index, listener) in settings.listeners.enumerated() {
         let free = slots.filter { slot in !result.contains { $0 === slot } }
@@ -141,7 +141,7 @@ extension Server {
         } else {
           try refuseOwnAddresses(listener)
           let sockets = try ListenerSockets(listener, held: held, file: file, loop: loop)
-          result.append(reception.slot(sockets, index: index))
+          result.append(acceptor.slot(sockets, index: index))
         }
       }
       return result

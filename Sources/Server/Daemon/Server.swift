@@ -10,17 +10,17 @@ package final class Server {
   let file: String
   let loop: Loop
   let worker: Worker
-  let reception: Reception
-  let journal: Journal
-  let commons: Commons
-  let crew: Crew
-  private let firstSecrets: FirstSecrets
-  private let looks = FileLooks()
-  let held: HeldSockets
-  var slots: [ListenerSlot]
+  let acceptor: Acceptor
+  let journal: AccessLog
+  let sharedState: SharedState
+  let workerGroup: WorkerGroup
+  private let firstSecrets: InitialLoad
+  private let looks = FileProbe()
+  let held: InheritedSockets
+  var slots: [BoundListener]
   private var lifecycle: Lifecycle?
   private(set) var commands: SecretCommands?
-  private(set) var tokens: TokenRenewals?
+  private(set) var tokens: TokenManager?
   private var logouts: Logouts?
   private(set) var control: ControlSocket?
   let audit: AuditTrail
@@ -33,10 +33,10 @@ package final class Server {
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
   /// - Parameter proxies: names of the environment's variables that name a proxy.
-  package init(file: String, held: HeldSockets, proxies: [String] = []) throws(StartError) {
+  package init(file: String, held: InheritedSockets, proxies: [String] = []) throws(StartError) {
     self.file = file
     self.held = held
-    journal = Journal(hasPriorities: ServiceManager.isJournalStream)
+    journal = AccessLog(hasPriorities: ServiceManager.isJournalStream)
     let preparation = try Preparation.atStart(file: file, seconds: Server.startPatience, looks: looks)
     let settings = preparation.settings
     preparation.report(to: journal)
@@ -48,9 +48,9 @@ package final class Server {
           "bearerd connects to upstreams by itself and asks no proxy: each upstream has to be reachable from here"
         ))
     }
-    commons = Commons(workers: settings.workers.count)
-    if commons.workers > 1 { journal.share = LogShare() }
-    firstSecrets = FirstSecrets(
+    sharedState = SharedState(workers: settings.workers.count)
+    if sharedState.workers > 1 { journal.share = LogSink() }
+    firstSecrets = InitialLoad(
       preparation.tables.secretFiles, unanswered: ConfigurationLoader.unanswered(in: preparation),
       journal: journal)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
@@ -68,23 +68,23 @@ package final class Server {
         first: preparation, firstSecrets,
         snapshot: ConfigurationLoader.snapshot(
           of: settings, generation: 1, ports: sockets.map(\.ports), tables: preparation.tables.snapshot),
-        limits: SharedLimits(settings, after: nil, lock: commons.lock), deferredRelease: deferredRelease)
+        limits: SharedLimits(settings, after: nil, lock: sharedState.lock), deferredRelease: deferredRelease)
       try audit.adopt(preparation.audit)
-      affordable = try Reception.affordable(
-        settings.limits.connections, workers: commons.workers, journal: journal)
+      affordable = try Acceptor.affordable(
+        settings.limits.connections, workers: sharedState.workers, journal: journal)
     } catch {
       for opened in sockets { opened.close() }
       throw error
     }
     let worker = Worker(
-      loop: loop, journal: journal, commons: commons, generation: generation, deferredRelease: deferredRelease)
+      loop: loop, journal: journal, sharedState: sharedState, generation: generation, deferredRelease: deferredRelease)
     self.worker = worker
-    crew = Crew(worker: worker)
-    worker.crew = crew
-    let reception = Reception(worker: worker, crew: crew)
-    self.reception = reception
-    slots = sockets.enumerated().map { reception.slot($1, index: $0) }
-    worker.listen(on: slots, of: reception, affordable: affordable)
+    workerGroup = WorkerGroup(worker: worker)
+    worker.workerGroup = workerGroup
+    let acceptor = Acceptor(worker: worker, workerGroup: workerGroup)
+    self.acceptor = acceptor
+    slots = sockets.enumerated().map { acceptor.slot($1, index: $0) }
+    worker.listen(on: slots, of: acceptor, affordable: affordable)
     guard let log = journal.share else {
       beginning = nil
       return
@@ -93,7 +93,7 @@ package final class Server {
       preparation: preparation, snapshot: generation.snapshot, limits: generation.limits, audit: journal.audit,
       requiredAudit: journal.requiredAudit, entrances: slots.map(Installation.Row.init))
     beginning = WorkerThread.Beginning(
-      installation: installation, commons: commons, affordable: affordable,
+      installation: installation, sharedState: sharedState, affordable: affordable,
       hasPriorities: ServiceManager.isJournalStream, log: log)
   }
 
@@ -102,7 +102,7 @@ package final class Server {
   package func run() throws(StartError) {
     worker.generation.keyring.report(to: journal, of: worker.generation)
     worker.begin(after: firstSecrets)
-    if let beginning { try crew.start(beginning) }
+    if let beginning { try workerGroup.start(beginning) }
     let reloads = Reloads(
       file: file, audit: audit, looks: looks, worker: worker, use: { [unowned self] in use($0, $1) },
       onFailure: { [unowned self] in reloadFailed($0) })
@@ -111,13 +111,13 @@ package final class Server {
       loop: loop, journal: journal,
       commands: [
         "reload": { answer in reloads.ask { answer($0.map { Array("\($0)\n".utf8) }) } },
-        "status": { [worker, crew] answer in
-          crew.count { answer(.success(StatusReport.bytes(of: worker, $0))) }
+        "status": { [worker, workerGroup] answer in
+          workerGroup.count { answer(.success(StatusReport.bytes(of: worker, $0))) }
         },
-        "metrics": { [worker, crew] answer in
-          crew.count { answer(.success(MetricsReport.bytes(of: worker, $0))) }
+        "metrics": { [worker, workerGroup] answer in
+          workerGroup.count { answer(.success(MetricsReport.bytes(of: worker, $0))) }
         },
-      ].merging(DebugCommands.of(worker, crew, reloads)) { $1 },
+      ].merging(DebugCommands.of(worker, workerGroup, reloads)) { $1 },
       credentialCommands: [
         "login": { [unowned self] name, exchange in
           if let tokens { return tokens.logIn(name, exchange) }
@@ -135,9 +135,9 @@ package final class Server {
     control?.follow(worker.generation.settings)
     lifecycle = try Lifecycle(
       loop: loop,
-      watch: { [loop, crew, journal] interval in
+      watch: { [loop, workerGroup, journal] interval in
         Watchdog(
-          interval: interval, pulses: [loop.pulse] + crew.pulses, hasPriorities: ServiceManager.isJournalStream,
+          interval: interval, pulses: [loop.pulse] + workerGroup.pulses, hasPriorities: ServiceManager.isJournalStream,
           log: journal.share)
       }, reload: { reloads.ask { _ in } },
       stop: { [unowned self] in stop() })
@@ -150,16 +150,16 @@ package final class Server {
     held.closeUnclaimed(by: worker.generation.settings, journal: journal)
     commands = try SecretCommands(worker: worker) { [unowned self] command in
       tokens?.changed(command)
-      guard !crew.links.isEmpty else { return }
+      guard !workerGroup.links.isEmpty else { return }
       let output = worker.generation.keyring.commandOutputs.output(of: command)
-      crew.tell { $0.commands?.adopt(output) }
+      workerGroup.tell { $0.commands?.adopt(output) }
     }
     worker.commands?.onVerdict = { [unowned self] in commands?.heard($0, isAccepted: $1) }
     commands?.follow(worker.generation)
-    let renewals = try TokenRenewals(worker: worker, crew: crew)
+    let renewals = try TokenManager(worker: worker, workerGroup: workerGroup)
     tokens = renewals
     renewals.follow(worker.generation)
-    logouts = Logouts(worker: worker, crew: crew, tokens: renewals, commands: commands)
+    logouts = Logouts(worker: worker, workerGroup: workerGroup, tokens: renewals, commands: commands)
     journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.generation.snapshot.generation)")
     loop.run()
@@ -176,11 +176,11 @@ package final class Server {
     let finishWhenOver = { [unowned self] in
       if isOver.tokens, isOver.others, worker.sessionCount == 0, worker.isDraining { finish() }
     }
-    crew.tell {
+    workerGroup.tell {
       $0.commands?.close()
       $0.tokens?.close()
     }
-    journal.event(.notice, "stopping", ("connections", String(worker.sessionCount + crew.connections)))
+    journal.event(.notice, "stopping", ("connections", String(worker.sessionCount + workerGroup.connections)))
     lifecycle?.startDrain(limit: worker.limits.drain) { [unowned self] in finish() }
     // A refresh token that is on its way is stored before the end (T68).
     tokens?.stop {
@@ -188,7 +188,7 @@ package final class Server {
       finishWhenOver()
     }
     // The others first: what has been accepted for them is theirs.
-    crew.ask { worker, reply in
+    workerGroup.ask { worker, reply in
       worker.onDrained = { reply(true) }
       worker.drain()
     } then: { (_: [Bool]) in
@@ -203,9 +203,9 @@ package final class Server {
     guard !isFinished else { return }
     isFinished = true
     worker.onDrained = nil
-    journal.event(.notice, "stopped", ("cut", String(worker.sessionCount + crew.connections)))
+    journal.event(.notice, "stopped", ("cut", String(worker.sessionCount + workerGroup.connections)))
     worker.close()
-    crew.close()
+    workerGroup.close()
     audit.close()
     control?.close()
     commands?.close()

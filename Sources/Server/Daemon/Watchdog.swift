@@ -13,9 +13,9 @@ final class Watchdog {
   /// - Parameters:
   ///   - interval: milliseconds after which the manager loses patience.
   ///   - pulses: of all workers' loops, in their order.
-  init(interval: UInt64, pulses: [LoopPulse], hasPriorities: Bool, log: LogShare?) {
+  init(interval: UInt64, pulses: [LoopPulse], hasPriorities: Bool, log: LogSink?) {
     thread = BackgroundThread { [end] in
-      let journal = Journal(hasPriorities: hasPriorities, of: pulses.count, share: log)
+      let journal = AccessLog(hasPriorities: hasPriorities, of: pulses.count, share: log)
       var watch = PulseWatch(count: pulses.count)
       var isTold = false
       while !end.wait(milliseconds: Int(clamping: max(1, interval / 4))) {

@@ -52,7 +52,7 @@ final class AuditTrail {
   }
 
   private let loop: Loop
-  private let journal: Journal
+  private let journal: AccessLog
   private var scribe: Scribe?
   /// No longer wanted, and perhaps still in some worker's hand.
   private var dismissed: [Scribe] = []
@@ -63,7 +63,7 @@ final class AuditTrail {
   /// Milliseconds for which the end of the process waits for disks.
   private static let patience: UInt64 = 10_000
 
-  init(loop: Loop, journal: Journal) {
+  init(loop: Loop, journal: AccessLog) {
     self.loop = loop
     self.journal = journal
   }

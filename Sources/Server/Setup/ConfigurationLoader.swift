@@ -38,7 +38,7 @@ package enum ConfigurationLoader {
   package static func load(
     _ file: String, as user: UInt32? = nil, silent: Set<String> = [], text: [UInt8]? = nil
   ) throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
-    let loaded = try load(file, as: user, text: text, looks: FileLooks(silent: silent), step: Preparation.Step())
+    let loaded = try load(file, as: user, text: text, looks: FileProbe(silent: silent), step: Preparation.Step())
     return (loaded.settings, loaded.findings)
   }
 
@@ -53,10 +53,10 @@ package enum ConfigurationLoader {
   }
 
   static func load(
-    _ file: String, as user: UInt32? = nil, text: [UInt8]? = nil, looks: FileLooks, step: Preparation.Step
+    _ file: String, as user: UInt32? = nil, text: [UInt8]? = nil, looks: FileProbe, step: Preparation.Step
   ) throws(LoadError) -> Loaded {
     step.begin(file)
-    let answers = FileLooks.Answers(as: user ?? Users.currentUID)
+    let answers = FileProbe.Answers(as: user ?? Users.currentUID)
     let written: [UInt8]
     do throws(SystemError) {
       if let text {
@@ -177,7 +177,7 @@ extension Diagnostic {
 extension ConfigurationReader.Environment {
   /// - Parameter user: whom the daemon runs as; nil: this user.
   static func system(
-    _ step: Preparation.Step, _ looks: FileLooks, _ answers: FileLooks.Answers, as user: UInt32? = nil
+    _ step: Preparation.Step, _ looks: FileProbe, _ answers: FileProbe.Answers, as user: UInt32? = nil
   ) -> Self {
     Self(
       uid: user ?? Users.currentUID,
@@ -196,7 +196,7 @@ extension ConfigurationReader.Environment {
       },
       fileWay: { path in
         step.begin(path)
-        return answers.way(to: path)
+        return answers.routeContext(to: path)
       },
       answering: { looks.answering($0, into: answers) },
       readFile: { path in

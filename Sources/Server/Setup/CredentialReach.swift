@@ -52,7 +52,7 @@ struct CredentialReach {
     return changes
   }
 
-  static func report(_ change: Change, in journal: Journal) {
+  static func report(_ change: Change, in journal: AccessLog) {
     journal.event(
       .notice, "credential-rebound", ("credential", change.credential), ("added", change.added),
       ("removed", change.removed))

@@ -53,7 +53,7 @@ struct Preparation: Sendable {
   ///   - audited: the audit file that is being written.
   ///   - before: the configuration that it replaces; nil: a start.
   init(
-    file: String, audited: AuditFile? = nil, before: PreparedTables.Former? = nil, looks: FileLooks, step: Step
+    file: String, audited: AuditFile? = nil, before: PreparedTables.Former? = nil, looks: FileProbe, step: Step
   ) throws(StartError) {
     let settings: Settings
     do throws(LoadError) {
@@ -84,7 +84,7 @@ struct Preparation: Sendable {
 
   /// For a start, which has no loop yet: the same, given up after a time. Without the configuration itself, the certificates and
   /// the users that it names, nothing could be served; secrets, and programs that print them, are not waited for.
-  static func atStart(file: String, seconds: Int, looks: FileLooks) throws(StartError) -> Preparation {
+  static func atStart(file: String, seconds: Int, looks: FileProbe) throws(StartError) -> Preparation {
     let (step, outcome, end) = (Step(), Outcome(), ThreadSignal())
     let thread = BackgroundThread {
       let result: Result<Preparation, StartError>
@@ -102,9 +102,9 @@ struct Preparation: Sendable {
     return try result.get()
   }
 
-  func report(to journal: Journal) { for warning in warnings { Preparation.report(warning, to: journal) } }
+  func report(to journal: AccessLog) { for warning in warnings { Preparation.report(warning, to: journal) } }
 
-  static func report(_ warning: Diagnostic, to journal: Journal) {
+  static func report(_ warning: Diagnostic, to journal: AccessLog) {
     journal.event(.warning, "configuration", ("line", String(warning.line)), ("detail", warning.message))
   }
 

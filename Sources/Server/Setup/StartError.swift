@@ -25,7 +25,7 @@ package enum StartError: Error, Sendable, CustomStringConvertible {
 
 extension StartError {
   /// One line per finding: a log shows no carets.
-  func report(to journal: Journal) {
+  func report(to journal: AccessLog) {
     guard case .configuration(let findings) = self else { return }
     for finding in findings where finding.severity == .error {
       let help = finding.help.map { "; \($0.split(separator: "\n").joined(separator: " "))" } ?? ""

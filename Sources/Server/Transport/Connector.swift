@@ -8,7 +8,7 @@ internal import TLS
 final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   /// Called once, on a later turn or at once: the session, or why there is none.
   private var completion: ((Result<UpstreamSession, ConnectFailure>) -> Void)?
-  private let destination: Destination
+  private let destination: UpstreamPool
   private let timeouts: Timeouts
   private let tally: ServiceTally
   private let worker: Worker
@@ -24,7 +24,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   private static let attemptDelay: UInt64 = 250
 
   init(
-    destination: Destination, timeouts: Timeouts, tally: ServiceTally, worker: Worker,
+    destination: UpstreamPool, timeouts: Timeouts, tally: ServiceTally, worker: Worker,
     completion: @escaping (Result<UpstreamSession, ConnectFailure>) -> Void
   ) {
     self.destination = destination

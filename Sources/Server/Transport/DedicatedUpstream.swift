@@ -18,7 +18,7 @@ final class DedicatedUpstream: UpstreamSessionOwner {
   }
 
   /// For a request to the same place by the same caller, which may come with a client token of another one's; else it is closed.
-  func take(for destination: Destination, _ caller: Caller?, at now: Int64) -> UpstreamSession? {
+  func take(for destination: UpstreamPool, _ caller: Caller?, at now: Int64) -> UpstreamSession? {
     guard !session.isClosed, session.destination === destination, self.caller == caller, session.isProved(at: now)
     else {
       close()
@@ -41,14 +41,14 @@ final class DedicatedUpstream: UpstreamSessionOwner {
 extension ClientSession {
   /// Only where the program's own login may go out. A session that somebody logged in on is no place for a request that is to
   /// go without.
-  func takeDedicated(for destination: Destination, at now: Int64) -> UpstreamSession? {
-    guard dedicated != nil, let way, way.route.credential == .pass else { return nil }
-    return dedicated.take()?.take(for: destination, desk?.machine.exchange.caller, at: now)
+  func takeDedicated(for destination: UpstreamPool, at now: Int64) -> UpstreamSession? {
+    guard dedicated != nil, let routeContext, routeContext.route.credential == .pass else { return nil }
+    return dedicated.take()?.take(for: destination, slot?.machine.exchange.caller, at: now)
   }
 
   func keepDedicated(_ session: UpstreamSession) {
     dedicated?.close()
-    dedicated = DedicatedUpstream(session, of: desk?.machine.exchange.caller)
+    dedicated = DedicatedUpstream(session, of: slot?.machine.exchange.caller)
   }
 
   func endDedicated() {

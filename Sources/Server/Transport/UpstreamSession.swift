@@ -8,7 +8,7 @@ internal import TLS
 
 /// One connection to an upstream: a TCP stream with TLS above it, or without for a plain loopback upstream.
 final class UpstreamSession: Timed, StreamDelegate {
-  let destination: Destination
+  let destination: UpstreamPool
   private let epoch: UInt64
   let stream: EventLoop.Stream
   /// Let go when the session is, and when its exchange ends.
@@ -39,7 +39,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   private static let fewSessions = 16
 
   /// `stream` is connected.
-  init(stream: EventLoop.Stream, destination: Destination, worker: Worker) {
+  init(stream: EventLoop.Stream, destination: UpstreamPool, worker: Worker) {
     self.stream = stream
     self.destination = destination
     self.worker = worker
@@ -118,7 +118,7 @@ final class UpstreamSession: Timed, StreamDelegate {
 
   /// The head with the credential of `grant` (`isAsked`: as the upstream wants), or with none; then what of the body fits.
   func send(
-    head: Span<UInt8>, grant: Int?, cookies: CookiePass?, caller: Caller?, isAsked: Bool, body: Span<UInt8>,
+    head: Span<UInt8>, grant: Int?, cookies: JarTicket?, caller: Caller?, isAsked: Bool, body: Span<UInt8>,
     keyring: Keyring
   ) throws(Denied) -> ChallengeAttempt? {
     if let grant {

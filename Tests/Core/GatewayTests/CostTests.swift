@@ -21,12 +21,14 @@ import Testing
     ("ConnectionOptions", "many options", "Connection: ", "a,", "\r\n"),
     ("ConnectionOptions", "codings of a trailer", "TE: ", "a,", "\r\n"),
     ("Upgrading", "protocols", "Connection: upgrade\r\nUpgrade: ", "a,", "\r\n"),
-    ("RequestPlaces", "tags", "If: ", "<a>", " (<x>)\r\n"),
-    ("RequestPlaces", "strange tags", "If: ", "<;a%2Fb//c%253Bd>", " (<x>)\r\n"),
-    ("RequestPlaces", "tokens", "If: (", "<a>", ")\r\n"), ("RequestPlaces", "entity tags", "If: (", "[\"a\"]", ")\r\n"),
-    ("RequestPlaces", "open tags", "If: ", "<", "\r\n"), ("RequestPlaces", "open entity tags", "If: (", "[\"", "\r\n"),
-    ("RequestPlaces", "a long tag", "If: <", "a", "> (<x>)\r\n"),
-    ("RequestPlaces", "absolute tags", "If: ", "</api/x;a//b%2Fc>", " (<x>)\r\n"),
+    ("WebDAVReferences", "tags", "If: ", "<a>", " (<x>)\r\n"),
+    ("WebDAVReferences", "strange tags", "If: ", "<;a%2Fb//c%253Bd>", " (<x>)\r\n"),
+    ("WebDAVReferences", "tokens", "If: (", "<a>", ")\r\n"),
+    ("WebDAVReferences", "entity tags", "If: (", "[\"a\"]", ")\r\n"),
+    ("WebDAVReferences", "open tags", "If: ", "<", "\r\n"),
+    ("WebDAVReferences", "open entity tags", "If: (", "[\"", "\r\n"),
+    ("WebDAVReferences", "a long tag", "If: <", "a", "> (<x>)\r\n"),
+    ("WebDAVReferences", "absolute tags", "If: ", "</api/x;a//b%2Fc>", " (<x>)\r\n"),
     ("CredentialCookie", "cookies", "Cookie: ", "a;", "\r\n"),
     ("CredentialCookie", "its own name", "Cookie: ", "sid ", "\r\n"),
     ("CredentialCookie", "escapes", "Cookie: ", "%73", "\r\n"),
@@ -48,7 +50,7 @@ import Testing
   private static func fieldWalkers() throws -> [Walker] {
     let (usual, cookies) = try (snapshot(), cookies())
     return fields.flatMap { field in
-      (field.file == "RequestPlaces" ? ["/api/x", deep] : ["/api/x"]).map { target in
+      (field.file == "WebDAVReferences" ? ["/api/x", deep] : ["/api/x"]).map { target in
         Walker(field.file, "\(field.name) below \(target.utf8.count) bytes", upTo: most - target.utf8.count - 100) {
           count in
           let head = "PUT \(target) HTTP/1.1\r\nHost: localhost:7070\r\n" + field.start
@@ -79,7 +81,7 @@ import Testing
   /// Of the answer.
   private static let lines: [(file: String, name: String, start: String, part: String, end: String)] = [
     ("ResponseForwarding", "fields", "", "a: b\r\n", ""),
-    ("OriginHygiene", "fields that are stripped", "", "Access-Control-x: b\r\n", ""),
+    ("OriginHeaders", "fields that are stripped", "", "Access-Control-x: b\r\n", ""),
     ("ResponseForwarding", "our own name", "Proxy-Status: ", "a,", "\r\n"),
     ("PlaceRewriting", "open links", "Link: ", "<", "\r\n"), ("PlaceRewriting", "links", "Link: ", "<a>,", "\r\n"),
     ("PlaceRewriting", "links with dots", "Link: ", "<..>,", "\r\n"),
@@ -158,14 +160,14 @@ import Testing
         return { Played(request, judged).answer(bytes) }
       }
     } + [
-      Walker("SecondTry", "small chunks of an error", upTo: 16_384) { count in
+      Walker("AuthRetry", "small chunks of an error", upTo: 16_384) { count in
         let bytes =
           Array("HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
           + repeated("1\r\n[\r\n", bytes: count - 50)
         let request = Array(get().utf8)
         return { Played(request, judged).answer(bytes) }
       },
-      Walker("SecondTry", "small chunks of a request", upTo: most) { count in
+      Walker("AuthRetry", "small chunks of a request", upTo: most) { count in
         let bytes =
           Array("PUT /api/x HTTP/1.1\r\nHost: localhost:7070\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
           + whole(repeated("1\r\na\r\n", bytes: count - 80), of: "1\r\na\r\n")

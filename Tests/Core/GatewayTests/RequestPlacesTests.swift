@@ -3,7 +3,7 @@ import HTTP1
 import Policy
 import Testing
 
-/// What `Destination` and the tags of `If` name is decided like the target itself, and goes up as the upstream knows it (T12).
+/// What `UpstreamPool` and the tags of `If` name is decided like the target itself, and goes up as the upstream knows it (T12).
 @Suite struct RequestPlacesTests {
   private func move(_ fields: String..., target: String = "/api/a", method: String = "MOVE") -> String {
     "\(method) \(target) HTTP/1.1\r\nHost: localhost:7070\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"

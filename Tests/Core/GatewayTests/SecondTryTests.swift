@@ -51,9 +51,9 @@ import Testing
 
   @Test("A challenge for Digest is worth a second try where the credential can meet it, and there alone")
   func digest() throws {
-    func log(_ challenge: String, _ reason: SecondTryReason, status: String = "401 Unauthorized") throws -> [String] {
+    func log(_ challenge: String, _ reason: AuthRetryReason, status: String = "401 Unauthorized") throws -> [String] {
       let answer = ok("WWW-Authenticate: \(challenge)", status: status, body: "no")
-      return exchange(get(), answer, try snapshot(replayBuffer: 16, secondTry: reason)).log
+      return exchange(get(), answer, try snapshot(replayBuffer: 16, authRetry: reason)).log
     }
     let digest = #"Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256"#
     #expect(try log(digest, .digest([.sha256])) == ["open", "renew"])
@@ -67,7 +67,7 @@ import Testing
   @Test(
     "T41: What waits to be asked for goes out after a challenge of its own scheme, and after no other answer",
     arguments: [
-      ("401 Unauthorized", ["Basic realm=\"x\""], AwaitedScheme.basic, true),
+      ("401 Unauthorized", ["Basic realm=\"x\""], ChallengedScheme.basic, true),
       ("401 Unauthorized", ["Negotiate", "bAsIc"], .basic, true),
       ("401 Unauthorized", ["Digest realm=\"Basic\", nonce=\"n\", Bearer"], .bearer, true),
       ("401 Unauthorized", ["Bearer error=\"insufficient_scope\""], .bearer, true),
@@ -81,10 +81,10 @@ import Testing
       ("407 Proxy Authentication Required", ["Basic"], .basic, false),
       ("200 OK", ["Basic"], .basic, false),
     ])
-  func awaited(_ status: String, _ challenges: [String], _ scheme: AwaitedScheme, _ isMet: Bool) throws {
+  func awaited(_ status: String, _ challenges: [String], _ scheme: ChallengedScheme, _ isMet: Bool) throws {
     let fields = challenges.map { "WWW-Authenticate: \($0)\r\n" }.joined()
     let answer = "HTTP/1.1 \(status)\r\n\(fields)Content-Length: 0\r\n\r\n"
-    let snapshot = try snapshot(replayBuffer: 16, secondTry: .awaited(scheme))
+    let snapshot = try snapshot(replayBuffer: 16, authRetry: .awaited(scheme))
     var conversation = exchange(get(), answer, snapshot)
     #expect(conversation.log.contains("renew") == isMet && conversation.asked == [false])
     if !isMet { return #expect(GatewayTests.status(conversation.answer) == String(status.prefix(3))) }
@@ -97,7 +97,7 @@ import Testing
 
   @Test("T41: A stale session's retry has not been asked for anything")
   func stale() throws {
-    var conversation = Conversation(try snapshot(replayBuffer: 16, secondTry: .awaited(.basic)))
+    var conversation = Conversation(try snapshot(replayBuffer: 16, authRetry: .awaited(.basic)))
     conversation.isReused = true
     conversation.client(get())
     conversation.isReused = false
@@ -108,9 +108,9 @@ import Testing
   @Test("T41: Who is asked for one credential does not show another one, nor the same elsewhere")
   func elsewhere() throws {
     let origins = try ["https://up.test", "https://other.test"].map { try Origin(parsing: $0) }
-    let old = try snapshot(replayBuffer: 16, secondTry: .awaited(.basic), origins: origins)
+    let old = try snapshot(replayBuffer: 16, authRetry: .awaited(.basic), origins: origins)
     for (upstream, reason, isAsked) in [
-      ("https://up.test/base/", SecondTryReason.awaited(.basic), true),
+      ("https://up.test/base/", AuthRetryReason.awaited(.basic), true),
       ("https://up.test/other/", .awaited(.basic), true),
       ("https://other.test/base/", .awaited(.basic), false),
       ("https://up.test/base/", .awaited(.bearer), false),
@@ -119,7 +119,7 @@ import Testing
         get(), ok("WWW-Authenticate: Basic", status: "401 Unauthorized", body: "no"), old)
       conversation.opensAtOnce = false
       conversation.fact { $0.credentialRenewed(output: &$1) }
-      let new = try snapshot(upstream: upstream, generation: 2, replayBuffer: 16, secondTry: reason, origins: origins)
+      let new = try snapshot(upstream: upstream, generation: 2, replayBuffer: 16, authRetry: reason, origins: origins)
       conversation.fact { $0.configurationChanged(new, output: &$1) }
       conversation.ready()
       #expect(conversation.asked == [false, isAsked])

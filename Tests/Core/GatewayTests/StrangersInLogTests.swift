@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct StrangersInLogTests {
   @Test func `T58: of strangers fifty have a line in ten seconds, and the rest is told when they are over`() {
-    var log = StrangersInLog()
+    var log = LogRateLimiter()
     var told: [UInt64] = []
     func lines(_ count: Int, at now: UInt64) -> Int {
       (0..<count).filter { _ in log.takeLine(at: now) { told.append($0) } }.count

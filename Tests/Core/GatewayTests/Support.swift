@@ -10,7 +10,7 @@ func snapshot(
   at mount: Mount = .path(Array("/api/".utf8)), upstream: String = "https://up.test/base/",
   credential: CredentialChoice = .inject(0), fields: [String] = ["authorization"], generation: UInt64 = 1,
   more: [Service] = [], limits: HeadLimits = HeadLimits(), pages: [String] = [], replayBuffer: Int? = nil,
-  secondTry: SecondTryReason = .expiry, expiry: ExpirySigns = ExpirySigns(), cookie: String? = nil,
+  authRetry: AuthRetryReason = .expiry, expiry: ExpirySigns = ExpirySigns(), cookie: String? = nil,
   origins: [Origin]? = nil, edit: (inout Service) -> Void = { _ in }
 ) throws -> Snapshot {
   var service = Service(
@@ -18,7 +18,7 @@ func snapshot(
   edit(&service)
   let grant = Grant(
     name: "token", origins: origins ?? [service.upstream.origin], callers: nil, fieldNames: fields,
-    replayBuffer: replayBuffer, secondTry: secondTry, expiry: expiry, cookie: cookie)
+    replayBuffer: replayBuffer, authRetry: authRetry, expiry: expiry, cookie: cookie)
   let names = ["localhost:7070", "127.0.0.1:7070", "[::1]:7070", "api.localhost:7070"]
   return Snapshot(
     generation: generation, rules: RuleSet(services: [service] + more, grants: [grant]),

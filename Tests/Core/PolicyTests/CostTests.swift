@@ -114,9 +114,9 @@ import Testing
         let realm = try Endpoint(parsing: "https://auth.test/token")
         return { _ = RegistryChallenge.find(in: head, realm: realm) }
       },
-      Walker("AwaitedScheme", name, upTo: head) { count in
+      Walker("ChallengedScheme", name, upTo: head) { count in
         let head = challenging(text, count)
-        return { _ = AwaitedScheme.bearer.isWanted(by: head) }
+        return { _ = ChallengedScheme.bearer.isWanted(by: head) }
       },
     ]
   }

@@ -49,7 +49,7 @@ struct Machine {
       fileStatus: { [files] path in
         if let known = files[path] { return known }
         return path.contains("missing") ? nil : (0, 0o640, true)
-      }, fileWay: { [self] in way(to: $0) }, readFile: { [contents] in contents[$0] },
+      }, fileWay: { [self] in routeContext(to: $0) }, readFile: { [contents] in contents[$0] },
       auditProblem: { [auditProblem] path in auditProblem.map { ("audit file \(path): \($0)", "look at it") } },
       socketProblem: { [socketProblem] path in
         socketProblem.map { ("no socket can be made at \(path): \($0.reason)", "look at it", $0.isPassing) }
@@ -58,10 +58,10 @@ struct Machine {
   }
 
   /// As the daemon finds it where there are no links.
-  private func way(to path: String) -> FileWay {
-    var way = FileWay()
-    way.isReadOnly = readOnly.contains { path.hasPrefix($0 + "/") }
-    way.isEmpty = empty.contains(path)
+  private func routeContext(to path: String) -> FileWay {
+    var routeContext = FileWay()
+    routeContext.isReadOnly = readOnly.contains { path.hasPrefix($0 + "/") }
+    routeContext.isEmpty = empty.contains(path)
     var rest = path[...]
     var directories: [String] = []
     while let slash = rest.lastIndex(of: "/") {
@@ -85,12 +85,12 @@ struct Machine {
       }
       guard let found else { continue }
       if readOnly.contains(directory) {
-        way.pardon = way.pardon ?? found.message
+        routeContext.pardon = routeContext.pardon ?? found.message
       } else {
-        way.problem = way.problem ?? found
+        routeContext.problem = routeContext.problem ?? found
       }
     }
-    return way
+    return routeContext
   }
 
   func read(_ text: String) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {

@@ -104,7 +104,7 @@ struct Summary: CustomStringConvertible {
   }
 
   private static func mode(_ grant: Grant) -> String {
-    guard case .awaited(let scheme) = grant.secondTry else { return "" }
+    guard case .awaited(let scheme) = grant.authRetry else { return "" }
     return " after a challenge for \(scheme.rawValue) keeps \(grant.replayBuffer.map { "\($0)" } ?? "nothing")"
   }
 

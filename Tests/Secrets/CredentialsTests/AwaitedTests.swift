@@ -12,7 +12,7 @@ import Testing
   private func keyring(_ file: String) throws -> Keyring {
     let grant = Grant(
       name: "api", origins: [try origin("https://upstream.test")], callers: nil, fieldNames: ["authorization"],
-      replayBuffer: 16, secondTry: .awaited(.bearer))
+      replayBuffer: 16, authRetry: .awaited(.bearer))
     return try CredentialsTests.keyring(.bearer(.file(file)), grant: grant)
   }
 

@@ -15,13 +15,13 @@ import Testing
   }
 
   private func take(
-    _ name: String, _ value: String, path: String = "/", lifetime: UInt64? = nil, with pass: CookiePass
+    _ name: String, _ value: String, path: String = "/", lifetime: UInt64? = nil, with pass: JarTicket
   ) {
     let (name, value) = (Array(name.utf8), Array(value.utf8))
     jars.take(name: name.span, value: value.span, path: Array(path.utf8), lifetime: lifetime, with: pass)
   }
 
-  private func line(_ pass: CookiePass, path: String = "/") throws -> String? {
+  private func line(_ pass: JarTicket, path: String = "/") throws -> String? {
     try Array(path.utf8).withUnsafeBytes { path in
       try jars.line(with: pass, for: path, in: own)?.secret.withBytes { String(decoding: $0, as: UTF8.self) }
     }
@@ -134,7 +134,7 @@ import Testing
     jars.follow([try place(), try place("other"), try place("api", "https://other.test")], mustLock: false)
     keyring.keepCookies(in: jars)
     keyring.keepCookies(of: "api")
-    let pass = try #require(keyring.cookiePass(ofGrant: 0, to: origin("https://upstream.test"), holder: 0))
+    let pass = try #require(keyring.jarTicket(ofGrant: 0, to: origin("https://upstream.test"), holder: 0))
     take("a", "1", with: pass)
     take("b", "2", path: "/x", with: pass)
     let head = Array("GET /x?y HTTP/1.1\r\nHost: upstream.test\r\n".utf8)
@@ -169,7 +169,7 @@ import Testing
     jars.follow([try place()], mustLock: false)
     keyring.keepCookies(in: jars)
     keyring.keepCookies(of: "api")
-    let pass = try #require(keyring.cookiePass(ofGrant: 0, to: origin("https://upstream.test"), holder: 0))
+    let pass = try #require(keyring.jarTicket(ofGrant: 0, to: origin("https://upstream.test"), holder: 0))
     take("a", "1", with: pass)
     keyring.fileContents.take(SecretReading(of: source, mustLock: false))
     _ = keyring.reload(file: source)

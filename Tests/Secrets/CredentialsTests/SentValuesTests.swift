@@ -88,7 +88,7 @@ import Testing
     Row(testDescription: "mode: challenge", masked: [secret]) {
       let grant = Grant(
         name: "api", origins: [try origin("https://upstream.test")], callers: nil, fieldNames: ["authorization"],
-        replayBuffer: 16, secondTry: .awaited(.bearer))
+        replayBuffer: 16, authRetry: .awaited(.bearer))
       return try $0.sent(keyring(.bearer($0.file()), grant: grant), isAsked: true)
     },
     Row(testDescription: "Digest", masked: [other], shown: ["response=\"", "nonce=\"NONCE-0123456789\""]) {
@@ -126,7 +126,7 @@ import Testing
       jars.follow([CookieJars.Place(credential: "api", origin: origin)], mustLock: false)
       keyring.keepCookies(in: jars)
       keyring.keepCookies(of: "api")
-      let pass = try #require(keyring.cookiePass(ofGrant: 0, to: origin, holder: 0))
+      let pass = try #require(keyring.jarTicket(ofGrant: 0, to: origin, holder: 0))
       for (name, value) in [("sid", "SESSION-0123456789"), ("lang", "solarized-dark")] {
         jars.take(
           name: Array(name.utf8).span, value: Array(value.utf8).span, path: Array("/".utf8), lifetime: nil, with: pass)
@@ -199,7 +199,7 @@ import Testing
 
   /// Sends a request; with `answer` it is the second one, after what that has told the credential of the first one's answer.
   private func sent(
-    _ keyring: Keyring, isAsked: Bool = false, cookies: CookiePass? = nil,
+    _ keyring: Keyring, isAsked: Bool = false, cookies: JarTicket? = nil,
     answer: ((ChallengeAttempt) throws -> Void)? = nil
   ) throws -> Sent {
     let upstream = try Upstream()

@@ -29,7 +29,7 @@ final class AuditStage {
     try (lines.joined(separator: "\n") + "\n").write(toFile: path, atomically: false, encoding: .utf8)
   }
 
-  func verify(seeking wanted: [ChainValue] = [], piece: Int = 1 << 16) throws(AuditVerifier.Fault) -> AuditVerifier {
+  func verify(seeking wanted: [ChainHash] = [], piece: Int = 1 << 16) throws(AuditVerifier.Fault) -> AuditVerifier {
     var verifier = AuditVerifier(seeking: wanted)
     // Foundation's way to read a whole file at once leaks where it is empty.
     let bytes = Array((try? FileHandle(forReadingAtPath: path)?.readToEnd()) ?? Data())
@@ -62,6 +62,6 @@ extension AuditWriter {
 }
 
 /// A line's value of `chain`.
-func chain(of line: String) throws -> ChainValue {
-  try #require(ChainValue(parsing: String(line.suffix(43))))
+func chain(of line: String) throws -> ChainHash {
+  try #require(ChainHash(parsing: String(line.suffix(43))))
 }

@@ -251,7 +251,7 @@ package struct ClientConnection: ~Copyable, Sendable {
       beginForm(output: &output)
     } else {
       phase = .awaitingUpstream
-      let isSecondTry = exchange.record.isRetried || exchange.secondTry.isUnderWay
+      let isSecondTry = exchange.record.isRetried || exchange.authRetry.isUnderWay
       output.actions.insert(isSecondTry ? .openFreshUpstream : .openUpstream)
     }
   }

@@ -106,7 +106,7 @@ extension ClientConnection {
   /// It has brought none: the answer that was held back goes on. What follows its head is to be offered again.
   package mutating func renewalRefused() {
     guard phase == .exchanging, exchange.isHeld else { return }
-    exchange.secondTry.refuse()
+    exchange.authRetry.refuse()
   }
 
   // MARK: facts about time and configuration
@@ -146,7 +146,7 @@ extension ClientConnection {
     guard phase == .awaitingUpstream else { return }
     let before = exchange.askedPlace
     decide(snapshot: snapshot, output: &output)
-    if let before, exchange.askedPlace.map({ $0 != before }) ?? true { exchange.secondTry.isElsewhere = true }
+    if let before, exchange.askedPlace.map({ $0 != before }) ?? true { exchange.authRetry.isElsewhere = true }
   }
 
   /// Whether a running exchange would still be allowed, to the same place with the same credential.
@@ -169,7 +169,7 @@ extension ClientConnection {
   package mutating func loggedOut(output: inout Output) {
     switch phase {
     case .awaitingUpstream:
-      let wasSent = exchange.record.isRetried || exchange.secondTry.isUnderWay
+      let wasSent = exchange.record.isRetried || exchange.authRetry.isUnderWay
       abort(wasSent ? .loggedOut : .loginRequired, output: &output)
     case .exchanging: abort(.loggedOut, output: &output)
     case .upgraded: revoked(output: &output)

@@ -32,7 +32,7 @@ package struct Exchange: ~Copyable, Sendable {
   var responseOptions = ConnectionOptions()
   var limits: HeadLimits
   var responseBody: BodyReader
-  var secondTry = SecondTry()
+  var authRetry = AuthRetry()
   /// A newer value of the credential's cookie, in the head of the answer.
   var freshCookie: SetCookie?
   /// Lines for the jar, in the head of the answer.
@@ -146,7 +146,7 @@ package struct Exchange: ~Copyable, Sendable {
     snapshot = nil
     if case .some = admitted { admitted = nil }
     refusedPage = nil
-    secondTry.reset()
+    authRetry.reset()
     freshCookie = nil
     hasJarCookies = false
     form.reset()

@@ -19,9 +19,9 @@ extension Exchange {
     if ConnectionLogin.isTried(by: head) { hasConnectionLogin = true }
     output.grant = grant
     output.caller = caller
-    output.isAsked = secondTry.isAsked
+    output.isAsked = authRetry.isAsked
     output.actions.insert(.sendHead)
-    if secondTry.isUnderWay { sendKeptBody(output: &output) } else { keepBody(for: snapshot) }
+    if authRetry.isUnderWay { sendKeptBody(output: &output) } else { keepBody(for: snapshot) }
     if form.isWhole { send(whole: form.body, output: &output) }
   }
 
@@ -62,7 +62,7 @@ extension Exchange {
 
   private mutating func sendUp(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
     record.bytesUp &+= UInt64(range.count)
-    secondTry.keep(input.extracting(range))
+    authRetry.keep(input.extracting(range))
     output.actions.insert(.sendBody)
     if isRequestChunked {
       MessageWriter.chunk(input.extracting(range), to: &output.toUpstream)

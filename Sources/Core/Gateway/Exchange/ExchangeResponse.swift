@@ -32,7 +32,7 @@ extension Exchange {
       }
       if responsePhase == .judged { judgeBody(input.extracting(position...), output: &output) }
       if responsePhase == .held {
-        guard secondTry.isRefused else { return nil }
+        guard authRetry.isRefused else { return nil }
         if let refusal = takeHead(redaction, output: &output) { return refusal }
       }
       let stepsBefore = redaction?.steps ?? 0

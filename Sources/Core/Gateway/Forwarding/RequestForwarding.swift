@@ -14,7 +14,7 @@ struct RequestForwarding {
   /// The upstream's connection serves nothing after this request, and is told so.
   private(set) var isLast = false
   private var isFromPage = false
-  private var places = RequestPlaces()
+  private var places = WebDAVReferences()
   /// A client token came with it, which is for us alone.
   private var hasClientToken = false
 
@@ -91,7 +91,7 @@ struct RequestForwarding {
     output.append(contentsOf: plan.hostLine)
 
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
-    var (sendsTrailers, redactsAll, unchanged) = (false, false, UnchangedLines())
+    var (sendsTrailers, redactsAll, unchanged) = (false, false, PassthroughRun())
     if injects, case .all = snapshot.rules.services[route.service].redact { redactsAll = true }
     for field in head.fields {
       if redactsAll, hidesFromSearch(field, of: head.bytes) {
@@ -140,7 +140,7 @@ struct RequestForwarding {
   }
 
   private func write(
-    _ field: Field, of bytes: [UInt8], _ plan: ForwardingPlan, _ unchanged: inout UnchangedLines,
+    _ field: Field, of bytes: [UInt8], _ plan: ForwardingPlan, _ unchanged: inout PassthroughRun,
     to output: inout ByteBuffer
   ) {
     if isFromPage, field.known == .origin || field.known == .referer {

@@ -26,7 +26,7 @@ struct ResponseForwarding {
     admitted: AdmittedRequest?, to output: inout ByteBuffer
   ) -> Refusal? {
     let start = output.count
-    var (unchanged, room) = (UnchangedLines(), PlaceRoom())
+    var (unchanged, room) = (PassthroughRun(), PlaceRoom())
     beginHead(head, &unchanged, to: &output)
     for field in head.fields {
       if endsHere(field, of: head.bytes, options, head) { continue }
@@ -64,7 +64,7 @@ struct ResponseForwarding {
     to output: inout ByteBuffer
   ) -> Bool {
     let start = output.count
-    var unchanged = UnchangedLines()
+    var unchanged = PassthroughRun()
     beginHead(head, &unchanged, to: &output)
     for field in head.fields where !endsHere(field, of: head.bytes, options, head) {
       guard writeField(field, of: head.bytes, context, &unchanged, &room, to: &output) else {
@@ -83,7 +83,7 @@ struct ResponseForwarding {
     to output: inout ByteBuffer
   ) {
     let bytes = body.trailerBytes
-    var (unchanged, room) = (UnchangedLines(), PlaceRoom())
+    var (unchanged, room) = (PassthroughRun(), PlaceRoom())
     for field in body.trailers where !endsHere(field, of: bytes, options, head) {
       if context.body == .decoded, AboutBody(field, of: bytes.span).saysCoded { continue }
       _ = writeField(field, of: bytes, context, &unchanged, &room, to: &output)
@@ -93,7 +93,7 @@ struct ResponseForwarding {
 
   /// The status line; its end, if it stands there as it is written, is the first of the lines that do not change.
   private static func beginHead(
-    _ head: ResponseHead, _ unchanged: inout UnchangedLines, to output: inout ByteBuffer
+    _ head: ResponseHead, _ unchanged: inout PassthroughRun, to output: inout ByteBuffer
   ) {
     let bytes = head.bytes.span
     let end = head.reason.upperBound
@@ -130,7 +130,7 @@ struct ResponseForwarding {
   /// Appends one field, as it is or rewritten, or nothing. Cookies are not its business: it drops them.
   /// - Returns: false if it points to a listener of ours.
   private static func writeField(
-    _ field: Field, of bytes: [UInt8], _ context: Context, _ unchanged: inout UnchangedLines, _ room: inout PlaceRoom,
+    _ field: Field, of bytes: [UInt8], _ context: Context, _ unchanged: inout PassthroughRun, _ room: inout PlaceRoom,
     to output: inout ByteBuffer
   ) -> Bool {
     switch field.known {
@@ -140,7 +140,7 @@ struct ResponseForwarding {
       unchanged.flush(bytes.span, to: &output)
       return PlaceRewriting.write(field, of: bytes, context: context, room: &room, to: &output)
     default:
-      if OriginHygiene.isStripped(bytes, field.name) || isForgedStatus(field, of: bytes) { return true }
+      if OriginHeaders.isStripped(bytes, field.name) || isForgedStatus(field, of: bytes) { return true }
     }
     unchanged.add(field, of: bytes.span, to: &output)
     return true

@@ -157,7 +157,7 @@ extension RefusalCode {
   fileprivate var concernsUpstream: Bool {
     switch refuser {
     case .parser, .admission, .rules: false
-    case .keyring, .way, .answer, .bearerd: true
+    case .keyring, .routeContext, .answer, .bearerd: true
     }
   }
 }

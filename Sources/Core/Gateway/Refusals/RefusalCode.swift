@@ -92,7 +92,7 @@ extension RefusalCode {
 
 /// Who said no.
 package enum Refuser: CaseIterable, Sendable {
-  case parser, admission, rules, keyring, way, answer, bearerd
+  case parser, admission, rules, keyring, routeContext, answer, bearerd
 }
 
 extension RefusalCode {
@@ -113,7 +113,7 @@ extension RefusalCode {
       .connectionTimeout, .handshakeFailed, .handshakeTimeout, .certificateInvalid, .certificateExpired,
       .hostnameMismatch, .pinMismatch,
       .pinsExpired:
-      .way
+      .routeContext
     case .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .encodedAnswer, .redirectToSelf,
       .unrequestedUpgrade, .tooManyInformational:
       .answer

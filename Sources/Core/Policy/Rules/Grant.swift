@@ -12,7 +12,7 @@ package final class Grant: Sendable, Equatable {
   /// the request can be sent once more; 0: only requests without one are. nil: there is no new value to be had.
   package let replayBuffer: Int?
   /// Which answers are worth a second try.
-  package let secondTry: SecondTryReason
+  package let authRetry: AuthRetryReason
   /// Which answers call it expired; of no interest without `replayBuffer`, or for another reason than `.expiry`.
   package let expiry: ExpirySigns
   /// The cookie that it is, of all that may go out in the one Cookie field; nil: it is none.
@@ -24,7 +24,7 @@ package final class Grant: Sendable, Equatable {
 
   package init(
     name: String, origins: [Origin], callers: Callers?, fieldNames: [String], replayBuffer: Int? = nil,
-    parts: [Grant] = [], signsForms: Bool = false, secondTry: SecondTryReason = .expiry,
+    parts: [Grant] = [], signsForms: Bool = false, authRetry: AuthRetryReason = .expiry,
     expiry: ExpirySigns = ExpirySigns(), cookie: String? = nil
   ) {
     self.expiry = expiry
@@ -36,7 +36,7 @@ package final class Grant: Sendable, Equatable {
     self.replayBuffer = replayBuffer
     self.parts = parts
     self.signsForms = signsForms
-    self.secondTry = secondTry
+    self.authRetry = authRetry
   }
 
   package func names(_ origin: Origin) -> Bool { origins.contains(origin) }
@@ -55,7 +55,7 @@ package final class Grant: Sendable, Equatable {
 }
 
 /// What an answer has to say, so that the same request may be answered otherwise.
-package enum SecondTryReason: Sendable, Equatable {
+package enum AuthRetryReason: Sendable, Equatable {
   /// That the credential has expired, by the grant's signs.
   case expiry
   /// With which nonce a password is to be shown (RFC 7616), to be computed by one of these.
@@ -63,7 +63,7 @@ package enum SecondTryReason: Sendable, Equatable {
   /// For what a token is wanted that this place grants.
   case registry(Endpoint)
   /// For it by its scheme: the first request goes out without it.
-  case awaited(AwaitedScheme)
+  case awaited(ChallengedScheme)
 
   package var waitsToBeAsked: Bool { if case .awaited = self { true } else { false } }
 }

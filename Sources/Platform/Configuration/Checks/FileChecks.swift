@@ -12,23 +12,23 @@ extension SettingsReader {
   /// Whoever writes the configuration decides where the credentials go (T51).
   func checkConfigurationFile() {
     guard let status = environment.fileStatus(file) else { return }
-    let way = environment.fileWay(file)
-    if status.mode & Self.othersAndGroupWrite != 0, !way.isReadOnly {
+    let routeContext = environment.fileWay(file)
+    if status.mode & Self.othersAndGroupWrite != 0, !routeContext.isReadOnly {
       report.error(
         .wholeFile, "others can write this file (mode \(octal(status.mode))): they decide where credentials go",
         help: "chmod go-w \(shellQuoted(file))")
     }
-    if !isTrusted(status.owner), !way.isReadOnly {
+    if !isTrusted(status.owner), !routeContext.isReadOnly {
       report.error(
         .wholeFile, "this file belongs to uid \(status.owner), who can change it and decide where credentials go",
         help: "chown root \(shellQuoted(file))")
     }
-    if let problem = way.problem { report.error(.wholeFile, problem.message, help: problem.help) }
-    tellPardon(way, .wholeFile)
+    if let problem = routeContext.problem { report.error(.wholeFile, problem.message, help: problem.help) }
+    tellPardon(routeContext, .wholeFile)
   }
 
-  private func tellPardon(_ way: FileWay, _ place: Place) {
-    guard let pardon = way.pardon else { return }
+  private func tellPardon(_ routeContext: FileWay, _ place: Place) {
+    guard let pardon = routeContext.pardon else { return }
     report.advice(place, "\(pardon), if it was not on a read-only mount: there it is accepted")
   }
 
@@ -61,14 +61,14 @@ extension SettingsReader {
       return checkWay(to: path, at: place)
     }
     guard status.isRegular else { return refuse("\(path) is not a regular file", at: place) }
-    let way = environment.fileWay(path)
-    let forbidden = way.isReadOnly ? 0o005 : Self.othersAny | Self.othersAndGroupWrite
+    let routeContext = environment.fileWay(path)
+    let forbidden = routeContext.isReadOnly ? 0o005 : Self.othersAny | Self.othersAndGroupWrite
     if status.mode & forbidden != 0 {
       refuse(
         "others can \(status.mode & Self.othersAny != 0 ? "read or change" : "change") \(path) (mode \(octal(status.mode)))",
         at: place, help: "chmod o-rwx,g-w \(shellQuoted(path))")
     }
-    if !isTrusted(status.owner), !way.isReadOnly {
+    if !isTrusted(status.owner), !routeContext.isReadOnly {
       refuse(
         "\(path) belongs to uid \(status.owner), who can change it", at: place,
         help: "chown root \(shellQuoted(path))")
@@ -77,7 +77,7 @@ extension SettingsReader {
       refuse(
         "the group can read \(path) (mode \(octal(status.mode)))", at: place, help: "chmod g-r \(shellQuoted(path))")
     }
-    if way.isEmpty { refuse("\(path) is empty", at: place, help: "put the secret there") }
+    if routeContext.isEmpty { refuse("\(path) is empty", at: place, help: "put the secret there") }
     checkWay(to: path, at: place)
   }
 
@@ -101,9 +101,9 @@ extension SettingsReader {
   }
 
   private func checkWay(to path: String, at place: Place) {
-    let way = environment.fileWay(path)
-    if let problem = way.problem { refuse(problem.message, at: place, help: problem.help) }
-    tellPardon(way, place)
+    let routeContext = environment.fileWay(path)
+    if let problem = routeContext.problem { refuse(problem.message, at: place, help: problem.help) }
+    tellPardon(routeContext, place)
   }
 
   /// What a file of a credential is refused for.
@@ -124,17 +124,17 @@ extension SettingsReader {
 
   /// Nobody but root and the daemon's user can change it, or put another file in its place.
   private func checkOnlyOurs(_ path: String, _ owner: UInt32, _ mode: UInt32, at place: Place) {
-    let way = environment.fileWay(path)
-    if mode & Self.othersAndGroupWrite != 0, !way.isReadOnly {
+    let routeContext = environment.fileWay(path)
+    if mode & Self.othersAndGroupWrite != 0, !routeContext.isReadOnly {
       report.error(
         place, "others can change \(path) (mode \(octal(mode)))", help: "chmod go-w \(shellQuoted(path))")
     }
-    if !isTrusted(owner), !way.isReadOnly {
+    if !isTrusted(owner), !routeContext.isReadOnly {
       report.error(
         place, "\(path) belongs to uid \(owner), who can change it", help: "chown root \(shellQuoted(path))")
     }
-    if let problem = way.problem { report.error(place, problem.message, help: problem.help) }
-    tellPardon(way, place)
+    if let problem = routeContext.problem { report.error(place, problem.message, help: problem.help) }
+    tellPardon(routeContext, place)
   }
 
   private func contains(_ text: [UInt8], _ wanted: [UInt8]) -> Bool {

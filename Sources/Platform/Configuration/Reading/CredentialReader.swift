@@ -23,7 +23,7 @@ struct CredentialDraft {
   var grant: Grant {
     Grant(
       name: name, origins: origins, callers: callers, fieldNames: fieldNames, replayBuffer: replayBuffer,
-      parts: partGrants, signsForms: scheme?.signsForms ?? false, secondTry: secondTry, expiry: expiry,
+      parts: partGrants, signsForms: scheme?.signsForms ?? false, authRetry: authRetry, expiry: expiry,
       cookie: scheme?.login?.cookie)
   }
 
@@ -36,7 +36,7 @@ struct CredentialDraft {
     }
   }
 
-  private var secondTry: SecondTryReason {
+  private var authRetry: AuthRetryReason {
     switch scheme {
     case .digest(let digest): .digest(digest.hashes)
     case .registry(let registry): .registry(registry.realm)

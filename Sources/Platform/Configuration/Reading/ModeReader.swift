@@ -50,7 +50,7 @@ extension SettingsReader {
 
 extension CredentialSettings.Scheme {
   /// What an upstream asks for that wants it; nil: it has no mode.
-  var awaited: AwaitedScheme? {
+  var awaited: ChallengedScheme? {
     switch self {
     case .bearer: .bearer
     case .basic: .basic

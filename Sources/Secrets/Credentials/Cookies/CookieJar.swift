@@ -6,7 +6,7 @@ struct CookieJar {
   var holder: CookieHolder?
   /// Of what is in it now. What belongs to an earlier one comes too late.
   var number: UInt64
-  private(set) var cookies: [KeptCookie] = []
+  private(set) var cookies: [StoredCookie] = []
   private var made: UInt64 = 0
 
   /// More than that nobody needs, and each takes locked memory: the oldest goes first.
@@ -25,7 +25,7 @@ struct CookieJar {
     let earlierNumber = earlier.map { cookies.remove(at: $0).number }
     guard let end, end > now else { return }
     if earlierNumber == nil { made += 1 }
-    let cookie = try KeptCookie(
+    let cookie = try StoredCookie(
       name: name, value: value, path: path, number: earlierNumber ?? made, end: end, in: arena)
     guard cookie.size <= Self.mostBytes else { return }
     cookies.append(cookie)

@@ -12,7 +12,7 @@ enum CookieHolder: Sendable, Equatable {
 /// What a request's cookies are, and where those of its answer go: nowhere, once the jar has been emptied meanwhile.
 ///
 /// A class: most requests have none, and hand that on.
-package final class CookiePass: Sendable {
+package final class JarTicket: Sendable {
   let place: CookieJars.Place
   let number: UInt64
 
@@ -105,14 +105,14 @@ package final class CookieJars: @unchecked Sendable {
   // MARK: requests and answers
 
   /// nil: there is no jar.
-  func pass(to place: Place, of holder: CookieHolder) -> CookiePass? {
+  func pass(to place: Place, of holder: CookieHolder) -> JarTicket? {
     lock {
       guard let jar = jars[place] else { return nil }
       if jar.holder != holder {
         empty(place)
         jars[place]?.holder = holder
       }
-      return jars[place].map { CookiePass(place: place, number: $0.number) }
+      return jars[place].map { JarTicket(place: place, number: $0.number) }
     }
   }
 
@@ -120,7 +120,7 @@ package final class CookieJars: @unchecked Sendable {
   ///   - path: of the request, without its query.
   ///   - own: an arena that is not shared.
   func line(
-    with pass: CookiePass, for path: UnsafeRawBufferPointer, in own: SecretArena
+    with pass: JarTicket, for path: UnsafeRawBufferPointer, in own: SecretArena
   ) throws(SystemError) -> CookieLine? {
     lock.enter()
     defer { lock.leave() }
@@ -132,7 +132,7 @@ package final class CookieJars: @unchecked Sendable {
   /// Of an answer to a request that went out with this pass. Without memory for it, it is not kept.
   /// - Parameter lifetime: seconds; nil: it does not say. 0: it takes away what there is.
   package func take(
-    name: Span<UInt8>, value: Span<UInt8>, path: [UInt8], lifetime: UInt64?, with pass: CookiePass
+    name: Span<UInt8>, value: Span<UInt8>, path: [UInt8], lifetime: UInt64?, with pass: JarTicket
   ) {
     lock.enter()
     defer { lock.leave() }

@@ -13,7 +13,7 @@ final class CredentialSlot {
   let digest: (spaces: DigestSpaces, hashes: Set<DigestHash>)?
   let registry: (tokens: RegistryTokens, source: TokenSource)?
   /// Of a credential that waits until it is asked for.
-  let bareStart: BareStart?
+  let reactiveAuthentication: ReactiveAuthentication?
   /// What is written depends on what the upstream has asked for: one of the three above.
   let answersChallenges: Bool
   /// nil: not available.
@@ -59,8 +59,9 @@ final class CredentialSlot {
     hasListeners = entry.scheme.commands.contains(where: \.isListener)
     digest = entry.scheme.hashes.map { (DigestSpaces(), $0) }
     registry = entry.scheme.registry.map { (RegistryTokens(), $0) }
-    bareStart = if case .awaited(let scheme) = entry.grant.secondTry { BareStart(scheme) } else { nil }
-    answersChallenges = digest != nil || registry != nil || bareStart != nil
+    reactiveAuthentication =
+      if case .awaited(let scheme) = entry.grant.authRetry { ReactiveAuthentication(scheme) } else { nil }
+    answersChallenges = digest != nil || registry != nil || reactiveAuthentication != nil
   }
 
   /// Renders anew what its sources hold. True when what would be written has changed.

@@ -6,14 +6,14 @@ extension Keyring {
   /// Under which the cookies of a request go out, and those of its answer come in; nil: nothing is kept there, or there is no
   /// value.
   /// - Parameter holder: counts up with whoever logs in; of interest for tokens alone.
-  package func cookiePass(ofGrant index: Int, to origin: Origin, holder: UInt64) -> CookiePass? {
+  package func jarTicket(ofGrant index: Int, to origin: Origin, holder: UInt64) -> JarTicket? {
     guard let jars, slots.indices.contains(index), let owner = slots[index].holder(holder) else { return nil }
     return jars.pass(to: CookieJars.Place(credential: slots[index].entry.grant.name, origin: origin), of: owner)
   }
 
   /// Nothing goes out with a pass of another credential, or to another origin than the session has proved.
   func keptCookies(
-    of pass: CookiePass, _ slot: CredentialSlot, _ head: Span<UInt8>, _ proof: SessionProof
+    of pass: JarTicket, _ slot: CredentialSlot, _ head: Span<UInt8>, _ proof: SessionProof
   ) throws(Denied) -> CookieLine? {
     let grant = slot.entry.grant
     guard pass.place == CookieJars.Place(credential: grant.name, origin: proof.identity.origin) else {

@@ -19,7 +19,7 @@ extension Keyring {
   @discardableResult
   package func authorize(
     grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64, isAsked: Bool = false,
-    cookies pass: CookiePass? = nil, over session: inout VerifiedSession
+    cookies pass: JarTicket? = nil, over session: inout VerifiedSession
   ) throws(Denied) -> ChallengeAttempt? {
     guard index >= 0, index < slots.count else {
       throw Denied(reason: .unknownGrant, detail: "there is no such credential")
@@ -34,13 +34,13 @@ extension Keyring {
       let detail = "credential \(slot.entry.grant.name) writes into a request's target, and this one has no path"
       throw Denied(reason: .unavailable, detail: detail)
     }
-    let cookies = slot.entry.grant.cookie == nil ? nil : CookieJoint(head)
+    let cookies = slot.entry.grant.cookie == nil ? nil : CookieMerge(head)
     let kept: CookieLine? = if let pass { try keptCookies(of: pass, slot, head, session.proof) } else { nil }
     switch slot.lines {
     case .none:
       throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
-      guard slot.answersChallenges, slot.bareStart == nil || !isAsked else {
+      guard slot.answersChallenges, slot.reactiveAuthentication == nil || !isAsked else {
         let patterns = try patterns(slot, nil, kept)
         if slot.isPlain {
           try send(head, cookies, lines, kept, body, to: &session)
@@ -82,7 +82,7 @@ extension Keyring {
   }
 
   private func send(
-    _ head: Span<UInt8>, _ cookies: CookieJoint?, _ lines: borrowing Secret, _ kept: CookieLine?,
+    _ head: Span<UInt8>, _ cookies: CookieMerge?, _ lines: borrowing Secret, _ kept: CookieLine?,
     _ body: Span<UInt8>, to session: inout VerifiedSession
   ) throws(Denied) {
     do throws(TLSError) {
@@ -144,7 +144,7 @@ extension Keyring {
   }
 
   private func write(
-    _ head: Span<UInt8>, _ cookies: CookieJoint?, _ lines: borrowing Secret, _ kept: CookieLine?,
+    _ head: Span<UInt8>, _ cookies: CookieMerge?, _ lines: borrowing Secret, _ kept: CookieLine?,
     _ body: Span<UInt8>, to session: inout VerifiedSession
   ) throws(TLSError) {
     var stage = Stage(memory: staging.bytes)
@@ -155,7 +155,7 @@ extension Keyring {
     }
     if cookies != nil { try stage.appendPair(0x3B, 0x20, session: &session) }
     try lines.withBytes { (bytes) throws(TLSError) in
-      let line = cookies == nil ? bytes : UnsafeRawBufferPointer(rebasing: bytes.dropFirst(CookieJoint.nameCount))
+      let line = cookies == nil ? bytes : UnsafeRawBufferPointer(rebasing: bytes.dropFirst(CookieMerge.nameCount))
       try stage.append(line, session: &session)
     }
     try stage.append(kept, session: &session)

@@ -166,7 +166,7 @@ struct FieldLines {
     try pair.append(UInt8(ascii: ":"))
     try password.withBytes { try pair.append($0) }
     // The pair is long enough to be looked for where the password alone is not.
-    if password.count < SecretForms.shortestValue { try values.add(pair) }
+    if password.count < SecretEncodings.shortestValue { try values.add(pair) }
     return pair
   }
 

@@ -42,7 +42,7 @@ extension Keyring {
 extension TokenValues {
   /// The token itself, which is no longer here then: somebody ends its use; nil: there is none.
   package func withdraw(_ source: TokenSource) -> Secret? {
-    let way =
+    let routeContext =
       if source.isByLogin {
         "bearerctl login brings"
       } else if source.sources.contains(where: { $0.role == .refreshToken }) {
@@ -52,7 +52,7 @@ extension TokenValues {
       } else {
         "another secret of it, or bearerctl reload, brings"
       }
-    defer { fail(source, "somebody has logged it out: \(way) it back") }
+    defer { fail(source, "somebody has logged it out: \(routeContext) it back") }
     return takeValue(source)
   }
 }

@@ -38,7 +38,7 @@ struct PatternMatcher {
   func openStart(of patterns: [SecretPattern], isMost: Bool = false) -> Int? {
     func counts(_ state: State) -> Bool {
       let range = patterns[state.pattern].range
-      return !isMost || SecretForms.isMost(state.offset - range.lowerBound, of: range.count)
+      return !isMost || SecretEncodings.isMost(state.offset - range.lowerBound, of: range.count)
     }
     var first: Int?
     for state in states where counts(state) { first = min(first ?? state.start, state.start) }

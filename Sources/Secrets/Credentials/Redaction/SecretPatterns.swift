@@ -30,15 +30,15 @@ package final class SecretPatterns {
     var longest = 0
     let ranges = read.ranges
     try read.withBytes { (bytes) throws(SystemError) in
-      for range in ranges where range.count >= SecretForms.shortestValue {
+      for range in ranges where range.count >= SecretEncodings.shortestValue {
         let value = UnsafeRawBufferPointer(rebasing: bytes[range])
         try values.add { (text) throws(SystemError) in try text.append(value) }
-        try SecretForms(value: value).addBase64(to: &forms)
-        try SecretForms(value: value).addHexadecimal(to: &hexadecimalForms)
+        try SecretEncodings(value: value).addBase64(to: &forms)
+        try SecretEncodings(value: value).addHexadecimal(to: &hexadecimalForms)
         longest = max(longest, value.reduce(0) { $0 + (Escape.canStand(for: $1) ? Escape.longest : 1) })
       }
     }
-    isIncomplete = ranges.contains { $0.count < SecretForms.shortestValue }
+    isIncomplete = ranges.contains { $0.count < SecretEncodings.shortestValue }
     var texts = try Secret(capacity: 512, in: arena)
     var patterns: [SecretPattern] = []
     try Self.add(values, .escaped, to: &texts, &patterns)

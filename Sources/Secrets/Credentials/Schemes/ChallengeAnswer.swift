@@ -23,8 +23,8 @@ extension CredentialSlot {
         let serial = try registry.tokens.append(to: &answer.line, for: place, of: origin, at: BootTimer.now)
         answer.attempt = ChallengeAttempt(
           kind: .registry(registry.tokens, place, registry.source), origin: origin, serial: serial)
-      } else if let bareStart {
-        answer.attempt = ChallengeAttempt(kind: .awaited(bareStart), origin: origin, serial: nil)
+      } else if let reactiveAuthentication {
+        answer.attempt = ChallengeAttempt(kind: .awaited(reactiveAuthentication), origin: origin, serial: nil)
       }
       return answer
     } catch {

@@ -7,7 +7,7 @@ package final class ChallengeAttempt {
   enum Kind {
     case digest(DigestSpaces, Set<DigestHash>)
     case registry(RegistryTokens, RegistryPlace, TokenSource)
-    case awaited(BareStart)
+    case awaited(ReactiveAuthentication)
   }
 
   let kind: Kind

@@ -8,7 +8,7 @@ internal import System
 /// the new value.
 final class SecretWatch {
   private let watch: DirectoryWatch?
-  private var reads: SecretReads?
+  private var reads: FileLoader?
   /// Directories whose absence has been told.
   private var missed: Set<String> = []
   /// When the files of each grant were read last because a request wanted that; milliseconds of the loop's clock.
@@ -25,11 +25,11 @@ final class SecretWatch {
   private static let pauseIfMissing: UInt64 = 1_000
   var pause: UInt64 = 60_000
 
-  init(worker: Worker, first: FirstSecrets) {
+  init(worker: Worker, first: InitialLoad) {
     self.worker = worker
     files = first.files
     watch = first.watch
-    reads = SecretReads(
+    reads = FileLoader(
       worker: worker, adder: watch?.adder, files: files,
       onRead: { [unowned self] in take($0, loggedOut: $1) },
       onDelay: { [unowned self] source, reason in
@@ -46,7 +46,7 @@ final class SecretWatch {
   }
 
   /// Goes on with what the start has found.
-  func begin(_ generation: Generation, after first: FirstSecrets) {
+  func begin(_ generation: Generation, after first: InitialLoad) {
     follow(generation)
     for (directory, error) in first.unwatched { tellUnwatched(directory, error) }
     for source in first.pending { reads?.read(source) }
@@ -195,7 +195,7 @@ final class SecretWatch {
   }
 }
 
-extension Journal {
+extension AccessLog {
   /// How a credential stands, after a change.
   func credential(_ index: Int, of generation: Generation) {
     let status = generation.keyring.status(ofGrant: index)
@@ -216,12 +216,12 @@ extension Journal {
 
 extension Keyring {
   /// What a person should know of the credentials when a generation begins.
-  func report(to journal: Journal, of generation: Generation) {
+  func report(to journal: AccessLog, of generation: Generation) {
     reportLocks(to: journal)
     for index in unreported { report(index, to: journal, of: generation) }
   }
 
-  func reportLocks(to journal: Journal) {
+  func reportLocks(to journal: AccessLog) {
     if isLocked { return }
     journal.event(
       .warning, "memory-not-locked", ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
@@ -231,7 +231,7 @@ extension Keyring {
   /// answer.
   var unreported: [Int] { (0..<grantCount).filter { !isAwaited(grant: $0) && !isUnasked(grant: $0) } }
 
-  func report(_ index: Int, to journal: Journal, of generation: Generation) {
+  func report(_ index: Int, to journal: AccessLog, of generation: Generation) {
     let name = generation.snapshot.rules.grants[index].name
     reportShort(index, name, to: journal)
     guard let problem = status(ofGrant: index).problem else { return }
@@ -239,7 +239,7 @@ extension Keyring {
   }
 
   /// A value that would be found in innocent text is not looked for in answers.
-  fileprivate func reportShort(_ index: Int, _ name: String, to journal: Journal) {
+  fileprivate func reportShort(_ index: Int, _ name: String, to journal: AccessLog) {
     guard patterns(ofGrant: index)?.isIncomplete == true else { return }
     journal.event(
       .warning, "credential-short", ("credential", name),

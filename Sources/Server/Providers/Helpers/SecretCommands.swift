@@ -9,7 +9,7 @@ final class SecretCommands {
   private unowned let worker: Worker
   private let secrets: CommandSecrets
   private let onChange: (SecretCommand) -> Void
-  private let beside: BesideLoop
+  private let beside: BlockingTasks
   private var jobs: [SecretCommand: CommandJob] = [:]
   private let timer: BootTimer
   private var alarm: ReadableSource?
@@ -24,7 +24,7 @@ final class SecretCommands {
     self.worker = worker
     self.onChange = onChange
     secrets = worker.generation.keyring.commandOutputs
-    beside = BesideLoop(loop: worker.loop)
+    beside = BlockingTasks(loop: worker.loop)
     do {
       timer = try BootTimer()
       alarm = try ReadableSource(loop: worker.loop, descriptor: timer.descriptor) { [unowned self] in look() }

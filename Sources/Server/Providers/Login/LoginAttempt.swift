@@ -19,8 +19,8 @@ final class LoginAttempt: Timed {
   let source: TokenSource
   let settings: CredentialSettings.OAuth2
   unowned let worker: Worker
-  private(set) var question: EndpointQuestion
-  private var way: (any LoginWay)?
+  private(set) var question: EndpointRequest
+  private var routeContext: (any LoginWay)?
   private var onOutcome: ((Outcome) -> Void)?
   private var watchers: [ControlExchange] = []
   /// What whoever comes later has to see, too.
@@ -36,15 +36,15 @@ final class LoginAttempt: Timed {
     onOutcome: @escaping (Outcome) -> Void
   ) {
     (self.source, self.settings, self.worker, self.onOutcome) = (source, settings, worker, onOutcome)
-    question = EndpointQuestion(source, worker: worker)
+    question = EndpointRequest(source, worker: worker)
   }
 
   func start() {
     worker.journal.event(.notice, "login-begun", ("credential", source.credential))
-    let way: any LoginWay =
+    let routeContext: any LoginWay =
       source.deviceAuthorization != nil ? DeviceLogin(self) : BrowserWait(self, settings.redirect)
-    self.way = way
-    way.start()
+    self.routeContext = routeContext
+    routeContext.start()
   }
 
   func join(_ exchange: ControlExchange) {
@@ -64,12 +64,12 @@ final class LoginAttempt: Timed {
   func cancel(_ why: String) { fail(why) }
 
   /// The same, but what its server is granting at this moment is the caller's. nil: that is nothing.
-  func surrender(_ why: String) -> EndpointQuestion? {
-    var asked: EndpointQuestion?
+  func surrender(_ why: String) -> EndpointRequest? {
+    var asked: EndpointRequest?
     switch question.purpose {
     case .code, .deviceToken:
       asked = question
-      question = EndpointQuestion(source, worker: worker)
+      question = EndpointRequest(source, worker: worker)
     case .token, .deviceAuthorization, .revocation, nil: break
     }
     fail(why)
@@ -140,10 +140,10 @@ final class LoginAttempt: Timed {
     worker.deadlines.cancel(self)
     question.cancel()
     switch result {
-    case .success: way?.end(nil)
-    case .failure(let error): way?.end("\(error)")
+    case .success: routeContext?.end(nil)
+    case .failure(let error): routeContext?.end("\(error)")
     }
-    way = nil
+    routeContext = nil
     for watcher in watchers { watcher.end(result) }
     watchers = []
     onOutcome(.ended)

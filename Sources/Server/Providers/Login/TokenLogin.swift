@@ -6,7 +6,7 @@ internal import System
 /// refresh token, or a person logs in.
 final class TokenLogin {
   private let source: TokenSource
-  private let beside: BesideLoop
+  private let beside: BlockingTasks
   private var content: StoredLogin.Content?
   private var isRead: Bool
   /// Granted, and not on disk yet.
@@ -21,7 +21,7 @@ final class TokenLogin {
   private var isWriting = false
   private var writers: [() -> Void] = []
 
-  init(_ source: TokenSource, beside: BesideLoop) {
+  init(_ source: TokenSource, beside: BlockingTasks) {
     self.source = source
     self.beside = beside
     isRead = source.store == nil

@@ -37,7 +37,7 @@ final class TokenFetch: Timed, UpstreamSessionOwner {
     self.onEnd = onEnd
   }
 
-  func start(at destination: Destination) {
+  func start(at destination: UpstreamPool) {
     worker.deadlines.schedule(self, at: worker.loop.now &+ timeout)
     var timeouts = Timeouts()
     (timeouts.connect, timeouts.handshake) = (timeout, timeout)
@@ -132,14 +132,14 @@ extension Generation {
   /// For one request to an endpoint of an authorization server: a pool, a TLS context and an identity that no service has,
   /// whatever its origin is.
   /// - Parameter endpoint: nil: the one for tokens.
-  func destination(of source: TokenSource, at endpoint: Endpoint? = nil) throws(TLSError) -> Destination {
+  func destination(of source: TokenSource, at endpoint: Endpoint? = nil) throws(TLSError) -> UpstreamPool {
     let origin = (endpoint ?? source.endpoint).origin
     let store = try trust.store(for: source.trust)
     let certificate = try certificate(for: source)
     let identity = SessionIdentity(
       origin: origin, trust: source.trust, trustFingerprint: store.fingerprint, grant: nil,
       generation: snapshot.generation | Self.ofTokens, certificate: certificate?.fingerprint)
-    return Destination(
+    return UpstreamPool(
       upstream: Upstream(origin, allowedAddresses: source.allowedAddresses),
       context: try ClientContext(identity: identity, store: store, certificate: certificate, cleanses: true),
       generation: identity.generation,

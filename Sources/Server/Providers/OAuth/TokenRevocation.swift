@@ -67,7 +67,7 @@ final class TokenRevocation {
     let request = try TokenRequest.render(
       source, .revocation(kind), secrets, at: moment, in: generation.keyring.tokenValues.arena)
     let endpoint = request.endpoint
-    let destination: Destination
+    let destination: UpstreamPool
     let reader: AnswerIntake
     do {
       destination = try generation.destination(of: source, at: endpoint)

@@ -51,12 +51,12 @@ extension ClientSession {
   }
 
   private func sendMetrics() {
-    guard let desk else { return }
+    guard let slot else { return }
     var answer = ByteBuffer()
     MetricsAnswer.write(
       MetricsReport.bytes(of: worker, worker.allCounts ?? WorkerCounts(of: worker)),
-      isHead: desk.machine.exchange.head.method == .head,
-      closes: desk.machine.exchange.answerClosesClient, to: &answer)
+      isHead: slot.machine.exchange.head.method == .head,
+      closes: slot.machine.exchange.answerClosesClient, to: &answer)
     let contents = answer.contents
     stream.write(contents.span)
   }
@@ -75,11 +75,11 @@ extension ClientSession {
       let attempt: ChallengeAttempt?
       if output.toUpstream.isEmpty {
         attempt = try upstream.send(
-          head: head, grant: output.grant, cookies: cookiePass, caller: output.caller, isAsked: output.isAsked,
+          head: head, grant: output.grant, cookies: jarTicket, caller: output.caller, isAsked: output.isAsked,
           body: input.extracting(body), keyring: worker.generation.keyring)
       } else {
         attempt = try upstream.send(
-          head: head, grant: output.grant, cookies: cookiePass, caller: output.caller, isAsked: output.isAsked,
+          head: head, grant: output.grant, cookies: jarTicket, caller: output.caller, isAsked: output.isAsked,
           body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count),
           keyring: worker.generation.keyring)
         upstream.send(input.extracting(body))

@@ -8,7 +8,7 @@ extension ClientSession {
   /// Why the credential may not go out now; nil: it may.
   func suspension(ofGrant grant: Int, of keyring: Keyring) -> Refusal? {
     returnPass()
-    guard let breaker = way?.breaker, !breaker.isClosed(for: keyring.generation(ofGrant: grant)) else {
+    guard let breaker = routeContext?.breaker, !breaker.isClosed(for: keyring.generation(ofGrant: grant)) else {
       return nil
     }
     follow(breaker, grant)
@@ -18,7 +18,7 @@ extension ClientSession {
   /// The head is about to go out. The answers to others may have come since the session was asked for, and so may a new value.
   func takePass(forGrant grant: Int) -> Refusal? {
     returnPass()
-    guard let breaker = way?.breaker else { return nil }
+    guard let breaker = routeContext?.breaker else { return nil }
     let now = worker.loop.now
     if !breaker.isClosed(for: generation.keyring.generation(ofGrant: grant)) { follow(breaker, grant) }
     pass = breaker.shared.letOut(at: now)
@@ -27,7 +27,7 @@ extension ClientSession {
 
   /// - Parameter wait: milliseconds until one request may try it.
   private func suspended(_ grant: Int, _ wait: UInt64) -> Refusal {
-    if case .probing = way?.breaker?.shared.state.state { return .credentialSuspended(wait) }
+    if case .probing = routeContext?.breaker?.shared.state.state { return .credentialSuspended(wait) }
     // A token and what a program prints may be another one by then; a file is what somebody wrote.
     return .credentialSuspended(generation.settings.credentials[grant].changesByItself ? wait : nil)
   }
@@ -40,7 +40,7 @@ extension ClientSession {
   func noteVerdict() {
     guard let pass, standing.upstreamStatus != 0 else { return }
     self.pass = nil
-    guard let breaker = way?.breaker else { return }
+    guard let breaker = routeContext?.breaker else { return }
     breaker.answered(
       status: standing.upstreamStatus, to: pass, at: worker.loop.now, journal: worker.journal)
   }
@@ -58,6 +58,6 @@ extension ClientSession {
   func returnPass() {
     guard let pass else { return }
     self.pass = nil
-    way?.breaker?.shared.takeBack(pass, at: worker.loop.now)
+    routeContext?.breaker?.shared.takeBack(pass, at: worker.loop.now)
   }
 }

@@ -18,7 +18,7 @@ extension ClientSession {
   func noteChallenge() {
     guard let attempt, standing.upstreamStatus != 0 else { return }
     self.attempt = nil
-    guard let head = desk?.machine.exchange.response else { return }
+    guard let head = slot?.machine.exchange.response else { return }
     switch CredentialVerdict(status: standing.upstreamStatus) {
     // A request that cannot go out once more still helps the next one.
     case .rejected where standing.upstreamStatus == 401: learn(from: head, attempt)
@@ -63,7 +63,7 @@ extension ClientSession {
   func meetChallenge() {
     guard let attempt else { return }
     self.attempt = nil
-    guard let head = desk?.machine.exchange.response else { return }
+    guard let head = slot?.machine.exchange.response else { return }
     var isWorthIt = false
     if let hashes = attempt.hashes {
       isWorthIt = attempt.rejected(with: DigestChallenge.strongest(in: head, of: hashes))

@@ -8,9 +8,9 @@ internal import System
 extension ClientSession {
   /// An upstream has set the credential's cookie anew: from here it goes into locked memory, and to nobody else.
   func offerFreshCookie() {
-    guard let desk else { return }
+    guard let slot else { return }
     let grant = generation === worker.generation ? standing.grant : nil
-    desk.machine.withExchange { exchange in
+    slot.machine.withExchange { exchange in
       exchange.takeFreshCookie { [worker, tokenGeneration] cookie, bytes in
         guard let grant, let tokens = worker.tokens else { return }
         var lifetime: UInt64?
@@ -29,24 +29,24 @@ extension ClientSession {
   /// `cookies: jar`: the request goes out with what the jar has for it now.
   /// A request that goes out bare, before the upstream has asked for its credential, has none.
   func takeCookiePass(forGrant grant: Int?, isAsked: Bool) {
-    guard let grant, let way, way.keepsCookies, let origin = way.jarOrigin,
-      isAsked || !generation.snapshot.rules.grants[grant].secondTry.waitsToBeAsked
+    guard let grant, let routeContext, routeContext.keepsCookies, let origin = routeContext.jarOrigin,
+      isAsked || !generation.snapshot.rules.grants[grant].authRetry.waitsToBeAsked
     else {
-      if cookiePass != nil { cookiePass = nil }
+      if jarTicket != nil { jarTicket = nil }
       return
     }
-    cookiePass = worker.generation.keyring.cookiePass(
+    jarTicket = worker.generation.keyring.jarTicket(
       ofGrant: grant, to: origin, holder: worker.tokens?.standing(ofGrant: grant)?.holder ?? 0)
   }
 
   /// The answer has cookies for the jar. They are in it before anybody sees the answer.
   func keepCookies() {
-    guard let desk else { return }
-    let jars = worker.commons.jars
+    guard let slot else { return }
+    let jars = worker.sharedState.jars
     let now = Clock.now.seconds
-    desk.machine.withExchange { exchange in
-      exchange.takeJarCookies { [cookiePass] cookie, bytes in
-        guard let cookiePass else { return }
+    slot.machine.withExchange { exchange in
+      exchange.takeJarCookies { [jarTicket] cookie, bytes in
+        guard let jarTicket else { return }
         var lifetime: UInt64?
         switch cookie.cookie.lifetime(now: now, of: bytes) {
         case .ended: lifetime = 0
@@ -55,7 +55,7 @@ extension ClientSession {
         }
         jars.take(
           name: bytes.extracting(cookie.name), value: bytes.extracting(cookie.value), path: cookie.path,
-          lifetime: lifetime, with: cookiePass)
+          lifetime: lifetime, with: jarTicket)
       }
     }
   }

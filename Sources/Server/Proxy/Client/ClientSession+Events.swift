@@ -19,9 +19,9 @@ extension ClientSession {
   /// - Parameter output: gets what the machine wants done.
   func tell(_ output: inout Output, _ event: (inout ClientConnection, inout Output) -> Void) {
     output.reset()
-    let desk = desk ?? sitDown()
-    standing = ClientSession.tell(&desk.machine, event, &output)
-    if standing.route == nil, way != nil { way = nil }
+    let slot = slot ?? acquireSlot()
+    standing = ClientSession.tell(&slot.machine, event, &output)
+    if standing.route == nil, routeContext != nil { routeContext = nil }
   }
 
   private static func tell(
@@ -32,19 +32,19 @@ extension ClientSession {
   }
 
   /// Something happens after a rest.
-  private func sitDown() -> Desk {
-    let taken = worker.takeDesk()
+  private func acquireSlot() -> ExchangeSlot {
+    let taken = worker.acquireSlot()
     taken.machine.serve(
-      listener: entrance.index, caller: caller, isLocalSocket: stream.isUnix, localEnd: localEnd,
+      listener: listenerID.index, caller: caller, isLocalSocket: stream.isUnix, localEnd: localEnd,
       isFresh: standing.isFresh)
-    desk = taken
+    slot = taken
     return taken
   }
 
-  /// Until it asks for something, others can use the desk.
+  /// Until this connection asks for something, others can use its slot.
   func rest() {
-    guard standing.isResting, let desk = desk.take() else { return }
-    worker.leave(desk)
+    guard standing.isResting, let slot = slot.take() else { return }
+    worker.release(slot)
   }
 
   /// Nothing has gone out of the request under way, and there is a newer configuration.
@@ -63,11 +63,11 @@ extension ClientSession {
   /// The next request mostly goes where the last one went.
   private func findWay() {
     guard let route = standing.route else {
-      way = nil
+      routeContext = nil
       return
     }
-    if let way, way.generation == standing.generation, way.route == route { return }
-    way = generation.way(of: route)
+    if let routeContext, routeContext.generation == standing.generation, routeContext.route == route { return }
+    routeContext = generation.routeContext(of: route)
   }
 
   func feedPending() {
@@ -78,11 +78,11 @@ extension ClientSession {
   }
 
   /// What is left of bytes that waited goes on waiting.
-  func keep(_ held: HeldBytes, from position: Int) {
+  func keep(_ held: PendingBytes, from position: Int) {
     guard position < held.bytes.count, !isClosed else { return }
     if position == 0, pending == nil { return pending = held }
     let bytes = held.bytes
-    pending = HeldBytes.adding(bytes.span.extracting(position...), to: pending)
+    pending = PendingBytes.adding(bytes.span.extracting(position...), to: pending)
   }
 
   /// Gives the machine bytes of the client for as long as it takes some. Returns how many it took.
@@ -130,7 +130,7 @@ extension ClientSession {
     if !heardValues.isEmpty { heardValues = [] }
     if attempt != nil { attempt = nil }
     findWay()
-    if unprovenNumber != nil, desk?.machine.exchange.caller?.client != nil { worker.prove(self) }
-    totalBy = if let total = way?.timeouts.total { startedAt + total } else { .max }
+    if unprovenNumber != nil, slot?.machine.exchange.caller?.client != nil { worker.prove(self) }
+    totalBy = if let total = routeContext?.timeouts.total { startedAt + total } else { .max }
   }
 }

@@ -79,14 +79,14 @@ extension ClientSession {
     case .head: worker.limits.clientHead
     case .none: nil
     case .linger: 2_000
-    case .responseHead: if let way { way.timeouts.responseHead } else { worker.limits.clientIdle }
-    case .silence: if let way { way.timeouts.bodySilence } else { worker.limits.clientIdle }
-    case .upgraded: if let way { way.timeouts.upgraded } else { worker.limits.clientIdle }
+    case .responseHead: if let routeContext { routeContext.timeouts.responseHead } else { worker.limits.clientIdle }
+    case .silence: if let routeContext { routeContext.timeouts.bodySilence } else { worker.limits.clientIdle }
+    case .upgraded: if let routeContext { routeContext.timeouts.upgraded } else { worker.limits.clientIdle }
     }
   }
 
   func record() {
-    desk?.machine.withExchange { exchange in record(&exchange) }
+    slot?.machine.withExchange { exchange in record(&exchange) }
     // The next head may be refused before it is whole.
     failureDetail = nil
     responseHeadTook = nil

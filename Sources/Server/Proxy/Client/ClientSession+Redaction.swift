@@ -21,13 +21,13 @@ extension ClientSession {
   func beginRedaction() {
     guard let grant = standing.grant else { return }
     let sent = worker.generation.keyring.takeSent(ofGrant: grant)
-    guard standing.redacts, let desk else { return }
-    desk.redactor.begin(sent)
+    guard standing.redacts, let slot else { return }
+    slot.redactor.begin(sent)
   }
 
   /// Whenever something came from the upstream.
   func settleHeld() {
-    guard let redactor = desk?.redactor else { return }
+    guard let redactor = slot?.redactor else { return }
     // What follows is here already, and is searched in a moment.
     if redactor.isHolding, !isClosed, !isSearching {
       let heldBack = heldBack ?? HeldBack(self)
@@ -39,13 +39,13 @@ extension ClientSession {
   }
 
   func heldLongEnough() {
-    guard let redactor = desk?.redactor, redactor.isHolding else { return }
+    guard let redactor = slot?.redactor, redactor.isHolding else { return }
     step { machine, output in machine.heldLongEnough(redaction: redactor, output: &output) }
     settle()
   }
 
   func endRedaction() {
-    desk?.redactor.end()
+    slot?.redactor.end()
     if let heldBack { worker.deadlines.cancel(heldBack) }
   }
 }

@@ -4,7 +4,7 @@ internal import Gateway
 internal import HTTP1
 
 /// What became of a session whose answer is held back.
-enum HeldEnd {
+enum DeferredEnd {
   case ended(isClean: Bool)
   case failed(Refusal, String)
 }
@@ -40,7 +40,7 @@ extension ClientSession {
   }
 
   func renewCredential() {
-    heldEnd = nil
+    deferredEnd = nil
     if attempt != nil { return meetChallenge() }
     guard generation === worker.generation, let grant = standing.grant, let tokens = worker.tokens,
       let wait = tokens.replace(tokenGeneration, ofGrant: grant, onEnd: { [unowned self] in renewed($0) })
@@ -72,7 +72,7 @@ extension ClientSession {
   func tryOnceMore() {
     let rest = upstreamPending?.bytes ?? []
     upstreamPending = nil
-    heldEnd = nil
+    deferredEnd = nil
     // The value was good once: that it has expired does not count against it.
     returnPass()
     step { machine, output in machine.credentialRenewed(rest: rest, output: &output) }
@@ -88,8 +88,8 @@ extension ClientSession {
     let bytes = upstreamPending?.bytes ?? []
     upstreamPending = nil
     takeResponse(bytes.span)
-    if !holdsAnswer, let upstream, let end = heldEnd {
-      heldEnd = nil
+    if !holdsAnswer, let upstream, let end = deferredEnd {
+      deferredEnd = nil
       switch end {
       case .ended(let isClean): return sessionEnded(upstream, isClean: isClean)
       case .failed(let refusal, let detail): return session(upstream, didFail: refusal, detail: detail)

@@ -29,7 +29,7 @@ extension ClientSession {
     return secretWait != nil
   }
 
-  func awaitsToken(_ grant: Int, _ tokens: TokenWaits, from stage: SecretStage, _ fresh: Bool) -> Bool {
+  func awaitsToken(_ grant: Int, _ tokens: TokenWaiters, from stage: SecretStage, _ fresh: Bool) -> Bool {
     guard stage.rawValue <= SecretStage.token.rawValue else { return false }
     let hasLooked = stage.rawValue > SecretStage.filesOfToken.rawValue
     secretWait = tokens.wait(forGrant: grant, hasLooked: hasLooked) { [unowned self] isAsked in

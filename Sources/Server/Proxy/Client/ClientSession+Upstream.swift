@@ -13,7 +13,7 @@ extension ClientSession: UpstreamSessionOwner {
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
     guard session === upstream else { return }
     if let held = upstreamPending {
-      upstreamPending = HeldBytes.adding(plaintext, to: upstreamPending)
+      upstreamPending = PendingBytes.adding(plaintext, to: upstreamPending)
       upstreamPending = nil
       let bytes = held.bytes
       takeResponse(bytes.span)
@@ -26,7 +26,7 @@ extension ClientSession: UpstreamSessionOwner {
   func takeResponse(_ input: Span<UInt8>) {
     var position = 0
     var output = worker.takeOutput()
-    tell(&output) { [redactor = desk?.redactor] machine, output in
+    tell(&output) { [redactor = slot?.redactor] machine, output in
       machine.receivedFromUpstream(input, position: &position, redaction: redactor, output: &output)
     }
     if attempt != nil { noteChallenge() }
@@ -43,7 +43,7 @@ extension ClientSession: UpstreamSessionOwner {
     worker.giveBack(consume output)
     defer { settleHeld() }
     guard position < input.count, upstream != nil else { return }
-    upstreamPending = HeldBytes.adding(input.extracting(position...), to: upstreamPending)
+    upstreamPending = PendingBytes.adding(input.extracting(position...), to: upstreamPending)
     guard continuesLater, !isSearching else { return }
     isSearching = true
     worker.loop.onNextTurn { [weak self] in self?.continueSearch() }
@@ -60,9 +60,9 @@ extension ClientSession: UpstreamSessionOwner {
 
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
     guard session === upstream else { return session.close() }
-    if holdsAnswer { return heldEnd = .ended(isClean: isClean) }
+    if holdsAnswer { return deferredEnd = .ended(isClean: isClean) }
     failureDetail = isClean ? nil : "closed without close_notify"
-    step { [redactor = desk?.redactor] machine, output in
+    step { [redactor = slot?.redactor] machine, output in
       machine.upstreamEnded(isClean: isClean, redaction: redactor, output: &output)
     }
     settle()
@@ -70,7 +70,7 @@ extension ClientSession: UpstreamSessionOwner {
 
   func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) {
     guard session === upstream else { return }
-    if holdsAnswer { return heldEnd = .failed(refusal, detail) }
+    if holdsAnswer { return deferredEnd = .failed(refusal, detail) }
     failureDetail = detail
     step { machine, output in machine.upstreamFailed(refusal, output: &output) }
     settle()
@@ -98,7 +98,7 @@ extension ClientSession: UpstreamSessionOwner {
   /// - Parameter stage: of what is waited for; those before it are over.
   func openNow(fresh: Bool, from stage: SecretStage = .files) {
     if standing.generation != worker.generation.snapshot.generation { return decideAnew() }
-    guard let way else { return }
+    guard let routeContext else { return }
     returnRate()
     // The second try of a request that is out already is no other request.
     if !fresh, let problem = worker.journal.auditProblem {
@@ -131,19 +131,20 @@ extension ClientSession: UpstreamSessionOwner {
         return
       }
     }
-    if let excess = rateExcess(way) {
+    if let excess = rateExcess(routeContext) {
       openResult = .failed(ConnectFailure(excess, ""))
       return
     }
     do throws(TLSError) {
-      let destination = try generation.destination(of: way)
+      let destination = try generation.destination(of: routeContext)
       let now = worker.lookAtClocks().calendar
       if !fresh, let idle = takeDedicated(for: destination, at: now) ?? destination.takeIdle(at: now, idleChoice) {
         idle.taken(by: self)
         openResult = .session(idle, isReused: true)
       } else {
         connect(
-          to: destination, timeouts: way.timeouts, tally: generation.tally.services[way.route.service])
+          to: destination, timeouts: routeContext.timeouts, tally: generation.tally.services[routeContext.route.service]
+        )
       }
     } catch {
       openResult = .failed(ConnectFailure(error.kind.refusal, error.detail))
@@ -151,11 +152,11 @@ extension ClientSession: UpstreamSessionOwner {
   }
 
   /// With `mode: challenge`, which connection a request may have depends on whether its upstream has asked.
-  private var idleChoice: Destination.Choice {
-    guard let grant = standing.grant, generation.snapshot.rules.grants[grant].secondTry.waitsToBeAsked else {
+  private var idleChoice: UpstreamPool.Choice {
+    guard let grant = standing.grant, generation.snapshot.rules.grants[grant].authRetry.waitsToBeAsked else {
       return .any
     }
-    return desk?.machine.exchange.isAsked == true ? .authenticatedFirst : .neverAuthenticated
+    return slot?.machine.exchange.isAsked == true ? .authenticatedFirst : .neverAuthenticated
   }
 
   func cancelOpening() {
@@ -166,7 +167,7 @@ extension ClientSession: UpstreamSessionOwner {
     connector = nil
   }
 
-  func connect(to destination: Destination, timeouts: Timeouts, tally: ServiceTally) {
+  func connect(to destination: UpstreamPool, timeouts: Timeouts, tally: ServiceTally) {
     var isInCall = true
     let connector = Connector(
       destination: destination, timeouts: timeouts, tally: tally, worker: worker
@@ -223,7 +224,7 @@ extension ClientSession: UpstreamSessionOwner {
     isSearching = false
     guard let upstream else { return }
     self.upstream = nil
-    (upstreamPending, heldEnd) = (nil, nil)
+    (upstreamPending, deferredEnd) = (nil, nil)
     if reuse, upstream.isDedicated { return keepDedicated(upstream) }
     if reuse { upstream.release() } else if isCut { upstream.reset() } else { upstream.close() }
   }

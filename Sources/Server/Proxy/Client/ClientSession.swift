@@ -13,9 +13,9 @@ final class ClientSession: Timed, StreamDelegate {
   /// The worker lets go of its sessions when they end, so this is no cycle that stays.
   let worker: Worker
   /// Where it came in.
-  let entrance: Entrance
+  let listenerID: ListenerID
   /// Where its request is worked on; nil: there is none, nor the beginning of one.
-  var desk: Desk?
+  var slot: ExchangeSlot?
   /// Of the machine, after its last event.
   var standing = ClientConnection.Standing.atFirst
   /// As the kernel says.
@@ -33,8 +33,8 @@ final class ClientSession: Timed, StreamDelegate {
   var hasHeldRequest = false
   var bodyPace = BodyPace()
   /// Bytes that the machine could not use yet, of the client and of the upstream.
-  var pending: HeldBytes?
-  var upstreamPending: HeldBytes?
+  var pending: PendingBytes?
+  var upstreamPending: PendingBytes?
   var upstream: UpstreamSession?
   /// Logged in on by this client, and between two of its requests.
   var dedicated: DedicatedUpstream?
@@ -51,11 +51,11 @@ final class ClientSession: Timed, StreamDelegate {
   /// How the request went out, if its credential answers challenges, until that is known.
   var attempt: ChallengeAttempt?
   /// Of the same: where its cookies came from, and those of the answer go.
-  var cookiePass: CookiePass?
+  var jarTicket: JarTicket?
   /// The rest of an answer is searched on a later turn of the loop.
   var isSearching = false
   /// What the upstream did behind an answer that is held back.
-  var heldEnd: HeldEnd?
+  var deferredEnd: DeferredEnd?
   /// Of a request that is out with a credential and has no answer yet.
   var pass: CredentialBreaker.Pass?
   /// What programs gave for it that want to hear of the answer.
@@ -65,7 +65,7 @@ final class ClientSession: Timed, StreamDelegate {
   var hasSpentRate = false
   var generation: Generation
   /// Of the request under way, or the last one; nil: it had no route.
-  var way: Way?
+  var routeContext: RouteContext?
   var isReading = false
   var isClosed = false
   /// Its listener is no longer configured: it carries its exchange to the end and no other.
@@ -94,9 +94,9 @@ final class ClientSession: Timed, StreamDelegate {
     indirect case failed(ConnectFailure)
   }
 
-  init(stream: EventLoop.Stream, entrance: Entrance, peer: Peer, quota: CallerQuota, worker: Worker) {
+  init(stream: EventLoop.Stream, listenerID: ListenerID, peer: Peer, quota: CallerQuota, worker: Worker) {
     self.stream = stream
-    self.entrance = entrance
+    self.listenerID = listenerID
     caller = peer.caller
     localEnd = peer.localEnd
     unit = worker.callerUnits.unit(of: peer.controlGroup)
@@ -110,7 +110,7 @@ final class ClientSession: Timed, StreamDelegate {
   }
 
   deinit {
-    if let desk { worker.leave(desk) }
+    if let slot { worker.release(slot) }
   }
 
   // MARK: what the client's stream says
@@ -120,9 +120,9 @@ final class ClientSession: Timed, StreamDelegate {
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
     if pending == nil {
       let used = feed(bytes)
-      if used < bytes.count, !isClosed { pending = HeldBytes.adding(bytes.extracting(used...), to: pending) }
+      if used < bytes.count, !isClosed { pending = PendingBytes.adding(bytes.extracting(used...), to: pending) }
     } else {
-      pending = HeldBytes.adding(bytes, to: pending)
+      pending = PendingBytes.adding(bytes, to: pending)
     }
     settle()
   }
@@ -179,13 +179,13 @@ final class ClientSession: Timed, StreamDelegate {
       drain()
       return false
     }
-    guard let desk else {
+    guard let slot else {
       // The last one's secrets are not kept for a connection that rests.
-      (generation, way) = (worker.generation, nil)
+      (generation, routeContext) = (worker.generation, nil)
       endDedicated()
       return true
     }
-    desk.machine.listener = index
+    slot.machine.listener = index
     if standing.phase == .awaitingUpstream {
       cancelOpening()
       decideAnew()
@@ -194,7 +194,7 @@ final class ClientSession: Timed, StreamDelegate {
     return isStillAllowed
   }
 
-  private var isStillAllowed: Bool { desk?.machine.isStillAllowed(by: worker.generation.snapshot) ?? true }
+  private var isStillAllowed: Bool { slot?.machine.isStillAllowed(by: worker.generation.snapshot) ?? true }
 
   /// The time of grace of a revoked exchange is over. It may have ended by itself, or be allowed again.
   func cut(ifStillIn old: Generation) {

@@ -6,7 +6,7 @@ internal import Synchronization
 /// and credentials are wiped on it, piece by piece.
 final class DeferredRelease {
   private let loop: Loop
-  private let beside: BesideLoop
+  private let beside: BlockingTasks
   private var batch: Batch?
   private var keyrings: [KeyringRemains] = []
   private var isClosed = false
@@ -18,7 +18,7 @@ final class DeferredRelease {
 
   init(loop: Loop) {
     self.loop = loop
-    beside = BesideLoop(loop: loop)
+    beside = BlockingTasks(loop: loop)
   }
 
   /// To be called when the last of those who use it is about to go: it is freed once the turn is over.

@@ -41,9 +41,9 @@ extension Worker {
   func keepCookies() {
     let (keyring, tables) = (generation.keyring, generation.tables)
     if link == nil {
-      commons.jars.follow(tables.jarPlaces, mustLock: generation.settings.requireLockedMemory)
+      sharedState.jars.follow(tables.jarPlaces, mustLock: generation.settings.requireLockedMemory)
     }
-    keyring.keepCookies(in: commons.jars)
+    keyring.keepCookies(in: sharedState.jars)
     guard !tables.jarCredentials.isEmpty else { return }
     // A request with another value finds its jar empty even before.
     var left = Array(tables.jarCredentials)
@@ -60,7 +60,7 @@ extension Worker {
   @discardableResult
   func forgetCookies(of credential: String) -> Int {
     generation.snapshot.rules.grants.reduce(0) { count, grant in
-      count + (grant.includes(credential) ? commons.jars.forget(grant.name) : 0)
+      count + (grant.includes(credential) ? sharedState.jars.forget(grant.name) : 0)
     }
   }
 }

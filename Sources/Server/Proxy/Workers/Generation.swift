@@ -16,8 +16,8 @@ final class Generation {
   private let breakers: [BreakerView]
   let trust: Preparation.Trust
   /// By service, then by rule (the first one: without rules).
-  private var ways: [[Way?]]
-  private(set) var allDestinations: [Destination] = []
+  private var ways: [[RouteContext?]]
+  private(set) var allDestinations: [UpstreamPool] = []
   private let deferredRelease: DeferredRelease
 
   init(
@@ -39,28 +39,28 @@ final class Generation {
 
   deinit { deferredRelease.take([settings, snapshot, trust, limits, tables], KeyringRemains(keyring)) }
 
-  func way(of route: Route) -> Way {
+  func routeContext(of route: Route) -> RouteContext {
     let row = route.rule.map { $0 &+ 1 } ?? 0
     let first = ways[route.service][row]
     if let known = first?.first(where: { $0.route == route }) { return known }
-    let made = Way(
+    let made = RouteContext(
       route, generation: snapshot.generation, timeouts: snapshot.rules.services[route.service].timeouts,
       breaker: breaker(for: route),
       limiter: limits.rates.limiter(of: route), jarOrigin: jarOrigin(of: route),
-      logText: Journal.text(of: route, rules: snapshot.rules),
-      credentialText: Journal.credentialText(of: route, rules: snapshot.rules), next: first)
+      logText: AccessLog.text(of: route, rules: snapshot.rules),
+      credentialText: AccessLog.credentialText(of: route, rules: snapshot.rules), next: first)
     ways[route.service][row] = made
     return made
   }
 
   /// Where the sessions of a route are. Services with the same identity and upstream share one.
-  func destination(of way: Way) throws(TLSError) -> Destination {
-    if let known = way.destination { return known }
-    let ofService = ways[way.route.service].lazy.compactMap { first in
-      first?.first { $0.route.credential == way.route.credential && $0.destination != nil }?.destination
+  func destination(of routeContext: RouteContext) throws(TLSError) -> UpstreamPool {
+    if let known = routeContext.destination { return known }
+    let ofService = ways[routeContext.route.service].lazy.compactMap { first in
+      first?.first { $0.route.credential == routeContext.route.credential && $0.destination != nil }?.destination
     }
-    let made = if let known = ofService.first { known } else { try makeDestination(of: way.route) }
-    way.destination = made
+    let made = if let known = ofService.first { known } else { try makeDestination(of: routeContext.route) }
+    routeContext.destination = made
     return made
   }
 
@@ -79,10 +79,10 @@ final class Generation {
       })
   }
 
-  private func makeDestination(of route: Route) throws(TLSError) -> Destination {
+  private func makeDestination(of route: Route) throws(TLSError) -> UpstreamPool {
     let service = snapshot.rules.services[route.service]
     guard service.upstream.origin.scheme == .https else {
-      let made = Destination(upstream: service.upstream, context: nil, generation: snapshot.generation)
+      let made = UpstreamPool(upstream: service.upstream, context: nil, generation: snapshot.generation)
       allDestinations.append(made)
       return made
     }
@@ -103,7 +103,7 @@ final class Generation {
     let answersSecrets = grant.map { $0.cookie != nil || hasJar($0, service.upstream) } ?? false
     let context = try ClientContext(
       identity: identity, store: store, certificate: certificate, cleanses: answersSecrets)
-    let made = Destination(
+    let made = UpstreamPool(
       upstream: service.upstream, context: context, generation: snapshot.generation, answersSecrets: answersSecrets)
     allDestinations.append(made)
     return made

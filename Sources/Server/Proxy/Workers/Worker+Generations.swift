@@ -20,7 +20,9 @@ struct Installation: Sendable {
     let name: String
     let index: Int
 
-    init(_ slot: ListenerSlot) { (id, name, index) = (slot.entrance.id, slot.entrance.name, slot.entrance.index) }
+    init(_ slot: BoundListener) {
+      (id, name, index) = (slot.listenerID.id, slot.listenerID.name, slot.listenerID.index)
+    }
   }
 }
 
@@ -72,7 +74,7 @@ extension Worker {
   }
 
   /// What was prepared is in use from now on.
-  func install(_ next: Installation, entrances: [Entrance]) {
+  func install(_ next: Installation, entrances: [ListenerID]) {
     guard let draft = prepared, let keyring = draft.keyring.keyring else { return }
     loop.note(.reload)
     prepared = nil
@@ -93,7 +95,7 @@ extension Generation {
 
   /// The first one, which is made at once: nobody is served yet.
   convenience init(
-    first preparation: Preparation, _ secrets: FirstSecrets, snapshot: Snapshot, limits: SharedLimits,
+    first preparation: Preparation, _ secrets: InitialLoad, snapshot: Snapshot, limits: SharedLimits,
     deferredRelease: DeferredRelease
   ) throws(StartError) {
     do throws(Denied) {

@@ -19,7 +19,7 @@ extension Worker {
   /// Somebody has logged in, who may be another person than before: what was opened for the one serves the other no more (T25).
   func setApart(_ credential: String) { for destination in destinations(of: credential) { destination.setApart() } }
 
-  private func destinations(of credential: String) -> [Destination] {
+  private func destinations(of credential: String) -> [UpstreamPool] {
     let names = Set(generation.snapshot.rules.grants.filter { $0.includes(credential) }.map(\.name))
     return generation.allDestinations.filter { $0.context?.identity.grant.map(names.contains) == true }
   }
@@ -44,7 +44,7 @@ extension Generation {
   func grant(named name: String) -> Int? { snapshot.rules.grants.firstIndex { $0.name == name } }
 }
 
-extension Destination {
+extension UpstreamPool {
   /// Nothing stays of what was proved and kept so far. Later requests begin anew.
   fileprivate func forget() -> LogoutCut {
     var cut = LogoutCut()

@@ -8,10 +8,10 @@ internal import System
 // What one caller may have of this worker (T54).
 extension Worker {
   /// Whose connections this one counts among.
-  func quotaHolder(of peer: Peer, at entrance: Entrance) -> CallerQuota.Holder {
+  func quotaHolder(of peer: Peer, at listenerID: ListenerID) -> CallerQuota.Holder {
     let admissions = generation.snapshot.admissions
-    guard admissions.indices.contains(entrance.index) else { return .strangers }
-    return CallerQuota.Holder(peer.caller, admittedBy: admissions[entrance.index].callers)
+    guard admissions.indices.contains(listenerID.index) else { return .strangers }
+    return CallerQuota.Holder(peer.caller, admittedBy: admissions[listenerID.index].callers)
   }
 
   /// Nothing is read, nothing is kept, nothing is waited for: an answer that fits into the socket, and the end.
@@ -25,7 +25,7 @@ extension Worker {
         ("refused", String(refused)),
         ("help", "limits: { connections_per_user: N } says how many one user may have"))
     }
-    commons.quotas.remove(quota)
+    sharedState.quotas.remove(quota)
     connectionEnded()
   }
 
@@ -44,7 +44,7 @@ extension Worker {
   func prove(_ session: ClientSession) {
     unproven.remove(session)
     let share = limits.connections(of: .network, outOf: connectionLimit)
-    if let quota = commons.quotas.move(session.quota, to: .network, share: share) { session.quota = quota }
+    if let quota = sharedState.quotas.move(session.quota, to: .network, share: share) { session.quota = quota }
   }
 
   /// Whether one more request of this caller may ask for a session of its own at an upstream. It counts from now on.
@@ -54,17 +54,17 @@ extension Worker {
 
   /// Whether a request of somebody who is not admitted gets a line in the log.
   func logsStranger() -> Bool {
-    let (isTaken, omitted) = commons.strangers.takeLine(at: loop.now)
+    let (isTaken, omitted) = sharedState.strangers.takeLine(at: loop.now)
     tell(omitted: omitted)
     return isTaken
   }
 
   /// The end: what had no line of its own since the last one of its kind is counted in one.
   func tellWhatHadNoLine() {
-    for (name, count) in commons.quotas.takeRefused() {
+    for (name, count) in sharedState.quotas.takeRefused() {
       journal.event(.warning, "caller-limit", ("uid", name), ("refused", String(count)))
     }
-    tell(omitted: commons.strangers.takeOmitted())
+    tell(omitted: sharedState.strangers.takeOmitted())
   }
 
   private func tell(omitted: UInt64) {

@@ -5,12 +5,12 @@ extension Worker {
   /// No descriptor is left: those that nobody uses just now are the first to go.
   func makeRoom() {
     closeIdle()
-    if let link { link.askForRoom() } else { crew?.tell { $0.closeIdle() } }
+    if let link { link.askForRoom() } else { workerGroup?.tell { $0.closeIdle() } }
   }
 
   func closeIdle() { for destination in generation.allDestinations { destination.closeIdle() } }
 
   func connectionEnded() {
-    if let link { link.connectionEnded() } else { reception?.hasRoom() }
+    if let link { link.connectionEnded() } else { acceptor?.hasRoom() }
   }
 }

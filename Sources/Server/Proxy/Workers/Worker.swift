@@ -5,14 +5,14 @@ internal import Gateway
 internal import System
 internal import TLS
 
-/// One loop and everything that it touches. Nothing here is shared with another thread but what `commons` and the generation's
+/// One loop and everything that it touches. Nothing here is shared with another thread but what `sharedState` and the generation's
 /// `limits` count, which see to that themselves, and what never changes.
 final class Worker {
   let loop: Loop
   let deadlines: DeadlineQueue
   let resolver: Resolver
-  let journal: Journal
-  let commons: Commons
+  let journal: AccessLog
+  let sharedState: SharedState
   let diagnostics: SocketDiagnostics?
   private let heap: HeapRelief
   private let connectionFlood: Flood
@@ -30,7 +30,7 @@ final class Worker {
   /// Where a secret is waited for that a program has yet to print.
   private(set) var commands: CommandWaits?
   /// Where a token is waited for that an endpoint has yet to grant.
-  private(set) var tokens: TokenWaits?
+  private(set) var tokens: TokenWaiters?
   private(set) lazy var registries = RegistryAsking(worker: self)
   /// Told of each file of a secret that has been read.
   var onSecretRead: ((SecretSource, _ loggedOut: Set<String>) -> Void)?
@@ -41,7 +41,7 @@ final class Worker {
   var loggedOutMeanwhile: Set<String> = []
   /// Sessions that begin something at the end of the turn.
   private var opening: [ClientSession] = []
-  private let desks: Desks
+  private let exchangePool: ExchangePool
   private(set) var sessions: [ObjectIdentifier: ClientSession] = [:]
   /// Connections of strangers, among them those by a network over which no client token has come.
   var unproven = UnprovenSessions()
@@ -50,9 +50,9 @@ final class Worker {
   var stalls = Stalls()
   var clockSteps = ClockSteps()
   /// Where connections come in.
-  private(set) var entrances: [Entrance] = []
+  private(set) var entrances: [ListenerID] = []
   /// Who accepts them; nil: another thread does, which knows this worker by its link.
-  private(set) var reception: Reception?
+  private(set) var acceptor: Acceptor?
   let link: WorkerLink?
   /// No more of them are accepted just now.
   var isFull = false
@@ -64,35 +64,35 @@ final class Worker {
   var onDrained: (() -> Void)?
   private var flushAgain: Timer?
   /// The other workers, if they are known here.
-  weak var crew: Crew?
+  weak var workerGroup: WorkerGroup?
   /// What all workers have counted, while a scrape is answered; nil: there is one.
   var allCounts: WorkerCounts?
 
   init(
-    loop: Loop, journal: Journal, commons: Commons, generation: Generation, deferredRelease: DeferredRelease,
+    loop: Loop, journal: AccessLog, sharedState: SharedState, generation: Generation, deferredRelease: DeferredRelease,
     link: WorkerLink? = nil
   ) {
     self.link = link
     self.deferredRelease = deferredRelease
     self.loop = loop
     self.journal = journal
-    self.commons = commons
+    self.sharedState = sharedState
     self.generation = generation
     limits = generation.settings.limits
     deadlines = DeadlineQueue(loop: loop)
-    resolver = Resolver(loop: loop, limits: Resolver.Limits().shared(by: commons.workers))
-    heap = HeapRelief(loop: loop, leastPeak: commons.share(of: HeapRelief.leastPeak))
+    resolver = Resolver(loop: loop, limits: Resolver.Limits().shared(by: sharedState.workers))
+    heap = HeapRelief(loop: loop, leastPeak: sharedState.share(of: HeapRelief.leastPeak))
     connectionFlood = heap.flood()
     upstreamFlood = heap.flood()
-    desks = Desks(flood: heap.flood())
+    exchangePool = ExchangePool(flood: heap.flood())
     do throws(SystemError) {
       diagnostics = try SocketDiagnostics()
     } catch {
       diagnostics = nil
       journal.event(.error, "callers-unknown", ("detail", "every TCP caller will be refused: \(error)"))
     }
-    heap.giveBack = { [desks] in
-      desks.clear()
+    heap.giveBack = { [exchangePool] in
+      exchangePool.clear()
       Heap.giveBack()
     }
     _ = lookAtClocks()
@@ -102,12 +102,12 @@ final class Worker {
     loop.onTurnEnd = { [unowned self] in
       turn &+= 1
       openWhatWaits()
-      if isFull { reception?.resumeIfPossible() }
+      if isFull { acceptor?.resumeIfPossible() }
       flushJournal()
     }
   }
 
-  var idleLimit: Int { isDraining ? 0 : commons.share(of: limits.idlePerIdentity) }
+  var idleLimit: Int { isDraining ? 0 : sharedState.share(of: limits.idlePerIdentity) }
   var upstreamIdleTime: UInt64 { limits.upstreamIdle }
   var connectionLimit: Int { min(limits.connections, affordable) }
 
@@ -115,26 +115,26 @@ final class Worker {
 
   /// Connections come from here now.
   /// - Parameter affordable: how many there are descriptors for.
-  func listen(on slots: [ListenerSlot], of reception: Reception, affordable: Int) {
-    self.reception = reception
-    reception.listen(on: slots)
-    listen(at: slots.map(\.entrance), affordable: affordable)
+  func listen(on slots: [BoundListener], of acceptor: Acceptor, affordable: Int) {
+    self.acceptor = acceptor
+    acceptor.listen(on: slots)
+    listen(at: slots.map(\.listenerID), affordable: affordable)
   }
 
   /// The same, if another thread accepts them.
-  func listen(at entrances: [Entrance], affordable: Int) {
+  func listen(at entrances: [ListenerID], affordable: Int) {
     self.entrances = entrances
     self.affordable = affordable
   }
 
-  func take(_ stream: EventLoop.Stream, at entrance: Entrance) {
+  func take(_ stream: EventLoop.Stream, at listenerID: ListenerID) {
     let peer = Peer(of: stream, diagnostics: diagnostics)
-    let (quota, connections) = commons.quotas.add(quotaHolder(of: peer, at: entrance))
+    let (quota, connections) = sharedState.quotas.add(quotaHolder(of: peer, at: listenerID))
     let share = limits.connections(of: quota.holder, outOf: connectionLimit)
     guard connections <= share || peer.isByNetwork && endOldestUnproven() else {
       return refuse(stream, of: quota, share: share)
     }
-    let session = ClientSession(stream: stream, entrance: entrance, peer: peer, quota: quota, worker: self)
+    let session = ClientSession(stream: stream, listenerID: listenerID, peer: peer, quota: quota, worker: self)
     sessions[ObjectIdentifier(session)] = session
     if quota.holder == .strangers { unproven.append(session) }
     connectionFlood.rise()
@@ -157,13 +157,13 @@ final class Worker {
     sessions[ObjectIdentifier(session)] = nil
     unproven.remove(session)
     connectionFlood.fall()
-    commons.quotas.remove(session.quota)
+    sharedState.quotas.remove(session.quota)
     connectionEnded()
     if isDraining, sessions.isEmpty { onDrained?() }
   }
 
-  func takeDesk() -> Desk { desks.take() ?? Desk(limits: generation.snapshot.headLimits) }
-  func leave(_ desk: consuming Desk) { desks.leave(desk) }
+  func acquireSlot() -> ExchangeSlot { exchangePool.acquire() ?? ExchangeSlot(limits: generation.snapshot.headLimits) }
+  func release(_ slot: consuming ExchangeSlot) { exchangePool.release(slot) }
 
   /// Whoever is called while it is lent gets another one.
   func takeOutput() -> Output { output.take() ?? Output() }
@@ -194,7 +194,7 @@ final class Worker {
   // MARK: generations
 
   /// Goes on with the secrets that a start has found.
-  func begin(after first: FirstSecrets) {
+  func begin(after first: InitialLoad) {
     let watch = SecretWatch(worker: self, first: first)
     secrets = watch
     let commands = CommandWaits(worker: self)
@@ -204,13 +204,13 @@ final class Worker {
       }
     }
     self.commands = commands
-    tokens = TokenWaits(worker: self)
+    tokens = TokenWaiters(worker: self)
     watch.begin(generation, after: first)
   }
 
   /// Makes a generation current: what was not authorised yet is decided anew; what was may finish, for a while if it would no
   /// longer be allowed.
-  func adopt(_ new: Generation, entrances: [Entrance]) {
+  func adopt(_ new: Generation, entrances: [ListenerID]) {
     let old = generation
     generation = new
     keepCookies()
@@ -220,8 +220,8 @@ final class Worker {
     for destination in old.allDestinations { destination.retire() }
     var revoked: [ClientSession] = []
     for session in Array(sessions.values) {
-      let isOrphan = !entrances.contains { $0 === session.entrance }
-      if !session.configurationChanged(listener: isOrphan ? nil : session.entrance.index) { revoked.append(session) }
+      let isOrphan = !entrances.contains { $0 === session.listenerID }
+      if !session.configurationChanged(listener: isOrphan ? nil : session.listenerID.index) { revoked.append(session) }
       gateScrapes(of: session)
     }
     guard !revoked.isEmpty else { return }
@@ -235,7 +235,7 @@ final class Worker {
   /// No new connections, no new requests; what runs may finish.
   func drain() {
     isDraining = true
-    reception?.closeListeners()
+    acceptor?.closeListeners()
     for destination in generation.allDestinations { destination.retire() }
     for session in Array(sessions.values) { session.drain() }
     if sessions.isEmpty { onDrained?() }
@@ -243,7 +243,7 @@ final class Worker {
 
   /// Whatever still runs is cut.
   func close() {
-    reception?.close()
+    acceptor?.close()
     for session in Array(sessions.values) { session.cut() }
     for destination in generation.allDestinations { destination.retire() }
     deadlines.close()

@@ -13,13 +13,13 @@ final class WorkerLink: Sendable {
   /// Of its loop, once it listens.
   let pulse = Guarded<LoopPulse?>(nil)
   private let box = Box()
-  private let commons: Commons
+  private let sharedState: SharedState
   /// Wakes the main thread's loop.
   private let bell: Wakeup
 
-  init(number: Int, commons: Commons, bell: Wakeup) {
+  init(number: Int, sharedState: SharedState, bell: Wakeup) {
     self.number = number
-    self.commons = commons
+    self.sharedState = sharedState
     self.bell = bell
   }
 
@@ -31,20 +31,20 @@ final class WorkerLink: Sendable {
   func connectionEnded() {
     connections.subtract(1, ordering: .sequentiallyConsistent)
     // Whoever accepts looks at the numbers after it has said that there are too many: one of the two sees the other.
-    if commons.isFull.load(ordering: .sequentiallyConsistent) { bell.wake() }
+    if sharedState.isFull.load(ordering: .sequentiallyConsistent) { bell.wake() }
   }
 
   // MARK: on its own thread
 
   /// It has no descriptor left, and others may have some that nobody uses just now.
   func askForRoom() {
-    commons.wantsRoom.store(true, ordering: .sequentiallyConsistent)
+    sharedState.wantsRoom.store(true, ordering: .sequentiallyConsistent)
     bell.wake()
   }
 
   /// Carried out on the main thread, with the first worker.
   func tellFirst(_ message: @escaping Message) {
-    commons.errands.withLock { $0.append(message) }
+    sharedState.errands.withLock { $0.append(message) }
     bell.wake()
   }
 

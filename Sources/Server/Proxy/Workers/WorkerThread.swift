@@ -8,11 +8,11 @@ enum WorkerThread {
   /// What it begins with.
   struct Beginning: Sendable {
     let installation: Installation
-    let commons: Commons
+    let sharedState: SharedState
     /// How many connections there are descriptors for.
     let affordable: Int
     let hasPriorities: Bool
-    let log: LogShare
+    let log: LogSink
   }
 
   /// Its first word to the main thread.
@@ -35,7 +35,7 @@ enum WorkerThread {
 
   /// Returns when it has ended.
   static func run(_ beginning: Beginning, _ link: WorkerLink, _ start: Start) {
-    let journal = Journal(hasPriorities: beginning.hasPriorities, of: link.number, share: beginning.log)
+    let journal = AccessLog(hasPriorities: beginning.hasPriorities, of: link.number, share: beginning.log)
     do throws(StartError) {
       let worker = try begin(beginning, link, journal)
       start.succeeded()
@@ -48,12 +48,12 @@ enum WorkerThread {
   }
 
   private static func begin(
-    _ beginning: Beginning, _ link: WorkerLink, _ journal: Journal
+    _ beginning: Beginning, _ link: WorkerLink, _ journal: AccessLog
   ) throws(StartError) -> Worker {
     let installation = beginning.installation
     let preparation = installation.preparation
     let unanswered = ConfigurationLoader.unanswered(in: preparation)
-    let first = FirstSecrets(
+    let first = InitialLoad(
       preparation.tables.secretFiles, unanswered: unanswered, journal: journal)
     let loop: Loop
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
@@ -63,7 +63,7 @@ enum WorkerThread {
       deferredRelease: deferredRelease)
     do throws(UVError) {
       let worker = Worker(
-        loop: loop, journal: journal, commons: beginning.commons, generation: generation,
+        loop: loop, journal: journal, sharedState: beginning.sharedState, generation: generation,
         deferredRelease: deferredRelease, link: link)
       journal.audit = installation.audit
       journal.requiredAudit = installation.requiredAudit
@@ -86,28 +86,28 @@ extension Worker {
   }
 
   /// Those that it has already, and new ones for the others.
-  func entrances(_ rows: [Installation.Row]) -> [Entrance] {
+  func entrances(_ rows: [Installation.Row]) -> [ListenerID] {
     rows.map { row in
       let known = entrances.first { $0.id == row.id }
       known?.follow(name: row.name, index: row.index)
-      return known ?? Entrance(id: row.id, name: row.name, index: row.index)
+      return known ?? ListenerID(id: row.id, name: row.name, index: row.index)
     }
   }
 
   /// A connection that the main thread has accepted.
   func receive(_ socket: AcceptedSocket, at id: UInt64) {
     // Its listener may have gone, or the worker be about to end.
-    guard !isDraining, let entrance = entrances.first(where: { $0.id == id }) else {
+    guard !isDraining, let listenerID = entrances.first(where: { $0.id == id }) else {
       socket.close()
       link?.connectionEnded()
       return
     }
     do throws(UVError) {
-      take(try socket.stream(on: loop), at: entrance)
+      take(try socket.stream(on: loop), at: listenerID)
     } catch {
       socket.close()
       link?.connectionEnded()
-      journal.event(.error, "accept-failed", ("listener", entrance.name), ("detail", error.description))
+      journal.event(.error, "accept-failed", ("listener", listenerID.name), ("detail", error.description))
     }
   }
 }

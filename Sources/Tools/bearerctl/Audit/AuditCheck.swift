@@ -13,7 +13,7 @@ final class AuditCheck {
 
   private var files: [File] = []
   private var verifier = AuditVerifier()
-  private var wanted: ChainValue?
+  private var wanted: ChainHash?
 
   /// From so many bytes on it takes long enough to want to see how far it is.
   private static let large: Int64 = 1 << 26
@@ -39,7 +39,7 @@ final class AuditCheck {
   /// - Parameters:
   ///   - wanted: what `--head` says.
   ///   - last: what the daemon says that it wrote last.
-  func run(seeking wanted: ChainValue?, last: (number: UInt64, head: ChainValue)?) throws {
+  func run(seeking wanted: ChainHash?, last: (number: UInt64, head: ChainHash)?) throws {
     self.wanted = wanted
     verifier = AuditVerifier(seeking: [wanted, last?.head].compactMap(\.self))
     for index in files.indices { try read(index) }

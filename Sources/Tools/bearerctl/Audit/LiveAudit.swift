@@ -14,8 +14,8 @@ struct LiveAudit {
     hasAnswered = status != nil
   }
 
-  var last: (number: UInt64, head: ChainValue)? {
-    guard let audit, let head = ChainValue(parsing: audit.head), audit.records > 0 else { return nil }
+  var last: (number: UInt64, head: ChainHash)? {
+    guard let audit, let head = ChainHash(parsing: audit.head), audit.records > 0 else { return nil }
     return (audit.records, head)
   }
 

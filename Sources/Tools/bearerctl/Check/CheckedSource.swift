@@ -22,7 +22,7 @@ struct CheckedSource {
     } else if let place {
       path = absolute(place)
       let from = absolute(file)
-      try Rehearsal.read(from)
+      try DryRun.read(from)
       do throws(SystemError) {
         text = try FileReader.read(path: from, maximum: Self.most).bytes
       } catch {

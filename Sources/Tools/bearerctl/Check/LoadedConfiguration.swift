@@ -13,7 +13,7 @@ struct LoadedConfiguration {
   init(_ option: String?) throws {
     file = absolute(option ?? ConfigurationLoader.defaultFile)
     let user = try LoadedConfiguration.user(of: file)
-    silent = try Rehearsal(file, as: user).silent
+    silent = try DryRun(file, as: user).silent
     do throws(LoadError) {
       settings = try ConfigurationLoader.load(file, as: user, silent: silent).settings
     } catch {
@@ -24,7 +24,7 @@ struct LoadedConfiguration {
 
   /// Root may ask about the file of somebody whose daemon it is for: it is judged as that daemon would. nil: this user.
   private static func user(of file: String) throws -> UInt32? {
-    guard Users.currentUID == 0, let owner = try Rehearsal.owner(of: file), owner != 0 else { return nil }
+    guard Users.currentUID == 0, let owner = try DryRun.owner(of: file), owner != 0 else { return nil }
     return owner
   }
 }

@@ -46,7 +46,7 @@ struct AuditVerify: ParsableCommand {
   func run() throws {
     let paths = files.isEmpty ? [try configured()] : files.map(absolute)
     let wanted = try head.map { text in
-      guard let value = ChainValue(parsing: text) else {
+      guard let value = ChainHash(parsing: text) else {
         throw Failure(Failure.usage, "--head wants a chain value: 43 letters, digits, \"-\" and \"_\"")
       }
       return value

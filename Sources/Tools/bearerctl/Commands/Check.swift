@@ -39,7 +39,7 @@ struct Check: ParsableCommand {
     let source = try CheckedSource(file, place: place)
     let path = source.path
     let terminal = Terminal.output
-    let silent = try Rehearsal(path, as: nil, text: source.text).silent
+    let silent = try DryRun(path, as: nil, text: source.text).silent
     do {
       let (settings, findings) = try ConfigurationLoader.load(path, silent: silent, text: source.text)
       StandardOutput.print(

@@ -18,7 +18,7 @@ struct ControlOptions: ParsableArguments {
     if let control { return ControlClient(path: absolute(control), broken: nil) }
     var broken: String?
     let file = absolute(config ?? ConfigurationLoader.defaultFile)
-    try Rehearsal.read(file)
+    try DryRun.read(file)
     do throws(LoadError) {
       if let path = try ConfigurationLoader.controlSocket(of: file) {
         return ControlClient(path: path, broken: nil)

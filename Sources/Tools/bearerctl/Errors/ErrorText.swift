@@ -94,7 +94,7 @@ extension Refuser {
     case .admission: "admission: this caller, or a request of this kind, may not ask"
     case .rules: "your rules: the request may not go out"
     case .keyring: "the keyring: there is nothing that may be added, and nothing was sent"
-    case .way: "bearerd on the way to the upstream: it did not get the request"
+    case .routeContext: "bearerd on the way to the upstream: it did not get the request"
     case .answer: "bearerd, of the upstream's answer: it cannot be passed on"
     case .bearerd: "bearerd itself"
     }

@@ -6,7 +6,7 @@ extension Grant {
     guard let replayBuffer else { return [] }
     let body = replayBuffer == 0 ? "without a body" : "with a body of at most \(Self.size(replayBuffer))"
     let cause: String
-    switch secondTry {
+    switch authRetry {
     case .expiry: cause = "after \(expiry.text) another value would be fetched"
     case .digest: cause = "a challenge for Digest would be met"
     case .registry(let realm): cause = "a challenge would be met with a token of \(realm)"

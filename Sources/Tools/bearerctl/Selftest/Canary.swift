@@ -25,7 +25,7 @@ struct Canary {
         case .basic, .digest: 2
         case .headers(let headers): max(1, headers.count)
         }
-      for index in 0..<count { secrets[StandIn.secretFile(credential.name, index)] = random() }
+      for index in 0..<count { secrets[TestConfiguration.secretFile(credential.name, index)] = random() }
     }
     return secrets
   }

@@ -5,7 +5,7 @@ internal import System
 /// Other configurations: of the daemon under test, and of others beside it.
 extension SelftestStage {
   /// Puts a changed one to use for as long as `body` runs.
-  func reloaded(_ change: (inout StandIn) -> Void, during body: () throws -> Void) throws {
+  func reloaded(_ change: (inout TestConfiguration) -> Void, during body: () throws -> Void) throws {
     var changed = standIn
     change(&changed)
     try reload(changed)
@@ -13,7 +13,7 @@ extension SelftestStage {
     try body()
   }
 
-  private func reload(_ standIn: StandIn) throws {
+  private func reload(_ standIn: TestConfiguration) throws {
     try directory.write("bearerd.yaml", standIn.text)
     let client = ControlClient(path: "\(directory.path)/control.sock", broken: nil)
     _ = try client.demand("reload", seconds: 10)
@@ -26,7 +26,7 @@ extension SelftestStage {
   ///   - mode: of its configuration.
   ///   - more: lines behind those of the derived configuration.
   func another<Result>(
-    _ change: (inout StandIn) -> Void = { _ in }, mode: UInt32 = 0o600, more: String = "",
+    _ change: (inout TestConfiguration) -> Void = { _ in }, mode: UInt32 = 0o600, more: String = "",
     during body: (SelftestDaemon) throws -> Result
   ) throws -> Result {
     var changed = standIn
@@ -47,7 +47,7 @@ extension SelftestStage {
   /// It must not start under such a configuration.
   func refuseToStart(
     _ tried: String, _ tally: inout Tally, mode: UInt32 = 0o600, more: String = "",
-    _ change: (inout StandIn) -> Void = { _ in }
+    _ change: (inout TestConfiguration) -> Void = { _ in }
   ) throws {
     let isReady = try another(change, mode: mode, more: more) { $0.isReady }
     if !isReady { tally.refused += 1 }

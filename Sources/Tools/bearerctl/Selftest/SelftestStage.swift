@@ -23,7 +23,7 @@ final class SelftestStage {
   let targets: [Target]
   /// Services under test that no request gets through to.
   let unreachable: [String]
-  let standIn: StandIn
+  let standIn: TestConfiguration
   /// Bytes of an answer that are waited for. No attack provokes as many, but a broken daemon may never stop.
   private static let most = 1 << 24
   /// How many daemons there have been.
@@ -47,7 +47,7 @@ final class SelftestStage {
     }
     self.upstreams = upstreams
     evil = try EmbeddedUpstream(.https, authority: authority, script: script)
-    standIn = StandIn(
+    standIn = TestConfiguration(
       tree: tree, uid: Users.currentUID, origins: origins, nowhere: evil.origin, directory: directory.path,
       pins: [authority.leaf.pin, authority.backup.pin])
 

@@ -148,7 +148,7 @@ extension ConfigurationTree {
   }
 }
 
-extension StandIn {
+extension TestConfiguration {
   mutating func source(_ file: String, is source: ConfigurationTree) {
     edit = { $0["credentials"] = $0["credentials"]?.replacing(file: file, by: source) }
   }

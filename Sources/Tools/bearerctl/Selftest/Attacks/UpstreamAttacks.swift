@@ -102,7 +102,7 @@ enum LoopbackName {
   }
 }
 
-extension StandIn {
+extension TestConfiguration {
   /// Nothing else of it may be wrong: what belongs to TLS goes, and with another credential the rules that have their own.
   mutating func upstream(of service: String, is url: String, credential: String? = nil) {
     let isPlain = url.hasPrefix("http:")

@@ -1,0 +1,70 @@
+/// What ties a record to all before it: 32 bytes, written as 43 characters of base64url (RFC 4648 §5, unpadded).
+package struct ChainHash: Equatable, Sendable, CustomStringConvertible {
+  /// Before the first record.
+  static let start = ChainHash(bytes: [UInt8](repeating: 0, count: 32))
+  static let textCount = 43
+
+  var bytes: [UInt8]
+
+  private init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// nil: it is not written like one, in this one way.
+  init?(_ text: Span<UInt8>) {
+    guard text.count == ChainHash.textCount else { return nil }
+    var (bytes, bits, held): ([UInt8], UInt32, UInt32) = ([], 0, 0)
+    bytes.reserveCapacity(32)
+    for index in text.indices {
+      guard let value = ChainHash.value(of: text[index]) else { return nil }
+      bits = bits << 6 | UInt32(value)
+      held += 6
+      if held >= 8 {
+        held -= 8
+        bytes.append(UInt8(truncatingIfNeeded: bits >> held))
+      }
+    }
+    guard bits & 3 == 0 else { return nil }
+    self.bytes = bytes
+  }
+
+  package init?(parsing text: String) { self.init(text.utf8.span) }
+
+  package var description: String {
+    var text: [UInt8] = []
+    write(to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  func write(to output: inout [UInt8]) {
+    var (bits, held): (UInt32, UInt32) = (0, 0)
+    for byte in bytes {
+      bits = bits << 8 | UInt32(byte)
+      held += 8
+      while held >= 6 {
+        held -= 6
+        output.append(ChainHash.character(UInt8(truncatingIfNeeded: bits >> held) & 63))
+      }
+    }
+    output.append(ChainHash.character(UInt8(truncatingIfNeeded: bits << (6 - held)) & 63))
+  }
+
+  private static func character(_ value: UInt8) -> UInt8 {
+    switch value {
+    case 0..<26: UInt8(ascii: "A") + value
+    case 26..<52: UInt8(ascii: "a") + value - 26
+    case 52..<62: UInt8(ascii: "0") + value - 52
+    case 62: UInt8(ascii: "-")
+    default: UInt8(ascii: "_")
+    }
+  }
+
+  private static func value(of character: UInt8) -> UInt8? {
+    switch character {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0") + 52
+    case UInt8(ascii: "-"): 62
+    case UInt8(ascii: "_"): 63
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,154 @@
+internal import Configuration
+internal import EventLoop
+internal import Synchronization
+internal import System
+
+/// Accepts connections on all listeners, for as long as there is room, and gives them to the worker.
+final class Acceptor {
+  private unowned let worker: Worker
+  private unowned let workerGroup: WorkerGroup
+  private(set) var slots: [BoundListener] = []
+  /// Accepting failed a moment ago; trying again at once would spin (T56).
+  private var mustWait = false
+  private var failureLoggedAt: UInt64?
+  private var limitLoggedAt: UInt64?
+  private var again: Timer?
+  private var lastID: UInt64 = 0
+
+  /// Milliseconds until accepting is tried again, and between two lines that say why it is not.
+  private static let pause: UInt64 = 200
+  private static let silence: UInt64 = 10_000
+  /// Descriptors for what is no connection: files of secrets, the control socket, programs that print secrets.
+  private static let reserve = 16
+  /// And for what each worker besides the first one has of its own: its loop, and what tells it of callers and of files.
+  private static let perWorker = 8
+
+  init(worker: Worker, workerGroup: WorkerGroup) {
+    self.worker = worker
+    self.workerGroup = workerGroup
+    again = Timer(loop: worker.loop) { [unowned self] in mustWait = false }
+  }
+
+  /// A listener that does not accept yet.
+  func slot(_ sockets: ListenerSockets, index: Int) -> BoundListener {
+    lastID += 1
+    return BoundListener(sockets, id: lastID, index: index, acceptor: self)
+  }
+
+  /// How many connections there are descriptors for, with another for each connection's upstream. By now the listeners are
+  /// open, and connections are not; what `reserve` is for is still to come.
+  /// - Throws: if several workers would leave none for a single connection. One worker begins all the same.
+  static func affordable(_ wanted: Int, workers: Int, journal: AccessLog) throws(StartError) -> Int {
+    let vitals = ProcessVitals()
+    let limit = Int(clamping: vitals.descriptorLimit)
+    let needed = Int(clamping: vitals.openDescriptors) + (workers - 1) * perWorker + reserve
+    guard limit == 0 || workers == 1 || limit >= needed + 2 else {
+      throw .system(
+        "\(workers) workers need \(needed + 2) file descriptors, and there are \(limit): raise LimitNOFILE= of the unit, or ulimit -n, or say workers: 1"
+      )
+    }
+    let affordable = max(1, (limit - needed) / 2)
+    if limit > 0, affordable < wanted {
+      journal.event(
+        .notice, "descriptor-limit", ("connections", String(affordable)), ("wanted", String(wanted)),
+        (
+          "help",
+          "\(limit) descriptors are enough for so many; LimitNOFILE= of the unit, or ulimit -n, says how many there are"
+        ))
+    }
+    return affordable
+  }
+
+  /// These, and no others.
+  func listen(on new: [BoundListener]) {
+    for slot in slots where !new.contains(where: { $0 === slot }) { slot.close() }
+    slots = new
+  }
+
+  /// Whether another worker gets this connection: the one that has the fewest, and the first one of those that have as many.
+  /// Who asks one thing after the other, each on a connection of its own, thus has one worker's sessions at the upstreams.
+  ///
+  /// One thread accepts for all, and hands the connections on. With a socket for each (SO_REUSEPORT), any program of the same
+  /// user could listen beside us and get its part of the connections (T5), and a reload would lose those that wait on a
+  /// socket that goes. With one socket for all, each connection would wake everybody, and the first would take all that wait.
+  func handsOn(_ socket: AcceptedSocket, from slot: BoundListener) -> Bool {
+    guard !workerGroup.links.isEmpty, slot.listenerID.index != worker.generation.settings.metricsListener else {
+      return false
+    }
+    var (chosen, fewest) = (WorkerLink?.none, worker.sessionCount)
+    for link in workerGroup.links {
+      let count = link.connections.load(ordering: .relaxed)
+      if count < fewest { (chosen, fewest) = (link, count) }
+    }
+    guard let chosen else { return false }
+    chosen.connections.add(1, ordering: .sequentiallyConsistent)
+    let id = slot.listenerID.id
+    chosen.post { $0.receive(socket, at: id) }
+    pauseIfFull()
+    return true
+  }
+
+  func accepted(_ stream: EventLoop.Stream, on slot: BoundListener) {
+    worker.take(stream, at: slot.listenerID)
+    pauseIfFull()
+  }
+
+  private var connections: Int { worker.sessionCount + workerGroup.connections }
+
+  private func pauseIfFull() {
+    let limit = worker.connectionLimit
+    guard connections >= limit, !worker.isFull else { return }
+    pause()
+    if isDue(&limitLoggedAt) {
+      worker.journal.event(
+        .warning, "connection-limit", ("connections", String(limit)),
+        ("help", "new ones wait until some end; limits: { connections: N } says how many there may be"))
+    }
+  }
+
+  func failed(_ error: UVError, on slot: BoundListener) {
+    if error.isTooManyFiles { worker.makeRoom() }
+    if isDue(&failureLoggedAt) {
+      worker.journal.event(.error, "accept-failed", ("listener", slot.name), ("detail", error.description))
+    }
+    pause()
+    mustWait = true
+    again?.start(after: Acceptor.pause)
+  }
+
+  /// A connection has ended, and so there is a descriptor.
+  func hasRoom() { mustWait = false }
+
+  /// At the end of a turn, so that what the turn closed counts.
+  func resumeIfPossible() {
+    guard worker.isFull, !mustWait, !worker.isDraining, connections < worker.connectionLimit else { return }
+    setFull(false)
+    for slot in slots { slot.resume() }
+  }
+
+  /// No connection comes any more.
+  func closeListeners() { for slot in slots { slot.close() } }
+
+  func close() {
+    closeListeners()
+    again?.close()
+  }
+
+  private func pause() {
+    guard !worker.isFull else { return }
+    setFull(true)
+    for slot in slots { slot.pause() }
+  }
+
+  /// Whoever ends a connection looks at this, and the end of this turn at how many are left.
+  private func setFull(_ isFull: Bool) {
+    worker.isFull = isFull
+    worker.sharedState.isFull.store(isFull, ordering: .sequentiallyConsistent)
+  }
+
+  private func isDue(_ loggedAt: inout UInt64?) -> Bool {
+    if let loggedAt, worker.loop.now < loggedAt + Acceptor.silence { return false }
+    loggedAt = worker.loop.now
+    return true
+  }
+}

@@ -1,0 +1,112 @@
+internal import Configuration
+internal import EventLoop
+internal import Policy
+internal import System
+
+/// A listener of the configuration with the sockets that it has, which outlive a reload.
+final class BoundListener: ListenerDelegate {
+  /// What connections know of it.
+  let listenerID: ListenerID
+  private(set) var addresses: [ListenerSettings.Address]
+  private let listeners: [Listener]
+  /// Connections since the start.
+  private(set) var accepted: UInt64 = 0
+  private unowned let acceptor: Acceptor
+  /// The port that was bound (for port 0 the one that the system chose); nil without TCP.
+  let ports: [UInt16]
+  /// As they were bound, for the log.
+  let places: [ListenerSockets.Place]
+  let remarks: [(message: String, help: String)]
+
+  init(_ sockets: ListenerSockets, id: UInt64, index: Int, acceptor: Acceptor) {
+    listenerID = ListenerID(id: id, name: sockets.settings.name, index: index)
+    addresses = sockets.settings.addresses
+    listeners = sockets.listeners
+    ports = sockets.ports
+    places = sockets.places
+    remarks = sockets.remarks
+    self.acceptor = acceptor
+    for listener in listeners { listener.delegate = self }
+  }
+
+  var name: String { listenerID.name }
+
+  /// Whether its sockets are those that these addresses ask for. A socket's mode can be changed.
+  func stands(at wanted: [ListenerSettings.Address]) -> Bool {
+    addresses.count == wanted.count && zip(addresses, wanted).allSatisfy { $0.place == $1.place }
+  }
+
+  /// Whether one of these addresses is one of its own.
+  func shares(_ wanted: [ListenerSettings.Address]) -> Bool {
+    wanted.contains { address in
+      switch address {
+      case .localhost(let port), .tcp(_, let port): port != 0 && ports.contains(port)
+      case .unix: addresses.contains { $0.place == address.place }
+      // Two may accept from duplicates of one socket for the moment that a reload takes.
+      case .systemd: false
+      }
+    }
+  }
+
+  /// What a new configuration says of it: another name, another place in the list, another mode.
+  func follow(_ settings: ListenerSettings, index: Int) {
+    for case (.unix(_, let old), .unix(let path, let new)) in zip(addresses, settings.addresses) where old != new {
+      UnixSocket.setMode(new, path: path)
+    }
+    listenerID.follow(name: settings.name, index: index)
+    addresses = settings.addresses
+  }
+
+  func start() throws(UVError) {
+    for listener in listeners { try listener.start() }
+  }
+
+  func pause() { for listener in listeners { listener.pause() } }
+  func resume() { for listener in listeners { listener.resume() } }
+  /// Nobody shall find a socket in the file system behind which nobody stands; those of the service manager are its own.
+  func close() {
+    for listener in listeners { listener.close() }
+    for case .unix(let path, _) in addresses { UnixSocket.remove(path: path) }
+  }
+
+  func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
+    accepted &+= 1
+    acceptor.accepted(stream, on: self)
+  }
+
+  func listener(_ listener: Listener, handsOn socket: AcceptedSocket) -> Bool {
+    guard acceptor.handsOn(socket, from: self) else { return false }
+    accepted &+= 1
+    return true
+  }
+
+  func listener(_ listener: Listener, didFail error: UVError) { acceptor.failed(error, on: self) }
+}
+
+extension ListenerSettings.Address {
+  /// The address without the mode of its socket.
+  fileprivate var place: ListenerSettings.Address {
+    switch self {
+    case .localhost, .tcp, .systemd: self
+    case .unix(let path, _): .unix(path: path, mode: 0)
+    }
+  }
+}
+
+extension BoundListener {
+  /// What a person should know of where it listens.
+  func announce(in journal: AccessLog) {
+    for place in places {
+      if place.isHeld {
+        journal.event(
+          .notice, "listening", ("listener", name), ("held_by", "systemd"), ("address", place.text))
+      } else {
+        journal.event(.notice, "listening", ("listener", name), ("address", place.text))
+      }
+    }
+    for remark in remarks {
+      journal.event(
+        .warning, "listener", ("listener", name), ("detail", remark.message), ("help", remark.help))
+    }
+  }
+}

@@ -1,0 +1,113 @@
+internal import Configuration
+internal import Policy
+internal import System
+
+/// The sockets that the service manager holds for us, by the names of its socket unit. They outlive reloads, and it keeps
+/// them while we are not there, so that nobody else can take the port (T5). Listeners accept from duplicates.
+package final class InheritedSockets {
+  private var sockets: [InheritedSocket]
+  /// By the path of a socket, those of the group that it has. Asked at the start: a directory service may take any time.
+  private let members: [String: Set<UInt32>]
+
+  /// Takes over what was passed to this process. Once, before anything starts another process.
+  package init() {
+    sockets = ServiceManager.inheritedSockets()
+    var members: [String: Set<UInt32>] = [:]
+    for case .unix(let path) in sockets.map(\.place) {
+      members[path] = FileStatus(path: path).map { Users.members(ofGroup: $0.group) }
+    }
+    self.members = members
+  }
+
+  func members(whoMayConnectTo socket: InheritedSocket) -> Set<UInt32> {
+    guard case .unix(let path) = socket.place else { return [] }
+    return members[path] ?? []
+  }
+
+  /// Duplicates of all sockets of a name, for the listener to close. Each is fit to be listened on under the rules that hold
+  /// for an `address:` in the file.
+  func open(
+    _ name: String, for listener: ListenerSettings, file: String
+  ) throws(StartError) -> [InheritedSocket] {
+    let named = sockets.filter { $0.name == name }
+    var refused: (message: String, help: String)?
+    if named.isEmpty { refused = (missing(name), InheritedSockets.lines(name)) }
+    for socket in named where refused == nil { refused = socket.refusal(for: listener) }
+    if let refused {
+      throw InheritedSockets.refusal(refused, of: listener, file: file)
+    }
+    var opened: [InheritedSocket] = []
+    do throws(SystemError) {
+      for socket in named { opened.append(try socket.duplicate()) }
+      return opened
+    } catch {
+      for socket in opened { socket.close() }
+      throw .system("listener \(listener.name): systemd:\(name): \(error)")
+    }
+  }
+
+  /// What the configuration's own check cannot see: an upstream that is one of these sockets, and a listener that wants no
+  /// tokens of who comes from another machine.
+  /// - Parameter upstreams: each origin, and a service that has it.
+  func check(_ settings: Settings, _ upstreams: [(origin: Origin, service: String)]) throws(StartError) {
+    if sockets.isEmpty { return }
+    for listener in settings.listeners {
+      for case .systemd(let name) in listener.addresses {
+        for case let refused? in sockets.filter({ $0.name == name }).map({ $0.reach(for: listener) }) {
+          throw InheritedSockets.refusal(refused, of: listener, file: settings.file)
+        }
+      }
+    }
+    for (origin, service) in upstreams {
+      guard sockets.contains(where: { $0.answers(origin.host, port: origin.port) }) else { continue }
+      let message = "the upstream of service \"\(service)\" is our own socket: requests would go round in circles"
+      throw .configuration([.about(file: settings.file, message)])
+    }
+  }
+
+  /// The name under which a port that is in use is ours.
+  func name(ofPort port: UInt16) -> String? { sockets.first { $0.port == port }?.name }
+
+  /// Closes what no listener of the configuration names. Whoever connects there waits in vain, so the log says it.
+  func closeUnclaimed(by settings: Settings, journal: AccessLog) {
+    var claimed: Set<String> = []
+    for case .systemd(let name) in settings.listeners.flatMap(\.addresses) { claimed.insert(name) }
+    for socket in sockets where !claimed.contains(socket.name) {
+      journal.event(
+        .warning, "socket-not-used", ("name", socket.name), ("address", socket.text),
+        ("detail", "systemd hands it over and no listener takes it: who connects there waits in vain"),
+        ("help", "write address: systemd:\(socket.name) in a listener, or take it out of the socket unit; then restart")
+      )
+      socket.close()
+    }
+    sockets.removeAll { !claimed.contains($0.name) }
+  }
+
+  /// For a process that ends without having served: who waits gets an end. If they went on waiting, the service manager would
+  /// start us again for their sake, at once and over and over.
+  func turnAwayWaiting() {
+    for socket in sockets { socket.turnAwayWaiting() }
+  }
+
+  private static func refusal(
+    _ refused: (message: String, help: String), of listener: ListenerSettings, file: String
+  ) -> StartError {
+    .configuration([.about(file: file, "listener \"\(listener.name)\": \(refused.message)", help: refused.help)])
+  }
+
+  private func missing(_ name: String) -> String {
+    guard !sockets.isEmpty else { return "systemd has handed over no sockets" }
+    let known = Set(sockets.map(\.name)).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+    return "systemd has handed over no socket named \"\(name)\", only \(known)"
+  }
+
+  private static func lines(_ name: String) -> String {
+    """
+    the socket unit (systemctl enable --now bearerd.socket) needs these lines:
+    [Socket]
+    ListenStream=127.0.0.1:7070
+    ListenStream=[::1]:7070
+    FileDescriptorName=\(name)
+    """
+  }
+}

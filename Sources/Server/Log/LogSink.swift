@@ -1,0 +1,39 @@
+internal import System
+
+/// What the logs of several workers have in common: the one place where they end, and what one of them has said for all.
+///
+/// `@unchecked Sendable`, because everything that changes is touched under the lock.
+final class LogSink: @unchecked Sendable {
+  private let lock = SharedLock(isShared: true)
+  /// Whose line is out in part: nobody else writes until the rest of it is.
+  private var unfinished: Int?
+  private var told: [String: String] = [:]
+
+  /// More are forgotten together: something is told twice then.
+  private static let mostTold = 4_096
+
+  /// Whole lines, as `StandardError.write` takes them: fewer bytes than all if there is no room, or another worker's line is
+  /// not finished.
+  /// - Parameter number: the worker's.
+  func write(_ lines: Span<UInt8>, of number: Int) -> Int {
+    lock.enter()
+    defer { lock.leave() }
+    if let unfinished, unfinished != number { return 0 }
+    let written = StandardError.write(lines)
+    if written > 0 { unfinished = lines[written - 1] == UInt8(ascii: "\n") ? nil : number }
+    return written
+  }
+
+  /// A worker has ended: nobody waits for the rest of its line.
+  func leave(_ number: Int) { lock { if unfinished == number { unfinished = nil } } }
+
+  /// Whether this is not what was told of `subject` the last time. It is told now.
+  func isNews(_ subject: String, _ text: String) -> Bool {
+    lock {
+      if told[subject] == text { return false }
+      if told.count >= LogSink.mostTold { told = [:] }
+      told[subject] = text
+      return true
+    }
+  }
+}

@@ -1,0 +1,261 @@
+internal import Credentials
+internal import EventLoop
+internal import System
+
+/// Reads files of secrets beside the loop (T55): each on a thread of its own, so that one that hangs delays no other; none
+/// twice at once, so that of several changes the last one counts, and never more threads than files.
+final class FileLoader {
+  private unowned let worker: Worker
+  private let beside: BlockingTasks
+  private let adder: DirectoryWatch.Adder?
+  private let files: SecretFiles
+  private var reads: [SecretSource: Read] = [:]
+  /// Those that have no thread yet, in the order in which they were asked for.
+  private var waiting: [(source: SecretSource, read: Read)] = []
+  /// Of these, how many have one by now.
+  private var begun = 0
+  /// What threads have brought, in its order. Taken over bit by bit: hundreds may come at once.
+  private var brought: [(read: Read, source: SecretSource, result: SecretReading??)] = []
+  /// Those that somebody may still wait for.
+  private(set) var pending: Set<SecretSource> = []
+  private var quick = 0
+  private var hanging = 0
+  private var retries: [SecretSource: Retry] = [:]
+  private let onRead: (SecretReading, _ loggedOut: Set<String>) -> Void
+  private let onDelay: (SecretSource, String?) -> Void
+
+  /// Threads for files that have not taken long yet, of all workers together. Each has a page of locked memory.
+  private static let mostQuick = 16
+  /// And for those that have: as long as there are no more of them, they are in nobody's way. With the threads that look names
+  /// up, and those that a start leaves behind, they are fewer than TasksMax= of the unit.
+  private static let mostHanging = 240
+  /// Milliseconds after which a file counts among them.
+  private static let longTime: UInt64 = 50
+  /// Milliseconds for which requests wait for a file that is being read. Nearly all take less than one.
+  private static let patience: UInt64 = 1_000
+  /// Milliseconds after which a file is read again that could not be just then: at first, doubled each time, and at most.
+  private static let firstRetry: UInt64 = 100
+  private static let lastRetry: UInt64 = 10_000
+
+  /// What is being read, or is to be once there is a thread for it.
+  private final class Read: Timed {
+    var askedAt: UInt64
+    /// nil: it has no thread.
+    var startedAt: UInt64?
+    var isHanging = false
+    /// Nobody waits for it any more.
+    var isSlow = false
+    /// Names of which one has to be a link; none: it is read anyway.
+    let made: [String]
+    /// It changed meanwhile, and is read once more.
+    var next: [String]?
+    var waits: [Wait] = []
+    var nextWaits: [Wait] = []
+    /// Credentials that somebody has logged out since it was asked for.
+    var loggedOut: Set<String> = []
+    var nextLoggedOut: Set<String> = []
+    private let onDeadline: (Read) -> Void
+
+    init(_ made: [String], at now: UInt64, onDeadline: @escaping (Read) -> Void) {
+      self.made = made
+      askedAt = now
+      self.onDeadline = onDeadline
+    }
+
+    override func deadlinePassed() { onDeadline(self) }
+  }
+
+  /// Something was short when it was read, and no change will tell when it is there again.
+  private final class Retry: Timed {
+    var pause = FileLoader.firstRetry
+    private let onDue: () -> Void
+
+    init(onDue: @escaping () -> Void) { self.onDue = onDue }
+
+    override func deadlinePassed() { onDue() }
+  }
+
+  final class Wait: SecretWait {
+    fileprivate var count = 0
+
+    fileprivate func oneLess() {
+      count -= 1
+      if count == 0 { end() }
+    }
+  }
+
+  /// - Parameters:
+  ///   - onRead: takes what was read, in the order of a file's changes, and the credentials that somebody has logged out since
+  ///     that was asked for.
+  ///   - onDelay: a file takes long, and why; nil: there was nothing to read, and nobody need wait for that any more.
+  init(
+    worker: Worker, adder: DirectoryWatch.Adder?, files: SecretFiles,
+    onRead: @escaping (SecretReading, _ loggedOut: Set<String>) -> Void,
+    onDelay: @escaping (SecretSource, String?) -> Void
+  ) {
+    self.worker = worker
+    self.adder = adder
+    self.files = files
+    self.onRead = onRead
+    self.onDelay = onDelay
+    beside = BlockingTasks(loop: worker.loop)
+  }
+
+  var isIdle: Bool { reads.isEmpty }
+
+  /// - Parameter made: names that have just been made: unless one of them is a link, there is nothing to read yet.
+  func read(_ source: SecretSource, made: [String] = []) {
+    if let read = reads[source] {
+      let isBoth = !made.isEmpty && read.next?.isEmpty != true
+      read.next = isBoth ? (read.next ?? []) + made : []
+      return
+    }
+    let read = Read(made, at: worker.loop.now) { [unowned self] in deadlinePassed($0, source) }
+    reads[source] = read
+    pending.insert(source)
+    waiting.append((source, read))
+    startWaiting()
+    schedule(read)
+  }
+
+  /// Somebody logs a credential out. What its files are read for now is what they held before.
+  func logOut(_ credential: String, files: some Sequence<SecretSource>) {
+    for case let read? in files.map({ reads[$0] }) {
+      read.loggedOut.insert(credential)
+      if read.next != nil { read.nextLoggedOut.insert(credential) }
+    }
+  }
+
+  /// Nobody uses the others any more.
+  func keep(only wanted: Set<SecretSource>) {
+    for source in retries.keys where !wanted.contains(source) { endRetry(source) }
+  }
+
+  /// Calls `onEnd` once, never from within this call: what these files held when it was asked for has been read, or takes too
+  /// long. nil: there is nothing to wait for.
+  func wait(for sources: some Sequence<SecretSource>, onEnd: @escaping () -> Void) -> SecretWait? {
+    let wait = Wait(onEnd: onEnd)
+    for case let read? in sources.map({ reads[$0] }) where !read.isSlow {
+      wait.count += 1
+      if read.next == nil { read.waits.append(wait) } else { read.nextWaits.append(wait) }
+    }
+    return wait.count > 0 ? wait : nil
+  }
+
+  func close() {
+    for read in reads.values { worker.deadlines.cancel(read) }
+    for source in retries.keys { endRetry(source) }
+    (reads, waiting, begun, brought, pending) = ([:], [], 0, [], [])
+    beside.close()
+  }
+
+  private func startWaiting() {
+    while quick < worker.sharedState.share(of: Self.mostQuick), begun < waiting.count {
+      let (source, read) = waiting[begun]
+      begun += 1
+      if begun == waiting.count { (waiting, begun) = ([], 0) }
+      quick += 1
+      read.startedAt = worker.loop.now
+      schedule(read)
+      let (made, adder, mustLock) = (read.made, adder, files.mustLock)
+      beside.run {
+        guard made.isEmpty || made.contains(where: DirectoryWatch.isLink) else { return nil }
+        return SecretReading(of: source, watchedBy: adder, mustLock: mustLock)
+      } onEnd: { [unowned self] result in
+        bring(read, source, result)
+      }
+    }
+  }
+
+  private func bring(_ read: Read, _ source: SecretSource, _ result: SecretReading??) {
+    brought.append((read, source, result))
+    guard brought.count == 1 else { return }
+    worker.loop.inPieces { [weak self] in self?.takeOver(while: $0) ?? true }
+  }
+
+  private func takeOver(while hasTime: () -> Bool) -> Bool {
+    var count = 0
+    while count < brought.count {
+      let (read, source, result) = brought[count]
+      count += 1
+      ended(read, source, result)
+      if !hasTime() { break }
+    }
+    brought.removeFirst(min(count, brought.count))
+    return brought.isEmpty
+  }
+
+  private func ended(_ read: Read, _ source: SecretSource, _ result: SecretReading??) {
+    if read.isHanging { hanging -= 1 } else { quick -= 1 }
+    worker.deadlines.cancel(read)
+    reads[source] = nil
+    pending.remove(source)
+    if let made = read.next {
+      self.read(source, made: made)
+      reads[source]?.waits = read.nextWaits
+      reads[source]?.loggedOut = read.nextLoggedOut
+    }
+    switch result {
+    case .some(.some(let reading)):
+      onRead(reading, read.loggedOut)
+      if reading.isPassing { tryAgain(source) } else { endRetry(source) }
+    case .some(.none): onDelay(source, nil)
+    case .none:
+      onDelay(source, "is not read: the system has no thread for it")
+      tryAgain(source)
+    }
+    startWaiting()
+    if let again = reads[source], !again.isSlow, !read.waits.isEmpty {
+      // What was read is not in use: whoever waits for it waits on, for as long as it was going to.
+      again.waits += read.waits
+      again.askedAt = min(again.askedAt, read.askedAt)
+      return schedule(again)
+    }
+    for wait in read.waits { wait.oneLess() }
+  }
+
+  // MARK: what takes long
+
+  private func schedule(_ read: Read) {
+    let hangingAt = read.isHanging ? nil : read.startedAt.map { max($0, worker.loop.now) + Self.longTime }
+    let slowAt = read.isSlow ? nil : read.askedAt + Self.patience
+    if let next = [hangingAt, slowAt].compactMap(\.self).min() { worker.deadlines.schedule(read, at: next) }
+  }
+
+  private func deadlinePassed(_ read: Read, _ source: SecretSource) {
+    let now = worker.loop.now
+    if let startedAt = read.startedAt, now >= startedAt + Self.longTime, !read.isHanging,
+      hanging < worker.sharedState.share(of: Self.mostHanging)
+    {
+      read.isHanging = true
+      quick -= 1
+      hanging += 1
+      startWaiting()
+    }
+    if now >= read.askedAt + Self.patience, !read.isSlow { tookLong(read, source) }
+    // Its file may have been read in that call.
+    if reads[source] === read { schedule(read) }
+  }
+
+  private func tookLong(_ read: Read, _ source: SecretSource) {
+    read.isSlow = true
+    pending.remove(source)
+    onDelay(source, "is still being read")
+    let waits = read.waits + read.nextWaits
+    (read.waits, read.nextWaits) = ([], [])
+    for wait in waits { wait.oneLess() }
+  }
+
+  // MARK: what is short
+
+  private func tryAgain(_ source: SecretSource) {
+    let retry = retries[source] ?? Retry { [unowned self] in read(source) }
+    retries[source] = retry
+    worker.deadlines.schedule(retry, at: worker.loop.now + retry.pause)
+    retry.pause = min(retry.pause * 2, Self.lastRetry)
+  }
+
+  private func endRetry(_ source: SecretSource) {
+    if let retry = retries.removeValue(forKey: source) { worker.deadlines.cancel(retry) }
+  }
+}

@@ -1,0 +1,100 @@
+internal import Configuration
+internal import Credentials
+internal import OAuth
+internal import Renewal
+internal import System
+
+/// What was granted, on its way to the disk and into use.
+extension TokenRefresher {
+  /// There is no token to go out with, and the next one has to wait since too many were asked for. The log hears of it once in
+  /// the time that is limited; the status and requests always.
+  func tellStorm() {
+    let (settings, now) = (RenewalSettings(), BootTimer.now)
+    guard stormToldAt.map({ now >= $0 &+ settings.stormWindow }) ?? true else { return }
+    stormToldAt = now
+    let sentence =
+      "\(settings.stormLimit) tokens were asked for within \(settings.stormWindow / 1_000) s, and still one is wanted: the next one has to wait"
+    standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
+    worker.journal.event(.warning, "token-storm", ("credential", source.credential), ("detail", sentence))
+  }
+
+  /// The server has granted a token that nothing may go out with any more.
+  func discardEnded() {
+    access = nil
+    let sentence = "\(source.endpoint) granted a token with no time left: it is not used, and another one is asked for"
+    noteFailure(sentence)
+    onChange(self) { [source] in $0.fail(source, sentence) }
+  }
+
+  /// The endpoint was asked, and there is no token of use.
+  func noteFailure(_ sentence: String) {
+    standing.failed += 1
+    standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
+    worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
+  }
+
+  /// A refresh token that is worth nothing is not shown to the server again, after a restart neither.
+  func storeRefusal() {
+    isStoring = true
+    login.refuse(mustLock: worker.generation.settings.requireLockedMemory) { [weak self] problem in
+      guard let self, !hasEnded else { return }
+      isStoring = false
+      if let problem {
+        let sentence = "that its refresh token was refused could not be written down: \(problem)"
+        worker.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
+      }
+      takeWaiting()
+      endRetirement()
+    }
+  }
+
+  /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.
+  func store(_ number: UInt64) {
+    isStoring = true
+    login.store(mustLock: worker.generation.settings.requireLockedMemory) { [weak self] problem in
+      guard let self, !hasEnded else { return }
+      isStoring = false
+      defer {
+        takeWaiting()
+        endRetirement()
+      }
+      guard let problem else {
+        return carryOut(renewal.stored(number: number, at: BootTimer.now, chance: chance))
+      }
+      let sentence = "its new refresh token could not be written down: \(problem)"
+      standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
+      worker.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
+      let actions = renewal.storingFailed(number: number, at: BootTimer.now, chance: chance)
+      update()
+      onChange(self) { [source] in $0.fail(source, sentence) }
+      carryOut(actions)
+      attempt?.wasNotStored(problem)
+    }
+  }
+
+  func publish() {
+    // Its configuration is gone: what was stored is what the next one begins with.
+    if succession.isRetired { return access = nil }
+    switch access.take() {
+    case .none: break
+    case .some(let token):
+      isUsed = false
+      standing.loggedOut = nil
+      if attempt != nil || shown != shownForHolder {
+        standing.holder &+= 1
+        worker.forgetCookies(of: source.credential)
+      }
+      shownForHolder = shown
+      update()
+      if attempt != nil {
+        worker.setApart(source.credential)
+        worker.workerGroup?.tell { [credential = source.credential] in $0.setApart(credential) }
+      }
+      var held: Secret? = consume token
+      onChange(self) { [source] values in
+        if let token = held.take() { values.take(source, token) }
+      }
+      attempt?.isInUse()
+    }
+  }
+}

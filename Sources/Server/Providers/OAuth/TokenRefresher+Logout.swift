@@ -1,0 +1,95 @@
+internal import Credentials
+internal import OAuth
+internal import Renewal
+internal import System
+
+/// The end of a token's use (T46).
+extension TokenRefresher {
+  var isLoggingOut: Bool { logout != nil }
+
+  /// Nothing goes out with it any more when this returns; `onEnd` is called once, when the rest has been done.
+  func logOut(onEnd: @escaping (TokenLogout.Outcome) -> Void) {
+    let logout = TokenLogout(source, login: login, worker: worker) { [weak self] outcome in
+      self?.logout = nil
+      onEnd(outcome)
+      self?.secretsChanged()
+    }
+    self.logout = logout
+    logout.add(access: access.take())
+    if asking?.isOut == false { stopAsking() }
+    if asking != nil { logout.awaitAnswer() }
+    let purpose = attempt?.question.purpose
+    if let question = attempt?.surrender("somebody has logged it out meanwhile"), let purpose {
+      logout.awaitAnswer(to: question, purpose)
+    }
+    (attempt, waiting) = (nil, nil)
+    shown = fingerprint
+    endedWith = shown
+    standing.loggedOut = Clock.now.seconds
+    let actions = renewal.logout()
+    update()
+    let held = Withdrawn(nil)
+    onChange(self) { [source] values in held.token = values.withdraw(source) }
+    logout.add(access: held.token.take())
+    carryOut(actions)
+    whenFirst { logout.start() }
+  }
+
+  /// Than those that the endpoint was shown last, and they are a reason to ask it again.
+  var hasOtherSecrets: Bool {
+    guard logout == nil, let shown else { return false }
+    let fingerprint = fingerprint
+    return shown != fingerprint && !isOutStill(fingerprint)
+  }
+
+  /// Somebody has logged it out, and these secrets are no reason to begin again: they are the same, or one is not there now, or a
+  /// program gives them, which may give others each time.
+  func isOutStill(_ fingerprint: String) -> Bool {
+    standing.loggedOut != nil
+      && (fingerprint == endedWith || fingerprint.contains("-") || source.sources.contains { $0.source.command != nil })
+  }
+
+  /// The answer to what was asked before somebody logged out, or in: its tokens are for nobody.
+  ///
+  /// They are given back if that is what people want. Not after a login: some servers have one grant for a person and a client,
+  /// and the new tokens would end with the old ones.
+  func discard(_ grant: consuming TokenGrant) {
+    var access: Secret?
+    var refresh: Secret?
+    grant.take(access: &access, refresh: &refresh)
+    guard let logout else { return }
+    logout.add(access: access.take(), refresh: refresh.take())
+    logout.answered()
+  }
+
+  /// A new configuration is in use: what has failed is tried at once. What no person has logged in to needs none to come back; a
+  /// login's end stays.
+  /// - Parameter brings: somebody wanted it after the logout.
+  func reloaded(brings: Bool) {
+    if brings, source.store == nil, standing.loggedOut != nil, logout == nil {
+      renewal.changed(brings: true)
+      tell()
+      want()
+    } else {
+      _ = resume()
+    }
+    secretsChanged()
+  }
+
+  /// What has failed, or was rejected, is tried at once.
+  /// - Returns: whether there was such a thing.
+  func resume() -> Bool {
+    guard standing.loggedOut == nil, logout == nil, renewal.failures > 0 || renewal.isRejected else { return false }
+    renewal.changed()
+    tell()
+    want()
+    return renewal.isRenewing
+  }
+}
+
+/// A token on its way to whoever gives it back.
+final class Withdrawn {
+  var token: Secret?
+
+  init(_ token: consuming Secret?) { self.token = token }
+}

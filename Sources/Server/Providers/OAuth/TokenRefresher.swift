@@ -1,0 +1,257 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import OAuth
+internal import Renewal
+internal import System
+
+/// Carries out what `Renewal` decides for one token: asks, writes down, publishes (T39).
+final class TokenRefresher {
+  /// - Parameter change: of the value or its failure; nil: only of how it stands.
+  typealias Change = (TokenRefresher, _ change: ((TokenValues) -> Void)?) -> Void
+
+  let source: TokenSource
+  unowned let worker: Worker
+  private let beside: BlockingTasks
+  let onChange: Change
+  var renewal: Renewal
+  var standing = TokenStatus()
+  /// Some request has gone out with the current token.
+  var isUsed = false
+  /// What the endpoint was shown last, told without showing it.
+  var shown: String?
+  /// The same, when the current token was granted.
+  var shownForHolder: String?
+  /// The same, when somebody logged it out.
+  var endedWith: String?
+  private(set) var login: TokenLogin
+  private(set) var asking: TokenQuery?
+  /// Granted, and not in use yet: what came with it is not on disk.
+  var access: Secret?
+  private(set) var hasEnded = false
+  /// Which keepers of the same login come before and after this one.
+  var succession = TokenSuccession()
+  /// What is left to do after somebody has ended its use.
+  var logout: TokenLogout?
+  /// It is being written, by a thread that nobody can stop.
+  var isStoring = false
+  /// Of a person.
+  var attempt: LoginAttempt?
+  /// Granted to one, while something else is being written.
+  var waiting: NewLogin?
+  /// Why a person has to log in.
+  private var whyLogin = ""
+  /// When the log heard last that too many tokens were asked for.
+  var stormToldAt: UInt64?
+  /// What was odd about the last answer.
+  private var remarked: String?
+
+  init(_ source: TokenSource, worker: Worker, beside: BlockingTasks, onChange: @escaping Change) {
+    self.source = source
+    self.worker = worker
+    self.beside = beside
+    self.onChange = onChange
+    login = TokenLogin(source, beside: beside)
+    var settings = RenewalSettings()
+    (settings.lead, settings.skew) = (source.lead, source.skew)
+    renewal = Renewal(settings: settings, needsLogin: false)
+  }
+
+  // MARK: wishes
+
+  /// A request has none to go out with.
+  func want() { carryOut(renewal.request(at: BootTimer.now).1) }
+
+  /// An upstream calls the token of this generation expired. Whoever asks hears of it, whatever comes of it.
+  func rejected(_ generation: UInt64) {
+    guard generation >= standing.rejected else { return }
+    standing.rejected = generation
+    if generation == renewal.generation {
+      let (_, actions) = renewal.rejected(generation, at: BootTimer.now)
+      if actions == Renewal.Actions() { tell() } else { carryOut(actions) }
+    } else {
+      tell()
+      if standing.outlook.usableUntil <= BootTimer.now { want() }
+    }
+  }
+
+  /// An upstream has set another value, before the current one ends. Whatever is asked for is newer.
+  /// - Parameter generation: of the value that the upstream was shown.
+  func take(_ offer: TokenOffer, after generation: UInt64) {
+    // Another worker's answer may be on its way here when somebody logs out.
+    guard generation == renewal.generation, !renewal.isRenewing, standing.loggedOut == nil,
+      let value = try? offer.secret(in: worker.generation.keyring.tokenValues.arena)
+    else { return }
+    access = consume value
+    let most = source.form?.lifetime
+    let lifetime = offer.lifetime.map { min($0, most ?? $0) } ?? most
+    carryOut(renewal.loggedIn(Granted(lifetime: lifetime), since: BootTimer.now, chance: chance))
+  }
+
+  /// What the endpoint is shown may be another one now.
+  /// - Parameter areOfBefore: it was there already when somebody logged out.
+  func secretsChanged(areOfBefore: Bool = false) {
+    if areOfBefore, standing.loggedOut != nil { endedWith = fingerprint }
+    // Its end looks again.
+    guard hasOtherSecrets else { return }
+    // A person's login is not among them.
+    renewal.changed(brings: !source.isByLogin)
+    tell()
+    want()
+  }
+
+  /// When `look` has something to do, of the clock that goes on in sleep; nil: never.
+  var nextLook: UInt64? {
+    let end = standing.outlook.usableUntil
+    return [
+      renewal.deadline, end > 0 && end < .max ? end : nil,
+      isUsed && !standing.outlook.isRenewing ? nextRenewal : nil,
+    ].compactMap(\.self).min()
+  }
+
+  /// Ahead of the end, and not before the endpoint may be asked again.
+  private var nextRenewal: UInt64? {
+    guard let due = standing.outlook.renewAt else { return nil }
+    switch standing.outlook.reason {
+    case nil: return due
+    case .loginRequired: return nil
+    case .unavailable(let until), .notStored(let until), .storm(let until): return max(due, until)
+    }
+  }
+
+  func look(at now: UInt64) {
+    if let deadline = renewal.deadline, now >= deadline { carryOut(renewal.tick(at: now)) }
+    if standing.outlook.usableUntil > 0, now >= standing.outlook.usableUntil {
+      update()
+      standing.outlook.usableUntil = 0
+      onChange(self) { [source] in $0.expire(source) }
+    } else if isUsed, let next = nextRenewal, now >= next {
+      want()
+    }
+  }
+
+  /// Nobody wants it any more.
+  func cancel(_ why: String) {
+    hasEnded = true
+    stopAsking()
+    attempt?.cancel(why)
+    attempt = nil
+  }
+
+  func stopAsking() {
+    guard let asking else { return }
+    self.asking = nil
+    asking.cancel()
+    logout?.answered()
+  }
+
+  /// The daemon ends.
+  func stop() {
+    logout?.cancel()
+    cancel("bearerd is stopping")
+  }
+
+  // MARK: what is decided
+
+  func carryOut(_ actions: Renewal.Actions) {
+    if let number = actions.ask, !succession.isRetired { ask(number) }
+    if let number = actions.store { store(number) }
+    if actions.publish != nil { publish() }
+    if actions.tellsLoginRequired {
+      worker.journal.event(.error, "login-required", ("credential", source.credential), ("detail", whyLogin))
+    }
+    if actions.tellsEnded { discardEnded() }
+    if actions != Renewal.Actions() { tell() }
+  }
+
+  func tell() {
+    update()
+    onChange(self, nil)
+  }
+
+  func update() {
+    standing.outlook = renewal.outlook(at: BootTimer.now)
+    if case .storm = standing.outlook.reason, renewal.isRejected || standing.outlook.usableUntil <= BootTimer.now {
+      tellStorm()
+    }
+  }
+
+  var fingerprint: String { worker.generation.keyring.fingerprint(ofSecretsFor: source) }
+
+  var chance: UInt64 { UInt64.random(in: .min ... .max) }
+
+  // MARK: asking
+
+  private func ask(_ number: UInt64) {
+    stopAsking()
+    standing.asked += 1
+    let asking = TokenQuery(source, login: login, worker: worker, readsAgain: shown?.contains("-") == true) {
+      [unowned self] in
+      shown = fingerprint
+    } onEnd: { [unowned self] outcome in
+      self.asking = nil
+      if !hasEnded { answered(outcome, number) }
+      endRetirement()
+    }
+    self.asking = asking
+    // Not from within a request that may be the one to wait for it.
+    worker.loop.onNextTurn { [weak self] in
+      self?.whenFirst { [weak self] in
+        guard let self, !hasEnded, self.asking === asking else { return }
+        asking.start()
+      }
+    }
+  }
+
+  private func answered(_ outcome: consuming TokenQuery.Outcome, _ number: UInt64) {
+    let isWanted = renewal.expects(number)
+    switch consume outcome {
+    case .granted(let grant):
+      guard isWanted else { return discard(grant) }
+      standing.granted += 1
+      standing.grantedAt = Clock.now.seconds
+      if let remark = grant.remark, remark != remarked {
+        remarked = remark
+        worker.journal.event(.notice, "token-remark", ("credential", source.credential), ("detail", remark))
+      }
+      let lifetime = grant.lifetime
+      var refresh: Secret?
+      grant.take(access: &access, refresh: &refresh)
+      let hasToBeStored = login.take(refresh)
+      carryOut(
+        renewal.granted(
+          Granted(lifetime: lifetime, hasToBeStored: hasToBeStored), number: number, at: BootTimer.now, chance: chance))
+    case .stored(let grant):
+      standing.asked -= 1
+      guard isWanted else { return discard(grant) }
+      let lifetime = grant.lifetime
+      var refresh: Secret?
+      grant.take(access: &access, refresh: &refresh)
+      carryOut(renewal.granted(Granted(lifetime: lifetime), number: number, at: BootTimer.now, chance: chance))
+    case .nobodyLoggedIn(let sentence):
+      standing.asked -= 1
+      if isWanted { failed(.final, sentence, number) } else { logout?.answered() }
+    case .failed where !isWanted: logout?.answered()
+    case .refused where !isWanted: logout?.answered()
+    case .failed(let failure, let sentence):
+      noteFailure(sentence)
+      failed(failure, sentence, number)
+    case .refused(let sentence):
+      noteFailure(sentence)
+      storeRefusal()
+      failed(.final, sentence, number)
+    }
+  }
+
+  private func failed(_ failure: RenewalFailure, _ sentence: String, _ number: UInt64) {
+    whyLogin = sentence
+    let actions = renewal.failed(failure, number: number, at: BootTimer.now, chance: chance)
+    // Whoever waits for a token of other secrets goes on waiting (T44).
+    if hasOtherSecrets { renewal.changed(brings: !source.isByLogin) }
+    update()
+    onChange(self) { [source] in $0.fail(source, sentence) }
+    carryOut(actions)
+    secretsChanged()
+  }
+}

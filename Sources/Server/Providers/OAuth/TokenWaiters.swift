@@ -1,0 +1,250 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import Renewal
+internal import System
+
+/// Tokens as one worker has them: how each stands, and the requests that wait for one. Endpoints are asked in one place for all
+/// workers.
+///
+/// A request goes out with a token that counts, or not at all (T40): the clock that goes on in sleep is asked for each.
+final class TokenWaiters {
+  private unowned let worker: Worker
+  /// By grant; nil: its value comes from elsewhere.
+  private var rows: [Row?] = []
+  /// The same, by what each is of.
+  private var known: [TokenSource: [Row]] = [:]
+  private var waits: [Wait] = []
+  let looks: TokenLooks
+  private var isClosed = false
+  /// On the first worker, where endpoints are asked.
+  var onWish: ((TokenDemand) -> Void)?
+
+  private final class Row {
+    let source: TokenSource
+    var standing = TokenStatus()
+    /// When a value that an upstream had set was told of.
+    var offeredAt: UInt64 = 0
+    /// That it is used has been told since it was granted.
+    var isUseTold = false
+
+    /// Of its secrets, some are in files.
+    let hasFiles: Bool
+
+    init(_ source: TokenSource) {
+      self.source = source
+      hasFiles = !source.files.isEmpty
+    }
+  }
+
+  private final class Wait: SecretWait {
+    fileprivate let row: Row
+    /// Of the token that an upstream has rejected; nil: any token will do.
+    fileprivate let rejected: UInt64?
+    fileprivate var patience: Patience?
+
+    fileprivate init(row: Row, rejected: UInt64? = nil, onEnd: @escaping () -> Void) {
+      self.row = row
+      self.rejected = rejected
+      super.init(onEnd: onEnd)
+    }
+
+    fileprivate func isOver(at now: UInt64) -> Bool {
+      guard let rejected else { return row.standing.isSettled(at: now) }
+      return row.standing.isReplaced(rejected, at: now) != nil
+    }
+  }
+
+  init(worker: Worker) {
+    self.worker = worker
+    looks = TokenLooks(worker: worker)
+    follow(worker.generation)
+  }
+
+  /// Of another generation; those that it has in common with the one before stand as they did.
+  func follow(_ generation: Generation) {
+    let keyring = generation.keyring
+    let earlier = known
+    rows = []
+    known = [:]
+    // Most have none, and are asked at each request.
+    if !keyring.tokens.isEmpty {
+      rows = (0..<keyring.grantCount).map { index in
+        guard let source = keyring.token(ofGrant: index) else { return nil }
+        let row = earlier[source]?.first ?? Row(source)
+        known[source, default: []].append(row)
+        return row
+      }
+    }
+    // What they wait for will not be told any more.
+    let kept = rows.compactMap(\.self)
+    let lost = waits.filter { wait in wait.rejected != nil && !kept.contains { $0 === wait.row } }
+    if lost.isEmpty { return }
+    worker.loop.onNextTurn { [weak self] in self?.end { wait in lost.contains { $0 === wait } } }
+  }
+
+  /// Whether a grant of the current generation has its value from here.
+  func has(grant index: Int) -> Bool { row(index) != nil }
+
+  /// nil: its value comes from elsewhere.
+  func standing(ofGrant index: Int) -> TokenStatus? { row(index)?.standing }
+
+  // MARK: requests
+
+  /// Calls `onEnd` once, never from within this call: the endpoint has been asked, with whatever result, or that takes longer
+  /// than it may; or, with `false`, the files that may bring the token that is missing have been looked at, and it is worth
+  /// asking here again. nil: there is nothing to wait for.
+  /// - Parameter hasLooked: at these files.
+  func wait(forGrant index: Int, hasLooked: Bool, onEnd: @escaping (_ isAsked: Bool) -> Void) -> SecretWait? {
+    guard !isClosed, let row = row(index) else { return nil }
+    let now = BootTimer.now
+    if now < row.standing.outlook.usableUntil {
+      if !row.isUseTold { tellUse(row) }
+      return nil
+    }
+    if !row.standing.outlook.isRenewing, row.standing.refusal(at: now) == nil {
+      tell(TokenDemand(source: row.source, kind: .token))
+    }
+    if row.standing.isSettled(at: now) {
+      return hasLooked || !row.hasFiles ? nil : looks.wait(for: row.source) { onEnd(false) }
+    }
+    return add(Wait(row: row) { onEnd(true) })
+  }
+
+  private func add(_ wait: Wait) -> SecretWait {
+    let patience = Patience { [unowned self, unowned wait] in end { $0 === wait } }
+    wait.patience = patience
+    worker.deadlines.schedule(patience, at: worker.loop.now &+ wait.row.source.timeout)
+    waits.append(wait)
+    return wait
+  }
+
+  /// Of the token that goes out with this grant of the current generation; 0: its value comes from elsewhere.
+  func generation(ofGrant index: Int) -> UInt64 { row(index)?.standing.outlook.generation ?? 0 }
+
+  /// An upstream has rejected a request with the token of this generation (T41). Calls `onEnd` once, never from within this
+  /// call: true, there is another one to go out with. nil: there will never be.
+  func replace(_ generation: UInt64, ofGrant index: Int, onEnd: @escaping (Bool) -> Void) -> SecretWait? {
+    guard !isClosed, generation > 0, let row = row(index) else { return nil }
+    let wait = Wait(row: row, rejected: generation) { [unowned row] in
+      onEnd(row.standing.isReplaced(generation, at: BootTimer.now) == true)
+    }
+    _ = add(wait)
+    worker.loop.onNextTurn { [weak self] in
+      guard let self else { return }
+      wantAnother(than: generation, row)
+      endThoseWhoAreOver()
+    }
+    return wait
+  }
+
+  /// The same, of a request that does not wait for it.
+  func replace(_ generation: UInt64, ofGrant index: Int) {
+    guard !isClosed, generation > 0, let row = row(index) else { return }
+    wantAnother(than: generation, row)
+  }
+
+  private func wantAnother(than generation: UInt64, _ row: Row) {
+    let isAskedFor = row.standing.rejected == generation && row.standing.outlook.isRenewing
+    if isAskedFor || row.standing.isReplaced(generation, at: BootTimer.now) != nil { return }
+    tell(TokenDemand(source: row.source, kind: .another(than: generation)))
+  }
+
+  /// Why a request with this credential of the current generation cannot go out; nil: that is not for a token to say.
+  func failure(ofGrant index: Int) -> ConnectFailure? {
+    guard let row = row(index) else { return nil }
+    let now = BootTimer.now
+    if now < row.standing.outlook.usableUntil { return nil }
+    let problem = worker.generation.keyring.status(ofGrant: index).problem ?? "the time of the token is over"
+    switch row.standing.refusal(at: now) {
+    case .loginRequired: return ConnectFailure(.loginRequired, problem)
+    case .unavailable(let until): return ConnectFailure(.tokenUnavailable(until &- now), problem)
+    case .notStored(let until): return ConnectFailure(.tokenUnavailable(until &- now, .notStored), problem)
+    case .storm(let until):
+      return ConnectFailure(
+        .tokenUnavailable(until &- now, .storm), row.standing.failure?.sentence ?? "too many tokens were asked for")
+    case nil: return ConnectFailure(.tokenUnavailable(1_000), problem)
+    }
+  }
+
+  private func row(_ index: Int) -> Row? { rows.indices.contains(index) ? rows[index] : nil }
+
+  /// An upstream that sets a new one with each answer is heard once a second.
+  private static let pause: UInt64 = 1_000
+
+  /// An upstream has set it anew, in the answer to a request with that of this generation.
+  /// - Parameter lifetime: milliseconds; nil: it does not say.
+  func offer(_ value: Span<UInt8>, lifetime: UInt64?, after generation: UInt64, ofGrant index: Int) {
+    let keyring = worker.generation.keyring
+    let now = BootTimer.now
+    guard !isClosed, generation > 0, let row = row(index), row.standing.outlook.generation == generation,
+      now >= row.offeredAt &+ Self.pause, !keyring.tokenValues.holds(value, of: row.source),
+      let offer = try? TokenOffer(
+        value, lifetime: lifetime, mustLock: worker.generation.settings.requireLockedMemory)
+    else { return }
+    row.offeredAt = now
+    tell(TokenDemand(source: row.source, kind: .fresher(than: generation, offer)))
+  }
+
+  private func tellUse(_ row: Row) {
+    row.isUseTold = true
+    tell(TokenDemand(source: row.source, kind: .use))
+  }
+
+  private func tell(_ wish: TokenDemand) {
+    if let link = worker.link { link.tellFirst { $0.tokens?.onWish?(wish) } } else { onWish?(wish) }
+  }
+
+  // MARK: what endpoints say
+
+  /// The next request goes out with what `change` has brought, or not at all.
+  func change(_ source: TokenSource, _ standing: TokenStatus, _ change: (TokenValues) -> Void) {
+    let generation = worker.generation
+    let keyring = generation.keyring
+    let before = keyring.users(of: source).map { keyring.status(ofGrant: $0) }
+    change(keyring.tokenValues)
+    worker.prepared?.keyring.reload(token: source)
+    for (index, before) in zip(keyring.reload(token: source), before)
+    where keyring.status(ofGrant: index) != before {
+      worker.journal.credential(index, of: generation)
+    }
+    stands(source, standing)
+  }
+
+  /// It stands otherwise; its value is the same.
+  func stands(_ source: TokenSource, _ standing: TokenStatus) {
+    for row in known[source] ?? [] {
+      if row.standing.outlook.generation != standing.outlook.generation { row.isUseTold = false }
+      row.standing = standing
+    }
+    endThoseWhoAreOver()
+  }
+
+  private func endThoseWhoAreOver() {
+    let now = BootTimer.now
+    end { $0.isOver(at: now) }
+  }
+
+  /// What the main thread says, with a value of its own.
+  func adopt(_ output: TokenOutput?, _ source: TokenSource, _ standing: TokenStatus) {
+    guard let output else { return stands(source, standing) }
+    change(source, standing) { $0.adopt(output) }
+  }
+
+  private func end(where isOver: (Wait) -> Bool) {
+    let over = waits.filter { $0.onEnd == nil || isOver($0) }
+    waits.removeAll { wait in over.contains { $0 === wait } }
+    for wait in over {
+      if let patience = wait.patience { worker.deadlines.cancel(patience) }
+      wait.end()
+    }
+  }
+
+  /// Nothing comes any more.
+  func close() {
+    isClosed = true
+    looks.close()
+    end { _ in true }
+  }
+}

@@ -1,0 +1,23 @@
+internal import Credentials
+internal import Gateway
+internal import HTTP1
+
+/// Where requests are worked on: what an exchange needs, and a connection between two of them does not. As large as a connection
+/// is small otherwise, so there are as many as are in use at once.
+final class ExchangeSlot {
+  var machine: ClientConnection
+  /// What looks for the credential in the answer.
+  let redactor = Redactor()
+  /// The next one of the pool, while no connection uses this one.
+  var next: ExchangeSlot?
+
+  init(limits: HeadLimits) {
+    machine = ClientConnection(listener: 0, caller: nil, limits: limits)
+  }
+
+  /// Nothing is left of the exchange before.
+  func clear() {
+    machine.forget()
+    redactor.end()
+  }
+}

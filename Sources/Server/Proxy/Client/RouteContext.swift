@@ -1,0 +1,52 @@
+internal import Gateway
+internal import Policy
+
+/// What all requests of one route have in common within a generation: found once per request.
+final class RouteContext {
+  let route: Route
+  /// Of the configuration.
+  let generation: UInt64
+  let timeouts: Timeouts
+  /// nil: its credential is never held back, or it has none.
+  let breaker: BreakerView?
+  /// nil: its requests are not counted. Of all workers: to be asked under their lock.
+  let limiter: RateLimiter?
+  /// The upstream's, if cookies are kept for it.
+  let jarOrigin: Origin?
+  /// There is one: asked for each request.
+  let keepsCookies: Bool
+  /// What the log says of it whatever the request was, and if a credential was added.
+  let logText: [UInt8]
+  let credentialText: [UInt8]
+  /// Where its sessions are; nil: none was asked for yet.
+  var destination: UpstreamPool?
+  /// Another route of the same rule.
+  let next: RouteContext?
+
+  init(
+    _ route: Route, generation: UInt64, timeouts: Timeouts, breaker: BreakerView?, limiter: RateLimiter?,
+    jarOrigin: Origin?, logText: [UInt8],
+    credentialText: [UInt8], next: RouteContext?
+  ) {
+    self.route = route
+    self.generation = generation
+    self.timeouts = timeouts
+    self.breaker = breaker
+    self.limiter = limiter
+    self.jarOrigin = jarOrigin
+    keepsCookies = jarOrigin != nil
+    self.logText = logText
+    self.credentialText = credentialText
+    self.next = next
+  }
+
+  /// Of this one and those behind it.
+  func first(where isWanted: (RouteContext) -> Bool) -> RouteContext? {
+    var routeContext: RouteContext? = self
+    while let known = routeContext {
+      if isWanted(known) { return known }
+      routeContext = known.next
+    }
+    return nil
+  }
+}
