@@ -180,7 +180,7 @@ struct MetricsReport {
   private mutating func configuration() {
     let lifetime = worker.lifetime
     text.begin("bearerd_build_info", .gauge, "The version that runs.")
-    text.sample([("version", Version.text)], 1)
+    text.sample([("version", ProgramVersion.text)], 1)
     text.begin("bearerd_configuration_generation", .gauge, "How many-th configuration since the start.")
     text.sample(generation.snapshot.generation)
     text.begin("bearerd_configuration_loaded_timestamp_seconds", .gauge, "Since when it is in use.")

@@ -28,7 +28,7 @@ struct StatusReport {
   private var document: [UInt8] {
     var json = JSONWriter()
     json.object { json in
-      json.member("version", Version.text)
+      json.member("version", ProgramVersion.text)
       json.member("now", UInt64(max(0, now.seconds)))
       json.member("milliseconds", worker.loop.now)
       json.member("started", worker.lifetime.startedAt)

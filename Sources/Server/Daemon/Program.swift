@@ -26,7 +26,7 @@ package enum Program {
         guard let value = rest.popFirst() else { fail("--config wants the name of a file\n\n\(usage)", code: 2) }
         file = value
       case "--version":
-        StandardOutput.print("bearerd \(Version.text)\n")
+        StandardOutput.print("bearerd \(ProgramVersion.text)\n")
         Process.exit(0)
       case "--help", "-h":
         StandardOutput.print(usage)

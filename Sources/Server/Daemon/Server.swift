@@ -160,7 +160,7 @@ package final class Server {
     tokens = renewals
     renewals.follow(worker.generation)
     logouts = Logouts(worker: worker, workerGroup: workerGroup, tokens: renewals, commands: commands)
-    journal.event(.notice, "ready", ("version", Version.text), ("configuration", file))
+    journal.event(.notice, "ready", ("version", ProgramVersion.text), ("configuration", file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.generation.snapshot.generation)")
     loop.run()
     journal.flush()

@@ -23,7 +23,7 @@ final class AuditTrail {
       } catch {
         throw .system(error.description)
       }
-      let writer = AuditWriter(file, version: Version.text) { wakeup.wake() }
+      let writer = AuditWriter(file, version: ProgramVersion.text) { wakeup.wake() }
       (self.writer, self.wakeup) = (writer, wakeup)
       thread = BackgroundThread { [hasEnded] in
         writer.run()

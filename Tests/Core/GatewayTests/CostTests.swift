@@ -92,10 +92,10 @@ import Testing
     ("PlaceRewriting", "a refresh", "Refresh: ", "5;", "\r\n"),
     ("PlaceRewriting", "a blank refresh", "Refresh: 5;", " ", "x\r\n"),
     ("PlaceRewriting", "refreshes", "", "Refresh: 5;url=./x\r\n", ""),
-    ("Place", "strange links", "Link: ", "<./;a%2Fb//c%253Bd>", "\r\n"),
-    ("Place", "strange paths", "Link: ", "</base/;a%2Fb//c%253Bd>", "\r\n"),
-    ("Place", "blanks", "Location: a", " ", "a\r\n"),
-    ("Place", "a long strange path", "Location: /base/;a%2Fb//c%253Bd", "x", "\r\n"),
+    ("RewrittenReference", "strange links", "Link: ", "<./;a%2Fb//c%253Bd>", "\r\n"),
+    ("RewrittenReference", "strange paths", "Link: ", "</base/;a%2Fb//c%253Bd>", "\r\n"),
+    ("RewrittenReference", "blanks", "Location: a", " ", "a\r\n"),
+    ("RewrittenReference", "a long strange path", "Location: /base/;a%2Fb//c%253Bd", "x", "\r\n"),
     ("Reference", "dots", "Location: ", "../", "\r\n"), ("Reference", "ports", "Location: //a", ":1", "\r\n"),
     ("Reference", "users", "Location: //", "a@", "\r\n"), ("Reference", "escapes", "Location: ", "%2e/", "\r\n"),
     ("Reference", "a scheme", "Location: ", "a+", "\r\n"), ("Reference", "slashes", "Location: .", "/", "\r\n"),
@@ -122,10 +122,10 @@ import Testing
         switch line.file {
         case "CookieRewriting", "CredentialCookie": cookies
         case "JarCookie": jar
-        case "Place": nested
+        case "RewrittenReference": nested
         default: usual
         }
-      let targets = ["PlaceRewriting", "Place"].contains(line.file) ? ["/api/x", deep] : ["/api/x"]
+      let targets = ["PlaceRewriting", "RewrittenReference"].contains(line.file) ? ["/api/x", deep] : ["/api/x"]
       let isChallenge = (line.start + line.part).contains("WWW-")
       let status = isChallenge ? "401 Unauthorized" : line.name == "open links" ? "103 Early Hints" : "200 OK"
       return targets.map { target in

@@ -30,10 +30,10 @@ import Testing
     #expect(Self.documents.count > 30)
   }
 
-  /// `Version.swift` is where a release begins.
+  /// `ProgramVersion.swift` is where a release begins.
   @Test(arguments: ["README.md", "CHANGELOG.md"])
   func `the version is the program's`(document: String) throws {
-    let source = try Self.text("Sources/Server/Daemon/Version.swift")
+    let source = try Self.text("Sources/Server/Daemon/ProgramVersion.swift")
     let version = try #require(source.firstMatch(of: /text = "([0-9.]+)"/)?.1)
     #expect(try Self.text(document).contains(version))
   }

@@ -4,7 +4,7 @@ import Testing
 
 /// What a person sees.
 @Suite struct DiagnosticTests {
-  private func diagnostic(_ text: String, _ place: Place, _ message: String = "wrong", help: String? = nil)
+  private func diagnostic(_ text: String, _ place: TextLocation, _ message: String = "wrong", help: String? = nil)
     -> Diagnostic
   {
     let report = Report(file: "f.yaml", text: Array(text.utf8))
@@ -13,7 +13,8 @@ import Testing
   }
 
   @Test func hasTheShapeThatEditorsKnow() {
-    let diagnostic = diagnostic("a:\n  bc: d\n", Place(line: 2, column: 3, length: 2), help: "did you mean \"x\"?")
+    let diagnostic = diagnostic(
+      "a:\n  bc: d\n", TextLocation(line: 2, column: 3, length: 2), help: "did you mean \"x\"?")
     #expect(
       diagnostic.description == """
         f.yaml:2:3: error: wrong
@@ -28,27 +29,29 @@ import Testing
   }
 
   @Test(arguments: [
-    ("\ta\u{1b}[31mb", Place(line: 1, column: 2, length: 1), " a\u{FFFD}[31mb\n ^"),
-    ("a\u{202e}b", Place(line: 1, column: 3, length: 1), "a\u{FFFD}b\n  ^"),
-    ("ab", Place(line: 1, column: 3, length: 1), "ab\n  ^"),
-    ("ab", Place(line: 1, column: 2, length: 9), "ab\n ^"),
-    ("ä😀x: y", Place(line: 1, column: 3, length: 1), "ä😀x: y\n  ^"),
-    ("ab\r\nc", Place(line: 1, column: 1, length: 2), "ab\n^~"),
+    ("\ta\u{1b}[31mb", TextLocation(line: 1, column: 2, length: 1), " a\u{FFFD}[31mb\n ^"),
+    ("a\u{202e}b", TextLocation(line: 1, column: 3, length: 1), "a\u{FFFD}b\n  ^"),
+    ("ab", TextLocation(line: 1, column: 3, length: 1), "ab\n  ^"),
+    ("ab", TextLocation(line: 1, column: 2, length: 9), "ab\n ^"),
+    ("ä😀x: y", TextLocation(line: 1, column: 3, length: 1), "ä😀x: y\n  ^"),
+    ("ab\r\nc", TextLocation(line: 1, column: 1, length: 2), "ab\n^~"),
   ])
-  func showsLinesSafely(_ text: String, _ place: Place, _ expected: String) {
+  func showsLinesSafely(_ text: String, _ place: TextLocation, _ expected: String) {
     #expect(diagnostic(text, place).description == "f.yaml:1:\(place.column): error: wrong\n" + expected)
   }
 
   @Test func cutsLongLines() {
     let text = String(repeating: "x", count: 100_000)
-    let shown = diagnostic(text, Place(line: 1, column: 5, length: 100_000)).sourceLine ?? ""
+    let shown = diagnostic(text, TextLocation(line: 1, column: 5, length: 100_000)).sourceLine ?? ""
     #expect(shown.unicodeScalars.count == SourceText.shownColumns + 1)
     #expect(shown.hasSuffix("…"))
-    #expect(diagnostic(text, Place(line: 1, column: 5000, length: 1)).sourceLine == nil)
+    #expect(diagnostic(text, TextLocation(line: 1, column: 5000, length: 1)).sourceLine == nil)
   }
 
-  @Test(arguments: [Place(line: 99, column: 1, length: 1), Place(line: 1, column: Int.max, length: Int.max)])
-  func survivesPlacesThatAreNotThere(_ place: Place) {
+  @Test(arguments: [
+    TextLocation(line: 99, column: 1, length: 1), TextLocation(line: 1, column: Int.max, length: Int.max),
+  ])
+  func survivesPlacesThatAreNotThere(_ place: TextLocation) {
     #expect(diagnostic("a", place).description.hasPrefix("f.yaml:"))
   }
 

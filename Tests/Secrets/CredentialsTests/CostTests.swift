@@ -89,7 +89,7 @@ import Testing
     } + [
       Walker("DigestSpaces", "a first line of blanks", upTo: 16_000) { count in
         let head = repeated(" ", bytes: count)
-        return { _ = RequestLine(head.span) }
+        return { _ = SignedRequestLine(head.span) }
       }
     ]
 

@@ -15,7 +15,7 @@ enum PlaceRewriting {
       switch field.known {
       case .refresh: refresh(value, context, &room)
       case .link: links(value, context, &room)
-      default: Place(value, context, &room)
+      default: RewrittenReference(value, context, &room)
       }
     switch place {
     case .reference(let rewritten):
@@ -29,7 +29,7 @@ enum PlaceRewriting {
   /// `5; url=/next`, and as browsers read it (HTML, "shared declarative refresh steps"): `5,/next`, `5;URL = "/next"`.
   private static func refresh(
     _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout PlaceRoom
-  ) -> Place {
+  ) -> RewrittenReference {
     var rest = value.drop { isDigit($0) || $0 == UInt8(ascii: ".") }
     if rest.startIndex == value.startIndex { return .dropped }
     let seconds = value[..<rest.startIndex]
@@ -42,7 +42,7 @@ enum PlaceRewriting {
     if let quote = rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
       rest = rest.dropFirst().prefix { $0 != quote }
     }
-    let place = Place(Array(rest), context, &room)
+    let place = RewrittenReference(Array(rest), context, &room)
     guard case .reference(let reference) = place else { return place }
     return .reference(seconds + Array("; url=".utf8) + reference)
   }
@@ -58,7 +58,7 @@ enum PlaceRewriting {
   /// `</next>; rel="next", <…>` (RFC 8288 §3): what stands between angle brackets, outside quoted strings.
   private static func links(
     _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout PlaceRoom
-  ) -> Place {
+  ) -> RewrittenReference {
     var result: [UInt8] = []
     var index = 0
     var isQuoted = false
@@ -76,7 +76,7 @@ enum PlaceRewriting {
       guard byte == UInt8(ascii: "<"), !isQuoted, index <= lastEnd,
         let end = value[index...].firstIndex(of: UInt8(ascii: ">"))
       else { continue }
-      let place = Place(Array(value[index..<end]), context, &room)
+      let place = RewrittenReference(Array(value[index..<end]), context, &room)
       guard case .reference(let reference) = place else { return place }
       result.append(contentsOf: reference)
       index = end

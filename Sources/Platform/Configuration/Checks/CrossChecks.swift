@@ -36,9 +36,9 @@ extension SettingsReader {
   private struct Use {
     var index: Int
     /// Of the credential's name.
-    let place: Place
+    let place: TextLocation
     let headers: HeaderPolicy
-    let headersPlace: Place
+    let headersPlace: TextLocation
     /// False: a rule that takes the service's credential, which is checked there.
     let isNamedHere: Bool
   }
@@ -140,7 +140,7 @@ extension SettingsReader {
   }
 
   /// Who is named here and let in nowhere.
-  private func checkCallers(_ callers: Callers?, at place: Place, _ listeners: [ListenerDraft], _ index: Int) {
+  private func checkCallers(_ callers: Callers?, at place: TextLocation, _ listeners: [ListenerDraft], _ index: Int) {
     guard let uids = callers?.uids, listeners.indices.contains(index) else { return }
     if !listeners[index].addresses.map(\.address).admitUsers {
       return report.warning(

@@ -50,7 +50,7 @@ extension SettingsReader {
     return checkFieldName(name, at: node.place, for: use) ? name : nil
   }
 
-  func checkFieldName(_ name: String, at place: Place, for use: FieldRules.Use) -> Bool {
+  func checkFieldName(_ name: String, at place: TextLocation, for use: FieldRules.Use) -> Bool {
     guard FieldRules.isToken(name), name.utf8.count <= 256 else {
       // Not repeated: `Authorization:s3cret` without a blank is a name, to YAML.
       report.error(

@@ -27,7 +27,7 @@ extension SettingsReader {
     tellPardon(routeContext, .wholeFile)
   }
 
-  private func tellPardon(_ routeContext: FileWay, _ place: Place) {
+  private func tellPardon(_ routeContext: FileWay, _ place: TextLocation) {
     guard let pardon = routeContext.pardon else { return }
     report.advice(place, "\(pardon), if it was not on a read-only mount: there it is accepted")
   }
@@ -51,7 +51,7 @@ extension SettingsReader {
   }
 
   /// A missing file: the daemon starts, answers 503 and notices when it appears.
-  private func checkSecretFile(_ path: String, at place: Place) {
+  private func checkSecretFile(_ path: String, at place: TextLocation) {
     guard let status = environment.fileStatus(path) else {
       report.warning(
         place, "no file \(path): requests with this credential get 503",
@@ -82,13 +82,13 @@ extension SettingsReader {
   }
 
   /// A file that is not there yet is as it should be; whoever can write its directory could put another login there.
-  private func checkStore(_ path: String, at place: Place) {
+  private func checkStore(_ path: String, at place: TextLocation) {
     guard environment.fileStatus(path) == nil else { return checkSecretFile(path, at: place) }
     checkWay(to: path, at: place)
   }
 
   /// The owner of a program, and anybody who can exchange it, decides which secret is sent, and sees what we may see (T42).
-  private func checkProgram(_ path: String, at place: Place) {
+  private func checkProgram(_ path: String, at place: TextLocation) {
     guard let status = environment.fileStatus(path) else {
       return report.error(place, "there is no program \(path)")
     }
@@ -100,18 +100,18 @@ extension SettingsReader {
     checkOnlyOurs(path, status.owner, status.mode, at: place)
   }
 
-  private func checkWay(to path: String, at place: Place) {
+  private func checkWay(to path: String, at place: TextLocation) {
     let routeContext = environment.fileWay(path)
     if let problem = routeContext.problem { refuse(problem.message, at: place, help: problem.help) }
     tellPardon(routeContext, place)
   }
 
   /// What a file of a credential is refused for.
-  private func refuse(_ message: String, at place: Place, help: String? = nil) {
+  private func refuse(_ message: String, at place: TextLocation, help: String? = nil) {
     report.warning(place, "\(message): it is not used, and requests with this credential get 503", help: help)
   }
 
-  func checkCertificates(_ path: String, at place: Place) {
+  func checkCertificates(_ path: String, at place: TextLocation) {
     guard let status = environment.fileStatus(path), let text = environment.readFile(path) else {
       return report.error(place, "\(path) does not exist, or cannot be read")
     }
@@ -123,7 +123,7 @@ extension SettingsReader {
   }
 
   /// Nobody but root and the daemon's user can change it, or put another file in its place.
-  private func checkOnlyOurs(_ path: String, _ owner: UInt32, _ mode: UInt32, at place: Place) {
+  private func checkOnlyOurs(_ path: String, _ owner: UInt32, _ mode: UInt32, at place: TextLocation) {
     let routeContext = environment.fileWay(path)
     if mode & Self.othersAndGroupWrite != 0, !routeContext.isReadOnly {
       report.error(
@@ -149,9 +149,9 @@ extension SettingsReader {
 final class NamedFiles {
   enum Kind { case secret, program, store }
 
-  private(set) var all: [(path: String, kind: Kind, place: Place)] = []
+  private(set) var all: [(path: String, kind: Kind, place: TextLocation)] = []
 
-  func add(_ path: String, _ kind: Kind, at place: Place) { all.append((path, kind, place)) }
+  func add(_ path: String, _ kind: Kind, at place: TextLocation) { all.append((path, kind, place)) }
 
   /// Each once.
   var paths: [String] { Array(Set(all.map(\.path))) }

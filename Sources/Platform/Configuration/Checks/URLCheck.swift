@@ -19,7 +19,7 @@ enum URLCheck {
 }
 
 extension SettingsReader {
-  func checkURL(_ text: String, at place: Place) -> Bool {
+  func checkURL(_ text: String, at place: TextLocation) -> Bool {
     switch URLCheck(text) {
     case .fine: return true
     case .userinfo:

@@ -10,7 +10,7 @@ final class Report {
 
   private struct Finding {
     let severity: Diagnostic.Severity
-    let place: Place
+    let place: TextLocation
     let message: String
     let help: String?
   }
@@ -23,14 +23,14 @@ final class Report {
   /// Further errors are only counted: nobody needs to find out what was meant.
   var isFull: Bool { errorCount >= Self.mostErrors }
 
-  func error(_ place: Place, _ message: String, help: String? = nil) {
+  func error(_ place: TextLocation, _ message: String, help: String? = nil) {
     errorCount += 1
     if errorCount <= Self.mostErrors { add(.error, place, message, help) }
   }
 
-  func warning(_ place: Place, _ message: String, help: String? = nil) { add(.warning, place, message, help) }
+  func warning(_ place: TextLocation, _ message: String, help: String? = nil) { add(.warning, place, message, help) }
 
-  func advice(_ place: Place, _ message: String, help: String? = nil) { add(.advice, place, message, help) }
+  func advice(_ place: TextLocation, _ message: String, help: String? = nil) { add(.advice, place, message, help) }
 
   /// In the order of the file. Lines are drawn only now, when it is known what must not be shown.
   func diagnostics() -> [Diagnostic] {
@@ -45,7 +45,7 @@ final class Report {
     return all
   }
 
-  private func add(_ severity: Diagnostic.Severity, _ place: Place, _ message: String, _ help: String?) {
+  private func add(_ severity: Diagnostic.Severity, _ place: TextLocation, _ message: String, _ help: String?) {
     found.append(Finding(severity: severity, place: place, message: message, help: help))
   }
 

@@ -3,7 +3,7 @@ internal import Policy
 /// Where to listen. Only this machine can reach a loopback address or a unix socket; anything wider needs client tokens.
 extension SettingsReader {
   /// `localhost:PORT`, `127.0.0.1:PORT`, `[::1]:PORT`, another address, `unix:/PATH` or `systemd:NAME`.
-  func address(_ text: String, at place: Place, mode: UInt32) -> ListenerSettings.Address? {
+  func address(_ text: String, at place: TextLocation, mode: UInt32) -> ListenerSettings.Address? {
     if text.hasPrefix("unix:") { return unix(String(text.dropFirst("unix:".utf8.count)), at: place, mode: mode) }
     if text.hasPrefix("systemd:") { return systemd(String(text.dropFirst("systemd:".utf8.count)), at: place) }
     guard let (host, port) = splitPort(text) else {
@@ -28,7 +28,7 @@ extension SettingsReader {
     return .tcp(address, port: port)
   }
 
-  private func unix(_ path: String, at place: Place, mode: UInt32) -> ListenerSettings.Address? {
+  private func unix(_ path: String, at place: TextLocation, mode: UInt32) -> ListenerSettings.Address? {
     guard path.hasPrefix("/"), !path.hasSuffix("/") else {
       report.error(
         place, "the path of a socket begins with a slash and names a file", help: "write unix:/run/bearerd/bearerd.sock"
@@ -50,7 +50,7 @@ extension SettingsReader {
     return .unix(path: path, mode: mode)
   }
 
-  private func systemd(_ name: String, at place: Place) -> ListenerSettings.Address? {
+  private func systemd(_ name: String, at place: TextLocation) -> ListenerSettings.Address? {
     guard Self.isName(name) else {
       report.error(
         place,

@@ -1,6 +1,6 @@
 /// `audit`: a file with a record of each exchange.
 extension SettingsReader {
-  func audit(_ node: YAMLNode, at place: Place) -> AuditSettings? {
+  func audit(_ node: YAMLNode, at place: TextLocation) -> AuditSettings? {
     guard let fields = fields(node, at: place, of: AuditKey.self) else { return nil }
     let isRequired = fields[.required].flatMap { boolean($0) } ?? false
     guard let node = fields[.file] else {

@@ -2,7 +2,7 @@ internal import Policy
 
 /// `basic` of a credential: a user and a password (RFC 7617).
 extension SettingsReader {
-  func basic(_ node: YAMLNode, at place: Place, for origins: [Origin]) -> CredentialSettings.Scheme? {
+  func basic(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
     if case .mapping = node.content {
     } else {
       report.error(
@@ -39,7 +39,7 @@ extension SettingsReader {
   }
 
   /// RFC 7617 §2: the first colon ends the user's name, so it must not have one.
-  private func user(_ node: YAMLNode, at place: Place, for origins: [Origin]) -> CredentialSettings.Value? {
+  private func user(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Value? {
     let use = SecretUse(role: .user, origins: origins)
     let user = value(node, at: place, "a user's name, or { file: NAME }", for: use)
     if case .plain(let text) = user, text.contains(":") {

@@ -2,7 +2,7 @@ internal import Policy
 
 /// `browsers`: the web pages that may ask at a listener.
 extension SettingsReader {
-  func pages(_ node: YAMLNode, at place: Place) -> [(origin: Origin, place: Place)] {
+  func pages(_ node: YAMLNode, at place: TextLocation) -> [(origin: Origin, place: TextLocation)] {
     guard let fields = fields(node, at: place, of: BrowsersKey.self) else { return [] }
     guard let list = fields[.origins] else {
       missing(
@@ -10,7 +10,7 @@ extension SettingsReader {
         help: "add to it: origins: [https://app.example.com]")
       return []
     }
-    var pages: [(origin: Origin, place: Place)] = []
+    var pages: [(origin: Origin, place: TextLocation)] = []
     for node in filledList(list, of: "origins like https://app.example.com") ?? [] {
       guard let origin = page(node) else { continue }
       if pages.contains(where: { $0.origin == origin }) {
@@ -66,7 +66,7 @@ extension SettingsReader {
     host.hasPrefix("localhost") || host.hasPrefix("127.") || host.hasPrefix("[::1]") ? "http" : "https"
   }
 
-  private func warn(of origin: Origin, at place: Place) {
+  private func warn(of origin: Origin, at place: TextLocation) {
     switch origin.scheme {
     case .https: return
     case .http where origin.host.isLocal: return
@@ -80,7 +80,7 @@ extension SettingsReader {
   /// Pages of ours would be pages of every upstream behind us (T35).
   func checkPages(_ listeners: [ListenerDraft]) {
     // Ports of services take over the lists of their listeners.
-    var seen: [Place] = []
+    var seen: [TextLocation] = []
     for page in listeners.flatMap(\.pages) where !seen.contains(page.place) {
       seen.append(page.place)
       guard let own = listeners.first(where: { $0.isReached(at: page.origin) }) else { continue }

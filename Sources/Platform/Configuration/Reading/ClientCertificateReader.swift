@@ -32,13 +32,13 @@ package enum ClientCertificateLook: Sendable {
 /// `client_certificate` as it was read, with the places of its parts.
 struct ClientCertificateDraft {
   let settings: CredentialSettings.ClientCertificate
-  let filePlace: Place
-  let keyPlace: Place
+  let filePlace: TextLocation
+  let keyPlace: TextLocation
 }
 
 /// `client_certificate` of a credential (RFC 8446 section 4.4.2).
 extension SettingsReader {
-  func clientCertificate(_ node: YAMLNode, at place: Place) -> ClientCertificateDraft? {
+  func clientCertificate(_ node: YAMLNode, at place: TextLocation) -> ClientCertificateDraft? {
     guard let fields = fields(node, at: place, of: ClientCertificateKey.self) else { return nil }
     var file: String?
     if let node = fields[.certificate] {
@@ -101,7 +101,7 @@ extension SettingsReader {
     }
   }
 
-  private func check(from begins: Int64, to ends: Int64, at place: Place) {
+  private func check(from begins: Int64, to ends: Int64, at place: TextLocation) {
     let day: Int64 = 86_400
     if ends <= environment.now {
       report.error(

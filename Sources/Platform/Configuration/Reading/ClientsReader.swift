@@ -3,7 +3,7 @@ internal import Policy
 /// A name in `allow_clients`.
 struct ClientReference {
   let name: String
-  let place: Place
+  let place: TextLocation
 }
 
 /// `clients` of a listener, and `allow_clients`.

@@ -2,10 +2,10 @@ internal import Policy
 
 /// Credentials that are named together: `credential: [a, b]`. Each such set is a credential of its own, behind those of the file.
 final class CredentialPairs {
-  private(set) var all: [(parts: [Int], place: Place)] = []
+  private(set) var all: [(parts: [Int], place: TextLocation)] = []
 
   /// - Parameter parts: sorted.
-  func index(of parts: [Int], at place: Place) -> Int {
+  func index(of parts: [Int], at place: TextLocation) -> Int {
     if let known = all.firstIndex(where: { $0.parts == parts }) { return known }
     all.append((parts, place))
     return all.count - 1
@@ -39,7 +39,7 @@ final class CredentialPairs {
 
 extension SettingsReader {
   /// Several that set different fields.
-  func choice(_ nodes: [YAMLNode], at place: Place, among credentials: [CredentialDraft]) -> CredentialChoice? {
+  func choice(_ nodes: [YAMLNode], at place: TextLocation, among credentials: [CredentialDraft]) -> CredentialChoice? {
     let errors = report.errorCount
     var parts: [Int] = []
     for node in nodes {
@@ -75,7 +75,7 @@ extension SettingsReader {
   }
 
   /// True: they set the same, which is reported.
-  private func checkOverlap(_ one: CredentialDraft, _ other: CredentialDraft, at place: Place) -> Bool {
+  private func checkOverlap(_ one: CredentialDraft, _ other: CredentialDraft, at place: TextLocation) -> Bool {
     func common(_ one: [String], _ other: [String]) -> String? {
       func same(_ name: String) -> String { FieldRules.normalised(String(name.map { $0 == "." ? "_" : $0 })) }
       let names = Set(one.map(same))

@@ -3,10 +3,10 @@ internal import Policy
 /// A credential as it was read; drafts with errors are kept, so that services that name them are not reported as well.
 struct CredentialDraft {
   let name: String
-  let place: Place
+  let place: TextLocation
   var origins: [Origin] = []
   /// Of the list, for cross checks.
-  var originsPlace: Place
+  var originsPlace: TextLocation
   var callers: Callers?
   var clients: [ClientReference] = []
   var scheme: CredentialSettings.Scheme?
@@ -18,7 +18,7 @@ struct CredentialDraft {
   var parts: [Int] = []
   var partGrants: [Grant] = []
   /// Where an environment variable is the source.
-  var environmentPlace: Place?
+  var environmentPlace: TextLocation?
 
   var grant: Grant {
     Grant(
@@ -175,7 +175,7 @@ extension SettingsReader {
     }
   }
 
-  private func place(of fields: Fields<CredentialKey>) -> Place {
+  private func place(of fields: Fields<CredentialKey>) -> TextLocation {
     let key = Self.schemes.first { fields.has($0) }
     return key.map { fields.place(of: $0) } ?? fields.place
   }

@@ -5,7 +5,7 @@ internal import Policy
 extension SettingsReader {
   private static let largestReplayBuffer = 1 << 20
 
-  func digest(_ node: YAMLNode, at place: Place, for origins: [Origin]) -> CredentialSettings.Scheme? {
+  func digest(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
     guard case .mapping = node.content else {
       report.error(
         node.place, "\"digest\" is a user and the source of a password",

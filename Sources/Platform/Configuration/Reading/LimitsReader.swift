@@ -2,7 +2,7 @@ internal import Policy
 
 /// `limits` and `timeouts`: numbers with bounds. The bounds keep a slip (`64` for `64KiB`) from stopping every request.
 extension SettingsReader {
-  func limits(_ node: YAMLNode, at place: Place) -> Limits {
+  func limits(_ node: YAMLNode, at place: TextLocation) -> Limits {
     var limits = Limits()
     guard let fields = fields(node, at: place, of: LimitKey.self) else { return limits }
     if let bytes = fields[.head].flatMap({ size($0, in: 1 << 10...1 << 20) }) { limits.headBytes = bytes }
@@ -39,7 +39,7 @@ extension SettingsReader {
   }
 
   /// Those of a service over the file's, or the file's over the built-in ones.
-  func timeouts(_ node: YAMLNode, at place: Place, over defaults: Timeouts) -> Timeouts {
+  func timeouts(_ node: YAMLNode, at place: TextLocation, over defaults: Timeouts) -> Timeouts {
     var timeouts = defaults
     guard let fields = fields(node, at: place, of: TimeoutKey.self) else { return timeouts }
     if let time = fields[.connect].flatMap({ duration($0) }) { timeouts.connect = time }

@@ -6,14 +6,14 @@ struct ListenerDraft {
   /// Who may ask is said there: `listeners.main`, or `metrics`.
   var admission: String
   /// Of the name; the whole file for the default one.
-  var place: Place
-  var addresses: [(address: ListenerSettings.Address, place: Place)]
+  var place: TextLocation
+  var addresses: [(address: ListenerSettings.Address, place: TextLocation)]
   var callers: Callers
   /// False: the callers are a default.
   var namesCallers: Bool
   var hosts: [String]
   /// The web pages that may ask.
-  var pages: [(origin: Origin, place: Place)] = []
+  var pages: [(origin: Origin, place: TextLocation)] = []
   var clients: [Client] = []
   /// The key stands there, whatever it says.
   var hasClients = false
@@ -107,7 +107,7 @@ extension SettingsReader {
   }
 
   /// The mode of a unix socket stands before `allow_users`: whom it keeps out is not asked who they are.
-  private func checkReach(of callers: Callers, place: Place) {
+  private func checkReach(of callers: Callers, place: TextLocation) {
     guard let uids = callers.uids, uids.contains(where: { $0 != environment.uid && $0 != 0 }) else { return }
     report.warning(
       place, "only the daemon's own user and group can connect to this socket, and allow_users names others",
@@ -116,7 +116,7 @@ extension SettingsReader {
 
   private func addresses(
     _ fields: Fields<ListenerKey>, of name: String, mode: UInt32
-  ) -> [(address: ListenerSettings.Address, place: Place)] {
+  ) -> [(address: ListenerSettings.Address, place: TextLocation)] {
     guard let node = fields[.address] else {
       // A main that only says who may ask listens where the default one does.
       if name == "main" { return [(Self.defaultAddress, fields.place)] }

@@ -8,7 +8,7 @@ extension SettingsReader {
   private static let deepestPath = 8
 
   /// - Parameter name: of the credential.
-  func login(_ node: YAMLNode, at place: Place, of name: String) -> CredentialSettings.Scheme? {
+  func login(_ node: YAMLNode, at place: TextLocation, of name: String) -> CredentialSettings.Scheme? {
     guard let fields = fields(node, at: place, of: LoginKey.self) else { return nil }
     let errors = report.errorCount
     let endpoint = loginURL(fields)

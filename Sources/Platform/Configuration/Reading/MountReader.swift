@@ -34,7 +34,7 @@ extension SettingsReader {
   }
 
   /// Only characters that have one spelling: there is nothing to canonicalise and nothing to disagree about.
-  private func path(_ text: String, at place: Place) -> Mount? {
+  private func path(_ text: String, at place: TextLocation) -> Mount? {
     guard text.hasSuffix("/") else {
       report.error(place, "a path of a service ends with a slash", help: "write \(quotedPlain(text))/")
       return nil
@@ -52,7 +52,7 @@ extension SettingsReader {
     return .path(Array(text.utf8))
   }
 
-  private func host(_ text: String, at place: Place) -> Mount? {
+  private func host(_ text: String, at place: TextLocation) -> Mount? {
     let name: HostName
     do throws(OriginError) {
       name = try HostName(parsing: text)

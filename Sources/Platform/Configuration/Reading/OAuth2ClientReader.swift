@@ -128,7 +128,7 @@ extension SettingsReader {
   /// A list of texts, or one.
   private func texts(
     _ key: OAuth2Key, _ fields: Fields<OAuth2Key>, _ wanted: String
-  ) -> [(text: String, place: Place)] {
+  ) -> [(text: String, place: TextLocation)] {
     guard let node = fields[key] else { return [] }
     var nodes = [node]
     switch node.content {

@@ -8,7 +8,7 @@ extension SettingsReader {
   private static let ownClaims: Set<String> = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"]
 
   /// - Parameter draft: of the credential.
-  func oauth2(_ node: YAMLNode, at place: Place, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
+  func oauth2(_ node: YAMLNode, at place: TextLocation, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
     let name = draft.name
     guard let fields = fields(node, at: place, of: OAuth2Key.self) else { return nil }
     let errors = report.errorCount

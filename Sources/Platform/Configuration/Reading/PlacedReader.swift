@@ -45,7 +45,7 @@ extension CredentialSettings {
 
 /// What a credential writes that is no field: `query` and `oauth1`.
 extension SettingsReader {
-  func query(_ node: YAMLNode, at place: Place, for origins: [Origin]) -> CredentialSettings.Scheme? {
+  func query(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
     guard let fields = fields(node, at: place, of: QueryKey.self) else { return nil }
     guard let nameNode = fields[.name] else {
       missing(.name, in: fields, "the parameter has no name", help: "add to it: name: api_key")
@@ -66,7 +66,7 @@ extension SettingsReader {
     return source(value, at: fields.place(of: .value), for: use).map { .query(name: name, value: $0) }
   }
 
-  func oauth1(_ node: YAMLNode, at place: Place, for origins: [Origin]) -> CredentialSettings.Scheme? {
+  func oauth1(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
     guard let fields = fields(node, at: place, of: OAuth1Key.self) else { return nil }
     let errors = report.errorCount
     let use = SecretUse(role: .value, origins: origins)

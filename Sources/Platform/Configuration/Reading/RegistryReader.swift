@@ -8,7 +8,7 @@ extension SettingsReader {
   private static let largestReplayBuffer = 1 << 20
 
   /// - Parameter name: of the credential.
-  func registry(_ node: YAMLNode, at place: Place, of name: String) -> CredentialSettings.Scheme? {
+  func registry(_ node: YAMLNode, at place: TextLocation, of name: String) -> CredentialSettings.Scheme? {
     guard case .mapping = node.content else {
       report.error(
         node.place, "\"registry\" is where its tokens are granted, and for whom",

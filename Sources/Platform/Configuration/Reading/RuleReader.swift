@@ -2,10 +2,10 @@ internal import Policy
 
 /// Where the parts of a rule stand.
 struct RulePlaces {
-  let match: Place
+  let match: TextLocation
   /// nil: the rule names no credential.
-  let credential: Place?
-  let headers: Place
+  let credential: TextLocation?
+  let headers: TextLocation
 }
 
 /// `rules`.

@@ -3,19 +3,19 @@ internal import Policy
 /// A service as it was read, with the places that cross checks speak of.
 struct ServiceDraft {
   var service: Service
-  let place: Place
-  let upstreamPlace: Place
-  let mountPlace: Place
+  let place: TextLocation
+  let upstreamPlace: TextLocation
+  let mountPlace: TextLocation
   /// Of the value; nil: the service names no credential.
-  let credentialPlace: Place?
+  let credentialPlace: TextLocation?
   /// Of `set_headers` and `allow_client_headers`; else of the name.
-  let headersPlace: Place
-  let pinsPlace: Place?
-  let trustPlace: Place?
+  let headersPlace: TextLocation
+  let pinsPlace: TextLocation?
+  let trustPlace: TextLocation?
   /// nil: the service does not say what is searched.
-  let redactPlace: Place?
+  let redactPlace: TextLocation?
   /// Of the value; nil: there is none, or nobody knows the credential.
-  let cookiesPlace: Place?
+  let cookiesPlace: TextLocation?
   /// A port of its own, for which `listen` makes a listener.
   let ownAddress: ListenerSettings.Address?
   let rules: [RulePlaces]

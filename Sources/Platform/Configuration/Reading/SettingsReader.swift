@@ -11,7 +11,7 @@ struct SettingsReader {
 
   /// nil: there are errors in the report.
   func settings(_ root: YAMLNode) -> Settings? {
-    guard let top = fields(root, at: Place(line: 1, column: 1), of: TopKey.self) else { return nil }
+    guard let top = fields(root, at: TextLocation(line: 1, column: 1), of: TopKey.self) else { return nil }
     let listeners = listeners(top)
     let credentials = credentials(top)
     let timeouts =
@@ -51,7 +51,7 @@ struct SettingsReader {
   /// Of a file with errors: they are reported already.
   func controlSocket(in root: YAMLNode) -> String? {
     let quiet = SettingsReader(report: Report(file: file, text: []), environment: environment, file: file)
-    let top = quiet.fields(root, at: Place(line: 1, column: 1), of: TopKey.self)
+    let top = quiet.fields(root, at: TextLocation(line: 1, column: 1), of: TopKey.self)
     return top?[.control].flatMap { quiet.controlSocket($0) }
   }
 

@@ -3,7 +3,7 @@ internal import Policy
 /// Where a secret comes from: a file, systemd, the environment, or a program; never the configuration itself.
 extension SettingsReader {
   /// A secret's source. What stands here is never repeated: it may be the secret.
-  func source(_ node: YAMLNode, at place: Place, for use: SecretUse) -> CredentialSettings.Source? {
+  func source(_ node: YAMLNode, at place: TextLocation, for use: SecretUse) -> CredentialSettings.Source? {
     switch node.content {
     case .refused: return nil
     case .scalar, .sequence:
@@ -47,7 +47,7 @@ extension SettingsReader {
 
   /// Plain text or a source: for what need not be secret.
   func value(
-    _ node: YAMLNode, at place: Place, _ wanted: String, for use: SecretUse
+    _ node: YAMLNode, at place: TextLocation, _ wanted: String, for use: SecretUse
   ) -> CredentialSettings.Value? {
     if case .mapping = node.content { return source(node, at: place, for: use).map { .secret($0) } }
     return scalar(node, wanted).map { .plain($0) }

@@ -3,7 +3,7 @@ internal import Policy
 /// `suspend`: when a credential that is rejected again and again is held back.
 extension SettingsReader {
   /// nil: never, or reported.
-  func suspension(_ node: YAMLNode, at place: Place) -> Suspension? {
+  func suspension(_ node: YAMLNode, at place: TextLocation) -> Suspension? {
     if let text = node.text, !node.isAbsent {
       if text == "off" { return nil }
       report.error(

@@ -1,12 +1,12 @@
 /// A mapping whose keys are all known: what is left for a reader is to read the values.
 struct Fields<Key: ConfigurationKey> {
   /// Of the name above it, for what is missing.
-  let place: Place
+  let place: TextLocation
   private let entries: [Key: YAMLEntry]
   /// What unknown keys are taken for.
   private let misspelt: Set<Key>
 
-  init(place: Place, entries: [Key: YAMLEntry], misspelt: Set<Key>) {
+  init(place: TextLocation, entries: [Key: YAMLEntry], misspelt: Set<Key>) {
     self.place = place
     self.entries = entries
     self.misspelt = misspelt
@@ -15,7 +15,7 @@ struct Fields<Key: ConfigurationKey> {
   subscript(key: Key) -> YAMLNode? { entries[key]?.value }
 
   /// Where the key itself stands; where the mapping is named if it does not.
-  func place(of key: Key) -> Place { entries[key]?.key.place ?? place }
+  func place(of key: Key) -> TextLocation { entries[key]?.key.place ?? place }
 
   func has(_ key: Key) -> Bool { entries[key] != nil }
 
@@ -26,14 +26,16 @@ struct Fields<Key: ConfigurationKey> {
 /// A value under a name that the user chose.
 struct Named {
   let name: String
-  let place: Place
+  let place: TextLocation
   let value: YAMLNode
 }
 
 extension SettingsReader {
   /// A mapping with the keys of `Key`; unknown keys are reported and passed over. nil: not a mapping, reported.
   /// `place` is where the mapping is named.
-  func fields<Key: ConfigurationKey>(_ node: YAMLNode, at place: Place, of: Key.Type = Key.self) -> Fields<Key>? {
+  func fields<Key: ConfigurationKey>(_ node: YAMLNode, at place: TextLocation, of: Key.Type = Key.self) -> Fields<
+    Key
+  >? {
     guard let all = mapping(node, "\(Key.kind) is a mapping", of: Key.self) else { return nil }
     var known: [Key: YAMLEntry] = [:]
     var misspelt: Set<Key> = []

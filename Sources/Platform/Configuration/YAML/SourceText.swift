@@ -1,13 +1,13 @@
 /// Where something stands in the file; line and column from 1, columns in Unicode scalars. Line 0: the file as a whole.
-package struct Place: Sendable, Equatable, Comparable {
+package struct TextLocation: Sendable, Equatable, Comparable {
   package var line = 0
   package var column = 0
   /// Columns to underline, on this line.
   package var length = 1
 
-  package static let wholeFile = Place()
+  package static let wholeFile = TextLocation()
 
-  package static func < (one: Place, other: Place) -> Bool {
+  package static func < (one: TextLocation, other: TextLocation) -> Bool {
     (one.line, one.column) < (other.line, other.column)
   }
 }
@@ -60,13 +60,13 @@ struct SourceText: Sendable {
   mutating func hideValues() { hidesValues = true }
 
   /// The place, or the end of the file if it lies behind that: libyaml ends every last line, where the file need not.
-  func within(_ place: Place) -> Place {
+  func within(_ place: TextLocation) -> TextLocation {
     guard place.line > lines.count else { return place }
-    return Place(line: lines.count, column: (scalars(ofLine: lines.count)?.count ?? 0) + 1)
+    return TextLocation(line: lines.count, column: (scalars(ofLine: lines.count)?.count ?? 0) + 1)
   }
 
   /// nil if there is no such line, or if the place lies beyond what is shown.
-  func shown(at place: Place) -> String? {
+  func shown(at place: TextLocation) -> String? {
     guard place.column <= Self.shownColumns, let scalars = scalars(ofLine: place.line) else { return nil }
     let words = hidesValues ? SchemaWords.columns(of: scalars) : []
     let hidden = hidden[place.line] ?? []

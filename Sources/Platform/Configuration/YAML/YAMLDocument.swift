@@ -8,7 +8,7 @@ struct YAMLNode: Sendable {
     case refused
   }
   let content: Content
-  let place: Place
+  let place: TextLocation
   /// For hiding: the exact stretch in the file.
   let stretch: Hidden
 
@@ -77,7 +77,7 @@ enum YAMLDocument {
 
   /// UTF-8, and nothing in it that a person does not see: what is read must be what is shown.
   private static func checkEncoding(_ text: [UInt8], report: Report) -> Bool {
-    var place = Place(line: 1, column: 1, length: 1)
+    var place = TextLocation(line: 1, column: 1, length: 1)
     if text.starts(with: [0xFE, 0xFF]) || text.starts(with: [0xFF, 0xFE]) {
       report.error(place, "the file is UTF-16; it has to be UTF-8")
       return false
@@ -99,7 +99,7 @@ enum YAMLDocument {
         }
         wasReturn = scalar == "\r"
         if scalar == "\n" {
-          place = Place(line: place.line + 1, column: 1, length: 1)
+          place = TextLocation(line: place.line + 1, column: 1, length: 1)
         } else if isAllowed(scalar) || wasReturn {
           place.column += 1
         } else {

@@ -2,7 +2,7 @@ internal import CYAML
 
 /// Why there is no tree.
 struct YAMLFailure: Error {
-  let place: Place
+  let place: TextLocation
   let message: String
   var help: String?
 }
@@ -19,7 +19,7 @@ struct YAMLEvent {
   let kind: Kind
   let hasAnchor: Bool
   let hasTag: Bool
-  let place: Place
+  let place: TextLocation
   let stretch: Hidden
 }
 
@@ -114,8 +114,8 @@ struct YAMLParser {
     }
   }
 
-  private func place(_ start: yaml_mark_t, to end: yaml_mark_t) -> Place {
+  private func place(_ start: yaml_mark_t, to end: yaml_mark_t) -> TextLocation {
     let length = end.line == start.line && end.column > start.column ? end.column &- start.column : 1
-    return Place(line: start.line &+ 1, column: start.column &+ 1, length: length)
+    return TextLocation(line: start.line &+ 1, column: start.column &+ 1, length: length)
   }
 }

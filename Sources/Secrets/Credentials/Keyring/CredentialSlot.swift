@@ -122,13 +122,13 @@ final class CredentialSlot {
 
   /// What an earlier configuration has made of the same contents is as good: to look for a secret costs more to prepare than
   /// all the rest.
-  private func render(_ reader: SecretReader, _ basis: [UInt64]?) throws(SecretProblem) -> FieldLines.Rendered {
+  private func render(_ reader: SecretReader, _ basis: [UInt64]?) throws(SecretProblem) -> CredentialLines.Rendered {
     if let earlier, basis != nil, basis == earlier.basis, let patterns = earlier.patterns, patterns.isLocked,
       let lines = earlier.linesCopied(to: reader.arena)
     {
-      return FieldLines.Rendered(lines: lines, layout: earlier.layout, patterns: patterns)
+      return CredentialLines.Rendered(lines: lines, layout: earlier.layout, patterns: patterns)
     }
-    return try FieldLines(reader: reader).render(entry.scheme)
+    return try CredentialLines(reader: reader).render(entry.scheme)
   }
 
   private func linesCopied(to arena: SecretArena) -> Secret? {

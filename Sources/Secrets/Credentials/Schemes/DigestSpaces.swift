@@ -45,7 +45,7 @@ final class DigestSpaces {
   func append(
     to line: inout Secret, head: Span<UInt8>, origin: Origin, pair: borrowing Secret, in arena: SecretArena
   ) throws(SystemError) -> UInt64? {
-    guard let first = RequestLine(head), let space = space(for: head.extracting(first.target), of: origin) else {
+    guard let first = SignedRequestLine(head), let space = space(for: head.extracting(first.target), of: origin) else {
       return nil
     }
     guard space.count < .max else {
@@ -142,7 +142,7 @@ final class DigestSpaces {
 }
 
 /// Where method and target stand in a request's first line (RFC 9112 section 3).
-struct RequestLine {
+struct SignedRequestLine {
   let method: Range<Int>
   let target: Range<Int>
 

@@ -10,7 +10,7 @@ struct RegistryPlace: Equatable {
 
   /// nil: the head has no first line that could go out.
   init?(_ head: Span<UInt8>) {
-    guard let line = RequestLine(head) else { return nil }
+    guard let line = SignedRequestLine(head) else { return nil }
     let method = head.extracting(line.method)
     kind =
       switch true {

@@ -30,7 +30,7 @@ extension ClientSession {
     guard let redactor = slot?.redactor else { return }
     // What follows is here already, and is searched in a moment.
     if redactor.isHolding, !isClosed, !isSearching {
-      let heldBack = heldBack ?? HeldBack(self)
+      let heldBack = heldBack ?? HoldTimer(self)
       self.heldBack = heldBack
       worker.deadlines.schedule(heldBack, at: worker.loop.now + ClientSession.longestHold)
     } else if let heldBack {
@@ -51,7 +51,7 @@ extension ClientSession {
 }
 
 /// The time after which what is held back goes on.
-final class HeldBack: Timed {
+final class HoldTimer: Timed {
   private weak var session: ClientSession?
 
   init(_ session: ClientSession) { self.session = session }

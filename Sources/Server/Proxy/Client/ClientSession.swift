@@ -81,7 +81,7 @@ final class ClientSession: Timed, StreamDelegate {
   var responseHeadTook: UInt64?
   var totalBy = UInt64.max
   var failureDetail: String?
-  var heldBack: HeldBack?
+  var heldBack: HoldTimer?
   /// Requests that began in that turn of the loop, and whether the next ones wait for another one.
   var turn: UInt64 = 0
   var begunInTurn = 0

@@ -31,7 +31,7 @@ struct Bearerctl: ParsableCommand {
       Exit codes: 0 fine; 1 it ran, and the answer is no; 2 usage or configuration;
       66 and more as in sysexits.h (69: no daemon answers).
       """,
-    version: "bearerctl \(Version.text)",
+    version: "bearerctl \(ProgramVersion.text)",
     subcommands: [
       Check.self, Explain.self, Selftest.self, PinCommand.self, Token.self, Status.self, Errors.self, Reload.self,
       Metrics.self, AuditCommand.self, Login.self, Logout.self, Resume.self,

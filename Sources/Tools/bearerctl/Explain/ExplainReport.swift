@@ -143,7 +143,7 @@ struct ExplainReport {
     return pinning.pins.map(\.description) + [mode, "besides chain and name, by \(authorities)"]
   }
 
-  private func credential(_ credential: CredentialSettings, _ grant: Grant?, _ heldBack: HeldBack?) -> [String] {
+  private func credential(_ credential: CredentialSettings, _ grant: Grant?, _ heldBack: SuspensionView?) -> [String] {
     let sources = credential.sources.map(\.short)
     return ["\(credential.name)" + (sources.first.map { ", from \($0)" } ?? "")]
       + sources.dropFirst().map { "and \($0)" }

@@ -30,7 +30,7 @@ struct Finding {
 }
 
 /// Counts what is tried, and keeps what went wrong.
-struct Tally {
+struct AttackTally {
   private(set) var tried = 0
   private(set) var findings: [Finding] = []
   /// Refused by bearerd, or by an upstream that was not reached.

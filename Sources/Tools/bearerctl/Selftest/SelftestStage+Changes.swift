@@ -46,7 +46,7 @@ extension SelftestStage {
 
   /// It must not start under such a configuration.
   func refuseToStart(
-    _ tried: String, _ tally: inout Tally, mode: UInt32 = 0o600, more: String = "",
+    _ tried: String, _ tally: inout AttackTally, mode: UInt32 = 0o600, more: String = "",
     _ change: (inout TestConfiguration) -> Void = { _ in }
   ) throws {
     let isReady = try another(change, mode: mode, more: more) { $0.isReady }

@@ -200,7 +200,9 @@ final class SelftestStage {
 
   /// It has to be refused by bearerd, and nothing may be sent.
   /// - Parameter statuses: those of the refusal; nil: any refusal.
-  func refuse(_ request: String, to target: Target, _ tried: String, _ statuses: Set<Int>? = nil, _ tally: inout Tally)
+  func refuse(
+    _ request: String, to target: Target, _ tried: String, _ statuses: Set<Int>? = nil, _ tally: inout AttackTally
+  )
     throws
   {
     let before = script.count
@@ -217,7 +219,7 @@ final class SelftestStage {
   /// It has to get through: what must keep working.
   /// - Returns: what the upstream received.
   @discardableResult
-  func pass(_ request: String, to target: Target, _ tried: String, _ tally: inout Tally) throws -> (
+  func pass(_ request: String, to target: Target, _ tried: String, _ tally: inout AttackTally) throws -> (
     request: ReceivedRequest, reply: Reply
   )? {
     let before = script.count

@@ -6,7 +6,7 @@ internal import Policy
 struct Live {
   private static let patience: UInt64 = 2
 
-  let heldBack: HeldBack?
+  let heldBack: SuspensionView?
   let rateLeft: RateLeft?
   let unrecorded: Unrecorded?
   let notLoggedIn: NotLoggedIn?
@@ -26,7 +26,7 @@ struct Live {
       return
     }
     let service = rules.services[route.service]
-    heldBack = explanation.grant.flatMap { HeldBack($0.name, at: service.upstream.origin.description, status) }
+    heldBack = explanation.grant.flatMap { SuspensionView($0.name, at: service.upstream.origin.description, status) }
     rateLeft = RateLeft(limit, of: service.name, uid: caller.uid, client: explanation.client, status)
     unrecorded = Unrecorded(status)
     notLoggedIn = explanation.grant.flatMap { NotLoggedIn($0.name, status) }

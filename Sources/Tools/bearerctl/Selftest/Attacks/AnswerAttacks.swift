@@ -11,7 +11,7 @@ enum AnswerAttacks {
   ]
 
   private static func redirects(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let evil = stage.evil.origin.authority
     for target in stage.targets {
       let own = target.upstream
@@ -47,7 +47,7 @@ enum AnswerAttacks {
   }
 
   private static func cookies(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let targets = stage.injecting.filter { $0.headers.cookies != .pass }
     guard !targets.isEmpty else {
       return .notApplicable(stage.injecting.isEmpty ? "no credential is added" : "cookies: pass")
@@ -71,7 +71,7 @@ enum AnswerAttacks {
   }
 
   private static func hygiene(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let names = [
       "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data", "Service-Worker-Allowed", "Public-Key-Pins", "NEL",
       "Report-To", "Reporting-Endpoints", "Access-Control-Allow-Origin", "Access_Control_Allow_Origin",
@@ -93,7 +93,7 @@ enum AnswerAttacks {
   }
 
   private static func challenges(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     guard !stage.injecting.isEmpty else { return .notApplicable("no credential is added") }
     let fields = [
       "401 Unauthorized": "WWW-Authenticate: Basic realm=\"theirs\"\r\nWWW-Authenticate: Negotiate\r\n",

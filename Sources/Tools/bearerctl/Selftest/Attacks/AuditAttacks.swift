@@ -7,7 +7,7 @@ enum AuditAttacks {
   static let all = [Attack(58, "lost or forged audit", audit)]
 
   private static func audit(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     guard let target = stage.targets.first else { return .notApplicable("nothing to ask") }
     let path = "\(stage.directory.path)/selftest.audit"
     let count = 5

@@ -3,7 +3,7 @@ enum BodyAttacks {
   static let all = [Attack(62, "bodies that an upstream does not read", unread)]
 
   private static func unread(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let inner = "DELETE /selftest-elsewhere HTTP/1.1\r\nHost: x\r\n\r\n"
     let length = "Content-Length: \(inner.utf8.count)"
     for target in stage.targets where ["GET", "HEAD", "DELETE", "OPTIONS"].contains(target.method) {

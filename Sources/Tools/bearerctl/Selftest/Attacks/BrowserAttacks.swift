@@ -11,7 +11,7 @@ enum BrowserAttacks {
   private static let evilOrigin = "Origin: https://evil.test"
 
   private static func rebinding(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.targets {
       guard let port = target.port else { continue }
       let other = port == 1 ? 2 : port - 1
@@ -32,7 +32,7 @@ enum BrowserAttacks {
   }
 
   private static func pages(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     // A public API may say this to everybody, and then the page reads the answer as well.
     let fields = "Access-Control-Allow-Origin: *\r\nAccess-Control-Allow-Credentials: true\r\n"
     try stage.script.answering({ UpstreamScript.ok($0, fields: fields) }) {
@@ -62,7 +62,7 @@ enum BrowserAttacks {
   }
 
   private static func sockets(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.targets {
       for field in [evilOrigin, "Origin: null", "Sec-Fetch-Site: cross-site"] {
         let request = target.request(

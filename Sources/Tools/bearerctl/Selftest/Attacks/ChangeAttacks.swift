@@ -9,7 +9,7 @@ enum ChangeAttacks {
   private static let patience: UInt64 = 6
 
   private static func midFlight(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.byCredential {
       try stage.reloaded({ standIn in standIn.edit = { $0.set("limits", "revoked_grace", to: .text(grace)) } }) {
         cut(target, stage, &tally)
@@ -20,7 +20,7 @@ enum ChangeAttacks {
   }
 
   /// An answer that has begun and does not end, until its rule is taken away.
-  private static func cut(_ target: Target, _ stage: SelftestStage, _ tally: inout Tally) {
+  private static func cut(_ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally) {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegun"
     stage.script.answering(rest: "", { _ in Array(head.utf8) }) {
       do throws(SocketError) {

@@ -5,7 +5,7 @@ enum ConfigurationAttacks {
   static let all = [Attack(51, "the configuration is the authority", authority)]
 
   private static func authority(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     guard let service = stage.targets.first?.name else { return .notApplicable("nothing to ask") }
     try stage.refuseToStart("a file that everybody can write", &tally, mode: 0o666)
     try stage.refuseToStart("a file that its group can write", &tally, mode: 0o660)

@@ -10,7 +10,7 @@ enum FieldAttacks {
   ]
 
   private static func authority(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.targets {
       let wanted = target.upstream.authority
       for form in ["http://evil.test", "https://evil.test", "http://evil.test:80", "http://localhost@evil.test"] {
@@ -36,7 +36,7 @@ enum FieldAttacks {
   }
 
   private static func doubles(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.injecting {
       let own = stage.canaries.filter { $0.credential == target.grant }
       for canary in own {
@@ -67,7 +67,7 @@ enum FieldAttacks {
   }
 
   private static func play(
-    _ lines: String, _ canary: Canary, _ target: Target, _ stage: SelftestStage, _ tally: inout Tally
+    _ lines: String, _ canary: Canary, _ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally
   ) throws {
     let before = stage.script.count
     let reply = try stage.send(target.request(lines), to: target)
@@ -86,7 +86,7 @@ enum FieldAttacks {
   }
 
   private static func nominated(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.injecting {
       for canary in stage.canaries where canary.credential == target.grant {
         for name in [canary.field, canary.field.lowercased(), "keep-alive,\(canary.field) , x"] {
@@ -113,7 +113,7 @@ enum FieldAttacks {
   }
 
   private static func methods(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.targets {
       for method in ["TRACE", "TRACK", "trace", "Trace"] {
         try stage.refuse(target.request(method: method), to: target, method, [405], &tally)
@@ -141,7 +141,7 @@ enum FieldAttacks {
   }
 
   private static func accounts(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.injecting {
       for name in [
         "Sudo", "X-Sudo", "Impersonate-User", "Impersonate_Group", "X-Impersonate-User", "X-Goog-User-Project",

@@ -6,7 +6,7 @@ enum FramingAttacks {
   ]
 
   private static func smuggling(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.targets {
       let inner = "\(target.method) \(target.path)?smuggled HTTP/1.1\r\nHost: \(target.authority)\r\n\r\n"
       for (name, text) in messages(target, inner) {
@@ -81,7 +81,7 @@ enum FramingAttacks {
   /// The upstream answers before the body is over: what is left of it must not become anybody's request, and what is left
   /// of the answer nobody else's answer.
   private static func early(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let line = "GET /early?smuggled HTTP/1.1\r\n\r\n"
     for target in stage.targets {
       try after("an answer instead of the rest of the body", target, stage, &tally) {
@@ -100,7 +100,7 @@ enum FramingAttacks {
   }
 
   private static func after(
-    _ name: String, _ target: Target, _ stage: SelftestStage, _ tally: inout Tally, play: () throws -> Void
+    _ name: String, _ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally, play: () throws -> Void
   ) throws {
     let first = try stage.receivedDuring(play)
     guard let next = try stage.pass(target.request(), to: target, "after \(name)", &tally) else { return }
@@ -114,7 +114,7 @@ enum FramingAttacks {
   }
 
   private static func desync(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let extra = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nEVIL\n"
     let switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: evil\r\n\r\n"
     let answers: [(name: String, answer: UpstreamScript.Answer)] = [

@@ -9,7 +9,7 @@ enum HangingAttacks {
   private static let patience: UInt64 = 3
 
   private static func hanging(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     guard let target = stage.byCredential.first, let canary = stage.canaries(of: target).first else {
       return .notApplicable("no credential is added")
     }

@@ -20,7 +20,7 @@ enum LoadAttacks {
   private static let mostFields = 4096
 
   private static func slow(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     guard let target = stage.targets.first else { return .notApplicable("nothing to ask") }
     try stage.reloaded({ standIn in standIn.edit = { $0.set("limits", "client_head", to: .text(time)) } }) {
       for (name, drips) in [("a head that drips in", true), ("a connection that asks nothing", false)] {
@@ -60,7 +60,7 @@ enum LoadAttacks {
   }
 
   private static func crowd(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     guard let target = stage.targets.first else { return .notApplicable("nothing to ask") }
     try stage.reloaded({ standIn in
       standIn.edit = {

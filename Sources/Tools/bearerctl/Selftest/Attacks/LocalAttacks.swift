@@ -11,7 +11,7 @@ enum LocalAttacks {
   ]
 
   private static func squatter(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     var seen: Set<UInt16> = []
     for target in stage.targets {
       guard let port = target.port, seen.insert(port).inserted else { continue }
@@ -27,7 +27,7 @@ enum LocalAttacks {
 
   private static func otherUser(_ stage: SelftestStage) throws -> Outcome {
     guard Users.currentUID == 0 else { return .notApplicable("it takes root to ask as somebody else") }
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.targets where target.port != nil {
       try FileSystemUser.during(64_999) {
         try stage.refuse(target.request(), to: target, "uid 64999", [403], &tally)
@@ -39,7 +39,7 @@ enum LocalAttacks {
   }
 
   private static func vanished(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.targets where target.port != nil {
       if Users.currentUID == 0 {
         try FileSystemUser.during(FileSystemUser.overflow) {
@@ -72,7 +72,7 @@ enum LocalAttacks {
   }
 
   private static func control(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let reloads = stage.daemon.text.ranges(of: " event=reloaded").count
     for target in stage.targets {
       for path in [

@@ -6,7 +6,7 @@ enum MemoryAttacks {
   static let all = [Attack(50, "copies in memory", copies)]
 
   private static func copies(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     guard !stage.canaries.isEmpty else { return .notApplicable("there is no credential") }
     for target in stage.injecting { try stage.pass(target.request(), to: target, "with its credential", &tally) }
     let process = "/proc/\(stage.daemon.processID)"

@@ -6,7 +6,7 @@ enum PathAttacks {
   static let all = [Attack(12, "path tricks", tricks), Attack(13, "query tricks", queries)]
 
   private static func tricks(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     var hasBorder = false
     for target in stage.targets {
       let outside = PathTricks.outside(of: target, stage.snapshot)
@@ -18,7 +18,7 @@ enum PathAttacks {
   }
 
   private static func play(
-    _ path: String, _ target: Target, _ stage: SelftestStage, _ tally: inout Tally
+    _ path: String, _ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally
   ) throws {
     let before = stage.script.count
     let reply = try stage.send(target.request(path: path), to: target)
@@ -37,7 +37,7 @@ enum PathAttacks {
   }
 
   private static func queries(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.injecting {
       for fragment in ["#x", "?q=1#x", "#/../x", "%23#"] {
         try stage.refuse(target.request(path: target.path + fragment), to: target, fragment, [400], &tally)

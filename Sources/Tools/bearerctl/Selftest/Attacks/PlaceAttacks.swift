@@ -10,7 +10,7 @@ enum PlaceAttacks {
   ]
 
   private static func interfaces(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let addresses = InterfaceAddress.all()
     var ports: Set<UInt16> = []
     for target in stage.targets {
@@ -46,7 +46,7 @@ enum PlaceAttacks {
   }
 
   private static func programs(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let limited = stage.targets.filter { stage.limitsRate(of: $0) }
     try stage.reloaded({ $0.rate = "\(Self.requests)/d" }) {
       for target in limited {
@@ -88,7 +88,7 @@ enum PlaceAttacks {
   }
 
   private static func sockets(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let path = "\(stage.directory.path)/race.sock"
     try stage.another({ $0.control = "race.sock" }) { owner in
       tally.check(owner.isReady, "a second daemon", seen: "it does not start", expected: "it starts")

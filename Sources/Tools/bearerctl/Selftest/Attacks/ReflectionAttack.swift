@@ -1,7 +1,7 @@
 /// An upstream that repeats what it received.
 enum ReflectionAttack {
   @Sendable static func play(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     var hasBodies = false
     for target in stage.injecting {
       let mode = stage.written("redact", of: target) ?? "errors"
@@ -20,7 +20,7 @@ enum ReflectionAttack {
 
   private static func reflect(
     _ form: Canary.Encoding, isInBody: Bool, _ target: Target, _ stage: SelftestStage,
-    _ tally: inout Tally
+    _ tally: inout AttackTally
   ) throws {
     let half = form.whole.utf8.count / 2
     let chunks = isInBody ? [String(form.whole.prefix(half)), String(form.whole.dropFirst(half))] : ["harmless"]
@@ -48,7 +48,7 @@ enum ReflectionAttack {
 
   /// An API that repeats the key that it rejects, in the body of its error (T64): as text, and in a coding that cannot be searched.
   @Sendable static func playErrors(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.injecting where ["errors", "all"].contains(stage.written("redact", of: target) ?? "errors") {
       for canary in stage.canaries(of: target) {
         for form in canary.encodings {
@@ -64,7 +64,7 @@ enum ReflectionAttack {
   }
 
   private static func repeatKey(
-    _ form: Canary.Encoding, _ fields: String, _ target: Target, _ stage: SelftestStage, _ tally: inout Tally
+    _ form: Canary.Encoding, _ fields: String, _ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally
   ) throws {
     let text = "{\"error\":\"Incorrect API key provided: \(form.whole)\"}"
     let half = text.utf8.count - form.whole.utf8.count / 2

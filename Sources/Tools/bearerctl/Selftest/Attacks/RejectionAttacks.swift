@@ -10,7 +10,7 @@ enum RejectionAttacks {
   private static let time = "2s"
 
   private static func locked(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let targets = stage.byCredential
     guard !targets.isEmpty else { return .notApplicable("no credential is added") }
     let suspension = ConfigurationTree.mapping([.init("after", .text("\(most)")), .init("for", .text(time))])
@@ -32,7 +32,7 @@ enum RejectionAttacks {
     return tally.outcome("\(most) rejections, then nothing sent for \(time); then it goes on")
   }
 
-  private static func reject(_ target: Target, _ stage: SelftestStage, _ tally: inout Tally) throws {
+  private static func reject(_ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally) throws {
     try stage.script.answering({ UpstreamScript.ok($0, status: "401 Unauthorized") }) {
       let received = try stage.receivedDuring {
         for _ in 0..<most { _ = try stage.send(target.request(), to: target) }

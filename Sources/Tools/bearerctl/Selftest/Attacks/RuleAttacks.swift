@@ -8,7 +8,7 @@ enum RuleAttacks {
   ]
 
   private static func hosts(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.targets where target.port != nil {
       let port = target.authority.split(separator: ":").last.map { ":\($0)" } ?? ""
       for (hosts, status) in [(malformed, 400), (others, 421)] {
@@ -40,7 +40,7 @@ enum RuleAttacks {
   private static let written = ["0x7f.0.0.1", "127.1", "ex%61mple.com", "ex\u{E4}mple.com", "*.example.com"]
 
   private static func rules(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.targets {
       let path = "/selftest/one"
       let one = target.mount + path.dropFirst()
@@ -60,7 +60,7 @@ enum RuleAttacks {
   }
 
   private static func letterCase(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.targets {
       try stage.reloaded({ standIn in
         standIn.edit = {
@@ -86,7 +86,7 @@ enum RuleAttacks {
   }
 
   private static func templates(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.byCredential {
       for canary in stage.canaries(of: target) {
         let secret = "$HOME${HOME}$(id)`id`%s%2541{{token}}<%=x%>\\1&amp;#{x}"

@@ -10,7 +10,7 @@ enum SecretAttacks {
   ]
 
   private static func missing(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     guard !stage.injecting.isEmpty else { return .notApplicable("no credential is added") }
     for target in stage.injecting {
       let files = stage.canaries.filter { $0.credential == target.grant }
@@ -43,7 +43,7 @@ enum SecretAttacks {
   }
 
   private static func leaks(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.targets {
       for word in ["%0alevel=error%20event=forged", "%1b%5b31m", "\u{1B}[31m", "\"x\"=y", "a\rb", "\u{E9}"] {
         _ = try stage.send(target.request(path: target.mount + word), to: target)
@@ -84,7 +84,7 @@ enum SecretAttacks {
   }
 
   private static func process(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let process = "/proc/\(stage.daemon.processID)"
     let limits = FileText.read("\(process)/limits") ?? ""
     let core = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") }

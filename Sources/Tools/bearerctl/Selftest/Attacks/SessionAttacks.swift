@@ -19,7 +19,7 @@ enum SessionAttacks {
   }
 
   private static func resumption(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let targets = verified(stage)
     guard let first = targets.first else { return .notApplicable("no upstream is reached by TLS") }
     // Sessions to resume.
@@ -37,7 +37,7 @@ enum SessionAttacks {
   }
 
   private static func keys(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let targets = pinned(stage)
     guard !targets.isEmpty else {
       let isReported = verified(stage).contains { $0.service.trust.pinning.mode == .report }
@@ -56,7 +56,7 @@ enum SessionAttacks {
   }
 
   private static func early(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let targets = verified(stage)
     guard !targets.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
     let chain = [try stage.authority.leaf(by: stage.authority.stranger)]
@@ -76,7 +76,7 @@ enum SessionAttacks {
   }
 
   private static func certificates(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let targets = verified(stage)
     guard !targets.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
     let chains = try wrong(stage.authority)
@@ -107,7 +107,7 @@ enum SessionAttacks {
   }
 
   private static func impostor(
-    _ chain: [Certificate], _ name: String, _ target: Target, _ stage: SelftestStage, _ tally: inout Tally
+    _ chain: [Certificate], _ name: String, _ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally
   ) throws {
     guard let upstream = stage.upstream(of: target) else { return }
     try upstream.replace(by: chain)
@@ -115,7 +115,9 @@ enum SessionAttacks {
     try refuse(target, name, stage, &tally)
   }
 
-  private static func refuse(_ target: Target, _ name: String, _ stage: SelftestStage, _ tally: inout Tally) throws {
+  private static func refuse(_ target: Target, _ name: String, _ stage: SelftestStage, _ tally: inout AttackTally)
+    throws
+  {
     let upstream = stage.upstream(of: target)
     let before = upstream?.bytes ?? 0
     try stage.refuse(target.request(), to: target, name, [502], &tally)
@@ -124,7 +126,7 @@ enum SessionAttacks {
   }
 
   private static func identities(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let groups = Dictionary(grouping: stage.injecting) { $0.upstream }.values
       .filter { Set($0.map(\.grant)).count > 1 }
     guard !groups.isEmpty else { return .notApplicable("no two credentials go to one server") }

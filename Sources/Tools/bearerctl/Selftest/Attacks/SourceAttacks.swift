@@ -11,7 +11,7 @@ enum SourceAttacks {
   ]
 
   private static func programs(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     guard let target = stage.byCredential.first, let canary = stage.canaries(of: target).first else {
       return .notApplicable("no credential is added")
     }
@@ -41,7 +41,7 @@ enum SourceAttacks {
 
   /// A bad value does not take the place of a good one.
   private static func bytes(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.byCredential {
       for canary in stage.canaries(of: target) {
         for bad in ["broken\r\nX-Evil: 1", "broken\nX-Evil: 1", "broken\u{0}\u{1B}"] {
@@ -60,7 +60,7 @@ enum SourceAttacks {
   }
 
   private static func files(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.byCredential {
       for canary in stage.canaries(of: target) {
         let file = "\(stage.directory.path)/\(canary.file)"
@@ -82,7 +82,7 @@ enum SourceAttacks {
   }
 
   private static func links(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let open = "\(stage.directory.path)/open"
     mkdir(open, 0o700)
     chmod(open, 0o777)
@@ -111,7 +111,7 @@ enum SourceAttacks {
 
   /// The value before, or nothing at all, for as long as a change takes to be seen.
   private static func keeps(
-    _ canary: Canary, _ target: Target, _ tried: String, _ stage: SelftestStage, _ tally: inout Tally,
+    _ canary: Canary, _ target: Target, _ tried: String, _ stage: SelftestStage, _ tally: inout AttackTally,
     _ change: () throws -> Void
   ) throws {
     try change()

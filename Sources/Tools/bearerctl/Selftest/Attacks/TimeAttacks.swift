@@ -13,7 +13,7 @@ enum TimeAttacks {
   private static let interimAnswers = 31
 
   private static func costly(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     guard let target = stage.targets.first else { return .notApplicable("nothing to ask") }
     try stage.reloaded({ $0.uid &+= 1 }) { strangers(at: target, stage, &tally) }
     try stage.pass(target.request(), to: target, "afterwards", &tally)
@@ -28,7 +28,7 @@ enum TimeAttacks {
   }
 
   /// Callers who are not admitted: nobody is at that time.
-  private static func strangers(at target: Target, _ stage: SelftestStage, _ tally: inout Tally) {
+  private static func strangers(at target: Target, _ stage: SelftestStage, _ tally: inout AttackTally) {
     let list = target.request("Connection: " + String(repeating: "a,", count: most / 2), connection: "")
     for (name, request) in [("one byte", "G"), ("a long list in Connection", list)] {
       for _ in 0..<20 {
@@ -54,7 +54,7 @@ enum TimeAttacks {
   }
 
   /// Tags with other servers' readings in them, below a path of many levels.
-  private static func caller(at target: Target, _ room: Int, _ stage: SelftestStage, _ tally: inout Tally) {
+  private static func caller(at target: Target, _ room: Int, _ stage: SelftestStage, _ tally: inout AttackTally) {
     let levels = String(repeating: String(repeating: "x", count: 500) + "/", count: 25)
     let tags = String(repeating: "<;a%2Fb//c%253Bd>", count: min(8_000, room / 2) / 17)
     for path in [target.path, target.path + (target.path.hasSuffix("/") ? "" : "/") + levels] {
@@ -64,7 +64,7 @@ enum TimeAttacks {
   }
 
   /// Links that do not end, in each of many interim answers and in the last one.
-  private static func upstream(of target: Target, _ room: Int, _ stage: SelftestStage, _ tally: inout Tally) {
+  private static func upstream(of target: Target, _ room: Int, _ stage: SelftestStage, _ tally: inout AttackTally) {
     let link = "Link: " + String(repeating: "<", count: room) + "\r\n"
     stage.script.answering({ request in
       Array(String(repeating: "HTTP/1.1 103 Early Hints\r\n\(link)\r\n", count: interimAnswers).utf8)
@@ -78,7 +78,7 @@ enum TimeAttacks {
 
   /// Checks that a request is answered in time, and others meanwhile.
   private static func hold(
-    _ target: Target, _ name: String, _ tally: inout Tally,
+    _ target: Target, _ name: String, _ tally: inout AttackTally,
     _ send: (borrowing BlockingSocket) throws(SocketError) -> Void
   ) {
     var answer: [UInt8] = []

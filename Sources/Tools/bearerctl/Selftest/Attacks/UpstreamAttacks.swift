@@ -11,7 +11,7 @@ enum UpstreamAttacks {
   ]
 
   private static func inside(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let targets = stage.targets.filter { $0.upstream.scheme == .https }
     guard !targets.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
     guard let name = LoopbackName.any() else {
@@ -38,7 +38,7 @@ enum UpstreamAttacks {
   }
 
   private static func plain(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     for target in stage.byCredential {
       try stage.refuseToStart("\(target.name): its credential over plain HTTP", &tally) {
         $0.upstream(of: target.name, is: "http://127.0.0.1:\(target.upstream.port)/")
@@ -53,7 +53,7 @@ enum UpstreamAttacks {
   }
 
   private static func environment(_ stage: SelftestStage) throws -> Outcome {
-    var tally = Tally()
+    var tally = AttackTally()
     let verified = Set(stage.targets.filter { $0.upstream.scheme == .https }.map(\.name))
     guard !verified.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
     let keys = "\(stage.directory.path)/keys.log"

@@ -1,7 +1,7 @@
 internal import Policy
 
 /// Where a URI reference in an answer leads, in the words of this client.
-enum Place: Equatable {
+enum RewrittenReference: Equatable {
   case reference([UInt8])
   /// Nothing that could be passed on.
   case dropped
@@ -14,7 +14,7 @@ enum Place: Equatable {
       self = .dropped
       return
     }
-    let reference = Place.escapingBlanks(text)
+    let reference = RewrittenReference.escapingBlanks(text)
     let origin = context.snapshot.rules.services[context.route.service].upstream.origin
     let plan = context.snapshot.plans[context.route.service]
     switch Reference(reference, scheme: origin.scheme) {
@@ -30,28 +30,31 @@ enum Place: Equatable {
           self = .dropped
           return
         }
-        self = Place.path(Reference.resolve(reference, against: base), origin, plan, &room)
+        self = RewrittenReference.path(Reference.resolve(reference, against: base), origin, plan, &room)
       }
     case .absolutePath:
       let isPlain = !Reference.hasDotSegment(reference)
-      self = Place.path(isPlain ? reference : Reference.resolve(reference, against: plan.basePath), origin, plan, &room)
+      self = RewrittenReference.path(
+        isPlain ? reference : Reference.resolve(reference, against: plan.basePath), origin, plan, &room)
     case .absolute(let other, let path):
       if other == origin {
-        self = Place.path(path, origin, plan, &room)
+        self = RewrittenReference.path(path, origin, plan, &room)
       } else {
-        self = Place.isOurs(other, context.snapshot) ? .ours : .reference(Place.withScheme(reference, origin))
+        self =
+          RewrittenReference.isOurs(other, context.snapshot)
+          ? .ours : .reference(RewrittenReference.withScheme(reference, origin))
       }
     case .unreadable(let ports):
       self =
         ports.contains(where: context.snapshot.ownPorts.contains)
-        ? .ours : .reference(Place.withScheme(reference, origin))
+        ? .ours : .reference(RewrittenReference.withScheme(reference, origin))
     }
   }
 
   /// An absolute path on the upstream: below the service's base it becomes local, elsewhere the upstream's URL.
   private static func path(
     _ path: [UInt8], _ origin: Origin, _ plan: ForwardingPlan, _ room: inout PlaceRoom
-  ) -> Place {
+  ) -> RewrittenReference {
     .reference(local(path, plan, &room) ?? Array(origin.description.utf8) + path)
   }
 

@@ -2,7 +2,7 @@ internal import System
 
 /// A credential's field lines, complete with CRLF, ready to be copied into a request's head; and what of them is secret, for
 /// those who look for it in answers.
-struct FieldLines {
+struct CredentialLines {
   let reader: SecretReader
 
   struct Rendered: ~Copyable {

@@ -1,5 +1,5 @@
 /// That the upstream kept rejecting the credential.
-struct HeldBack {
+struct SuspensionView {
   private let rejections: Int
   private let seconds: Int
 

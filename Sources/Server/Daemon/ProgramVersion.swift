@@ -1,3 +1,3 @@
-package enum Version {
+package enum ProgramVersion {
   package static let text = "0.1.0"
 }
