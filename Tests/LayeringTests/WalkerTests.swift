@@ -70,7 +70,7 @@ import Testing
       files: [
         "Exposition", "Histogram", "JSONWriter", "RateLimits", "RejectedValues", "ServiceTally", "UnreadBody",
         "CommandSecrets",
-        "CookieMerge", "CredentialSlot", "Door", "FingerprintKey", "Keyring", "KeyringLogout", "KeyringTokens",
+        "CookieMerge", "CredentialLines", "CredentialSlot", "Door", "FingerprintKey", "Keyring", "KeyringLogout", "KeyringTokens",
         "SecretFile",
         "SecretFiles", "SecretEncodings", "SecretList", "SecretReader", "SecretReading", "EncodedTrigrams", "Stage",
         "TokenSecrets",

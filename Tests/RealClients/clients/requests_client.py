@@ -35,7 +35,7 @@ def _():
         for _ in range(50):
             fresh.get(f"{BASE}/files/requests").raise_for_status()
         pools = fresh.get_adapter(BASE).poolmanager.pools
-        opened = [pools[key].num_connections for key in pools]
+        opened = [pools[key].num_connections for key in pools.keys()]  # noqa: SIM118
     assert opened == [1], opened
 
 
