@@ -53,7 +53,6 @@ import Testing
       why: "steps of those that have rows, each taken once for a byte",
       files: [
         "ByteBuffer", "Bytes", "Framing", "KnownNames", "Scanning", "Authorities", "Base64", "BrowserLikeness",
-        "ByteClass",
         "ClientToken", "CredentialFields", "Grant", "HostName", "IPAddress", "MethodSet", "PageOrigins", "RuleTable",
         "TokenDigest", "URLParts", "UpgradeProtocol", "Snapshot", "CookieJars", "Escape", "ExecCredentialAnswer",
         "FieldSyntax", "HelperAnswer", "OAuth1Signature", "PatternMatcher", "TrigramFilter", "Secret", "SecretArena",
@@ -63,14 +62,15 @@ import Testing
       why: "what a configuration says, read once",
       files: [
         "AddressBlock", "AddressClasses", "CaseNeighbours", "CivilTime", "Coverage", "PatternAutomaton", "Pin",
-        "KeyringDraft", "KeyringPlan", "ShadowedRules", "TallyDraft", "URLPattern", "Upstream",
+        "KeyringDraft", "KeyringPlan", "QuotedText", "ShadowedRules", "TallyDraft", "URLPattern", "Upstream",
       ]),
     Reason(
       why: "what this program knows or writes itself, and how much of it there is has a bound",
       files: [
         "Exposition", "Histogram", "JSONWriter", "RateLimits", "RejectedValues", "ServiceTally", "UnreadBody",
         "CommandSecrets",
-        "CookieMerge", "CredentialLines", "CredentialSlot", "Door", "FingerprintKey", "Keyring", "KeyringLogout", "KeyringTokens",
+        "CookieMerge", "CredentialLines", "CredentialSlot", "Door", "FingerprintKey", "Keyring", "KeyringLogout",
+        "KeyringTokens",
         "SecretFile",
         "SecretFiles", "SecretEncodings", "SecretList", "SecretReader", "SecretReading", "EncodedTrigrams", "Stage",
         "TokenSecrets",

@@ -59,15 +59,3 @@ enum ByteClass {
     return byte < 128 && (high >> UInt64(byte &- 64)) & 1 == 1
   }
 }
-
-/// A text of the configuration as it stands in a message: quoted, cut, nothing that a terminal would obey.
-func quoted(_ text: some StringProtocol) -> String {
-  var shown = "\""
-  for scalar in text.unicodeScalars.prefix(100) {
-    switch scalar.value {
-    case 0..<0x20, 0x7f..<0xa0: shown += "\\u{\(String(scalar.value, radix: 16))}"
-    default: shown.unicodeScalars.append(scalar)
-    }
-  }
-  return shown + (text.unicodeScalars.count > 100 ? "…\"" : "\"")
-}

@@ -58,16 +58,6 @@ final class Report {
   }
 }
 
-/// What came, in quotes, as it may be shown in a message: cut, without control characters. Never for what may be a secret.
-func quoted(_ text: String) -> String {
-  let most = 80
-  var shown = String.UnicodeScalarView()
-  for scalar in text.unicodeScalars.prefix(most) {
-    shown.append(scalar.isHarmless ? scalar : "\u{FFFD}")
-  }
-  return "\"" + String(shown) + (text.unicodeScalars.count > most ? "…" : "") + "\""
-}
-
 /// `a, b or c`
 func listed(_ words: [String]) -> String {
   guard let last = words.last, words.count > 1 else { return words.first ?? "" }

@@ -1,3 +1,5 @@
+import Policy
+
 /// How many loops there are, each with a thread of its own.
 package enum WorkerCount: Sendable, Equatable {
   case fixed(Int)

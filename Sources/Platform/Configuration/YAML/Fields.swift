@@ -1,3 +1,5 @@
+import Policy
+
 /// A mapping whose keys are all known: what is left for a reader is to read the values.
 struct Fields<Key: ConfigurationKey> {
   /// Of the name above it, for what is missing.

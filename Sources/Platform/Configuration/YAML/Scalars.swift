@@ -1,3 +1,5 @@
+import Policy
+
 /// Values of one line: text, yes or no, numbers, one of several words, lists of text. Each reports what is wrong and then
 /// returns nil.
 extension SettingsReader {

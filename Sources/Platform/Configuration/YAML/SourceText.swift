@@ -1,3 +1,5 @@
+import Policy
+
 /// Where something stands in the file; line and column from 1, columns in Unicode scalars. Line 0: the file as a whole.
 package struct TextLocation: Sendable, Equatable, Comparable {
   package var line = 0
@@ -92,15 +94,5 @@ struct SourceText: Sendable {
     // Four bytes are the longest character: enough to know whether the line is longer than what is shown.
     let bytes = text[range].prefix(4 * (Self.shownColumns + 1))
     return Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
-  }
-}
-
-extension Unicode.Scalar {
-  /// Shown as it is: neither moves the cursor nor changes the direction of what follows.
-  var isHarmless: Bool {
-    switch properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
-    default: true
-    }
   }
 }
