@@ -14,7 +14,9 @@ internal import System
 
 /// What the control socket of a build for debugging can do besides. A release build has none of it.
 enum DebugCommands {
-  static func of(_ worker: Worker, _ workerGroup: WorkerGroup, _ reloads: Reloads) -> [String: ControlSocket.Command] {
+  static func of(
+    _ worker: Worker, _ workerGroup: WorkerGroup, giveUpSoon: @escaping () -> Void
+  ) -> [String: ControlSocket.Command] {
     #if DEBUG
       [
         "trap": { [worker] answer in
@@ -36,13 +38,13 @@ enum DebugCommands {
         },
         // Nor a minute.
         "look again": { [worker, workerGroup] answer in
-          worker.secrets?.pause = 0
-          workerGroup.tell { $0.secrets?.pause = 0 }
+          worker.providers.secrets?.pause = 0
+          workerGroup.tell { $0.providers.secrets?.pause = 0 }
           answer(.success([]))
         },
         // No test waits half a minute.
-        "give up soon": { [reloads] answer in
-          reloads.patience = 100
+        "give up soon": { answer in
+          giveUpSoon()
           answer(.success([]))
         },
       ]

@@ -51,7 +51,7 @@ final class Logouts {
   }
 
   private func cut(_ name: String, then: @escaping (LogoutCut) -> Void) {
-    let cookies = worker.forgetCookies(of: name)
+    let cookies = worker.providers.forgetCookies(of: name)
     var all = worker.logOut(name)
     all.cookies = cookies
     workerGroup.ask { worker, reply in

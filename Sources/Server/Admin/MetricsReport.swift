@@ -145,7 +145,7 @@ struct MetricsReport {
 
   private mutating func tokens(_ names: [String]) {
     let all = names.indices.compactMap { index in
-      worker.tokens?.standing(ofGrant: index).map { (labels: [("credential", names[index])], standing: $0) }
+      worker.providers.tokens?.standing(ofGrant: index).map { (labels: [("credential", names[index])], standing: $0) }
     }
     if all.isEmpty { return }
     text.begin("bearerd_token_requests_total", .counter, "Requests to token endpoints that have come to their end.")

@@ -171,7 +171,7 @@ struct StatusReport {
       for source in generation.settings.credentials[index].allSources { json.object { self.source(source, &$0) } }
     }
     if let cookies = worker.sharedState.jars.count(of: tally.name) { json.member("cookies", UInt64(cookies)) }
-    worker.tokens?.standing(ofGrant: index)?.write(to: &json)
+    worker.providers.tokens?.standing(ofGrant: index)?.write(to: &json)
     json.member("accepted", tally.accepted.count)
     json.member("rejected", tally.rejected.count)
     json.member("last_accepted", time(tally.accepted.last))
@@ -191,12 +191,12 @@ struct StatusReport {
   }
 
   private func isLoggedOut(_ index: Int) -> Bool {
-    generation.keyring.isLoggedOut(grant: index) || worker.tokens?.standing(ofGrant: index)?.loggedOut != nil
+    generation.keyring.isLoggedOut(grant: index) || worker.providers.tokens?.standing(ofGrant: index)?.loggedOut != nil
   }
 
   /// Until when it is used, by the word of whoever gave it; nil: nobody knows an end.
   private func expiry(_ index: Int) -> Int64? {
-    if let standing = worker.tokens?.standing(ofGrant: index) {
+    if let standing = worker.providers.tokens?.standing(ofGrant: index) {
       return standing.secondsLeft.map { now.seconds + Int64(clamping: $0) }
     }
     let commands = generation.settings.credentials[index].sources.compactMap { SecretSource($0).command }

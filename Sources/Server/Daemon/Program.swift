@@ -1,3 +1,4 @@
+internal import Configuration
 internal import System
 
 /// What `bearerd` does with its command line. Ends the process.

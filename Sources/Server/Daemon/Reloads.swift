@@ -1,3 +1,4 @@
+internal import Configuration
 internal import EventLoop
 internal import System
 
@@ -51,7 +52,7 @@ final class Reloads {
   }
 
   private func begin() {
-    worker.loggedOutMeanwhile = []
+    worker.providers.loggedOutMeanwhile = []
     ServiceManager.notify("RELOADING=1")
     limit?.start(after: patience)
     let (file, audited, looks, step) = (file, audit.file, looks, Preparation.Step())

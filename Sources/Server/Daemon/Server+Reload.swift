@@ -20,9 +20,9 @@ extension Server {
         fail(.system("workers: it says \(workers), and \(sharedState.workers) run: restart bearerd for this change")))
     }
     // The first one alone ahead of the others: it empties the environment of secrets.
-    worker.prepare(preparation, loggedOut: worker.loggedOutMeanwhile) { [unowned self] error in
+    worker.prepare(preparation, loggedOut: worker.providers.loggedOutMeanwhile) { [unowned self] error in
       if let error { return answer(fail(error)) }
-      workerGroup.ask { [loggedOut = worker.loggedOutMeanwhile] worker, reply in
+      workerGroup.ask { [loggedOut = worker.providers.loggedOutMeanwhile] worker, reply in
         worker.prepare(preparation, loggedOut: loggedOut, onEnd: reply)
       } then: { [unowned self] (errors: [StartError?]) in
         if case let error?? = errors.first(where: { $0 != nil }) { return answer(fail(error)) }

@@ -1,4 +1,4 @@
-internal import Configuration
+package import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
@@ -65,7 +65,7 @@ package final class Server {
         sockets.append(try ListenerSockets(listener, held: held, file: file, loop: loop))
       }
       generation = try Generation(
-        first: preparation, firstSecrets,
+        first: preparation, files: firstSecrets.files, changing: firstSecrets.changing,
         snapshot: ConfigurationLoader.snapshot(
           of: settings, generation: 1, ports: sockets.map(\.ports), tables: preparation.tables.snapshot),
         limits: SharedLimits(settings, after: nil, lock: sharedState.lock), deferredRelease: deferredRelease)
@@ -81,6 +81,7 @@ package final class Server {
     self.worker = worker
     workerGroup = WorkerGroup(worker: worker)
     worker.workerGroup = workerGroup
+    worker.metrics = { [unowned worker] in MetricsReport.bytes(of: worker, $0) }
     let acceptor = Acceptor(worker: worker, workerGroup: workerGroup)
     self.acceptor = acceptor
     slots = sockets.enumerated().map { acceptor.slot($1, index: $0) }
@@ -101,7 +102,7 @@ package final class Server {
   /// listeners accept: requests wait for a command that has not given its secret yet.
   package func run() throws(StartError) {
     worker.generation.keyring.report(to: journal, of: worker.generation)
-    worker.begin(after: firstSecrets)
+    worker.providers.begin(after: firstSecrets)
     if let beginning { try workerGroup.start(beginning) }
     let reloads = Reloads(
       file: file, audit: audit, looks: looks, worker: worker, use: { [unowned self] in use($0, $1) },
@@ -117,7 +118,7 @@ package final class Server {
         "metrics": { [worker, workerGroup] answer in
           workerGroup.count { answer(.success(MetricsReport.bytes(of: worker, $0))) }
         },
-      ].merging(DebugCommands.of(worker, workerGroup, reloads)) { $1 },
+      ].merging(DebugCommands.of(worker, workerGroup, giveUpSoon: { reloads.patience = 100 })) { $1 },
       credentialCommands: [
         "login": { [unowned self] name, exchange in
           if let tokens { return tokens.logIn(name, exchange) }
@@ -148,15 +149,15 @@ package final class Server {
     }
     for slot in slots { slot.announce(in: journal) }
     held.closeUnclaimed(by: worker.generation.settings, journal: journal)
-    commands = try SecretCommands(worker: worker) { [unowned self] command in
+    commands = try SecretCommands(providers: worker.providers) { [unowned self] command in
       tokens?.changed(command)
       guard !workerGroup.links.isEmpty else { return }
       let output = worker.generation.keyring.commandOutputs.output(of: command)
-      workerGroup.tell { $0.commands?.adopt(output) }
+      workerGroup.tell { $0.providers.commands?.adopt(output) }
     }
-    worker.commands?.onVerdict = { [unowned self] in commands?.heard($0, isAccepted: $1) }
+    worker.providers.commands?.onVerdict = { [unowned self] in commands?.heard($0, isAccepted: $1) }
     commands?.follow(worker.generation)
-    let renewals = try TokenManager(worker: worker, workerGroup: workerGroup)
+    let renewals = try TokenManager(providers: worker.providers)
     tokens = renewals
     renewals.follow(worker.generation)
     logouts = Logouts(worker: worker, workerGroup: workerGroup, tokens: renewals, commands: commands)
@@ -177,8 +178,8 @@ package final class Server {
       if isOver.tokens, isOver.others, worker.sessionCount == 0, worker.isDraining { finish() }
     }
     workerGroup.tell {
-      $0.commands?.close()
-      $0.tokens?.close()
+      $0.providers.commands?.close()
+      $0.providers.tokens?.close()
     }
     journal.event(.notice, "stopping", ("connections", String(worker.sessionCount + workerGroup.connections)))
     lifecycle?.startDrain(limit: worker.limits.drain) { [unowned self] in finish() }

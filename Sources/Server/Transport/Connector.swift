@@ -11,7 +11,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   private let destination: UpstreamPool
   private let timeouts: Timeouts
   private let tally: ServiceTally
-  private let worker: Worker
+  private let context: WorkerContext
   private var waiting: [SocketAddress] = []
   private var attempts: [EventLoop.Stream] = []
   private var session: UpstreamSession?
@@ -24,25 +24,25 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   private static let attemptDelay: UInt64 = 250
 
   init(
-    destination: UpstreamPool, timeouts: Timeouts, tally: ServiceTally, worker: Worker,
+    destination: UpstreamPool, timeouts: Timeouts, tally: ServiceTally, context: WorkerContext,
     completion: @escaping (Result<UpstreamSession, ConnectFailure>) -> Void
   ) {
     self.destination = destination
     self.timeouts = timeouts
     self.tally = tally
-    self.worker = worker
+    self.context = context
     self.completion = completion
   }
 
   func start() {
-    connectBy = worker.loop.now + timeouts.connect
+    connectBy = context.loop.now + timeouts.connect
     let origin = destination.upstream.origin
     switch origin.host {
     case .address(let address): race([SocketAddress(ip: address.bytes, port: origin.port)])
     case .name(let name):
       if let addresses = Resolver.loopback(name, port: origin.port) { return resolved(.success(addresses)) }
-      worker.deadlines.schedule(self, at: connectBy)
-      worker.resolver.resolve(name, port: origin.port) { [weak self] result in self?.resolved(result) }
+      context.deadlines.schedule(self, at: connectBy)
+      context.resolver.resolve(name, port: origin.port) { [weak self] result in self?.resolved(result) }
     }
   }
 
@@ -99,10 +99,10 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     while !waiting.isEmpty {
       let address = waiting.removeFirst()
       do throws(UVError) {
-        attempts.append(try EventLoop.Stream(loop: worker.loop, connectingTo: address, delegate: self))
-        let next = waiting.isEmpty ? connectBy : min(connectBy, worker.loop.now + Connector.attemptDelay)
-        worker.deadlines.schedule(self, at: .max)
-        worker.deadlines.schedule(self, at: next)
+        attempts.append(try EventLoop.Stream(loop: context.loop, connectingTo: address, delegate: self))
+        let next = waiting.isEmpty ? connectBy : min(connectBy, context.loop.now + Connector.attemptDelay)
+        context.deadlines.schedule(self, at: .max)
+        context.deadlines.schedule(self, at: next)
         return
       } catch {
         lastFailure = ConnectFailure(connect: error)
@@ -112,7 +112,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   }
 
   override func deadlinePassed() {
-    if worker.loop.now < connectBy, !waiting.isEmpty {
+    if context.loop.now < connectBy, !waiting.isEmpty {
       attempt()
     } else if attempts.isEmpty {
       finish(.failure(ConnectFailure(.nameTimeout, "no answer of the name server in time")))
@@ -125,7 +125,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     attempts.removeAll { $0 === stream }
     stop()
     tally.connected(microseconds: lap())
-    let session = UpstreamSession(stream: stream, destination: destination, worker: worker)
+    let session = UpstreamSession(stream: stream, destination: destination, context: context)
     self.session = session
     session.owner = self
     session.begin(timeout: timeouts.handshake)
@@ -135,7 +135,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     attempts.removeAll { $0 === stream }
     stream.close()
     lastFailure = ConnectFailure(connect: error)
-    if error.isTooManyFiles { worker.makeRoom() }
+    if error.isTooManyFiles { context.onDescriptorShortage() }
     if !waiting.isEmpty || attempts.isEmpty { attempt() }
   }
 
@@ -179,7 +179,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   // MARK: the end
 
   private func stop() {
-    worker.deadlines.cancel(self)
+    context.deadlines.cancel(self)
     waiting = []
     for stream in attempts { stream.close() }
     attempts = []

@@ -37,21 +37,3 @@ final class DedicatedUpstream: UpstreamSessionOwner {
   func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) { close() }
   func sessionDidDrain(_ session: UpstreamSession) {}
 }
-
-extension ClientSession {
-  /// Only where the program's own login may go out. A session that somebody logged in on is no place for a request that is to
-  /// go without.
-  func takeDedicated(for destination: UpstreamPool, at now: Int64) -> UpstreamSession? {
-    guard dedicated != nil, let routeContext, routeContext.route.credential == .pass else { return nil }
-    return dedicated.take()?.take(for: destination, slot?.machine.exchange.caller, at: now)
-  }
-
-  func keepDedicated(_ session: UpstreamSession) {
-    dedicated?.close()
-    dedicated = DedicatedUpstream(session, of: slot?.machine.exchange.caller)
-  }
-
-  func endDedicated() {
-    dedicated.take()?.close()
-  }
-}

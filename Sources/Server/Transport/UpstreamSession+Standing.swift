@@ -13,7 +13,7 @@ extension UpstreamSession {
     guard isOfUse, !destination.isRetired else { return false }
     self.owner = owner
     setReading(true)
-    worker.deadlines.schedule(self, at: worker.loop.now + worker.upstreamIdleTime)
+    context.deadlines.schedule(self, at: context.loop.now + context.idleConnections.time)
     return true
   }
 }

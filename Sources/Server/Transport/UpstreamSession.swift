@@ -13,7 +13,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   let stream: EventLoop.Stream
   /// Let go when the session is, and when its exchange ends.
   var owner: (any UpstreamSessionOwner)?
-  let worker: Worker
+  let context: WorkerContext
   private var handshake: Handshake?
   private var isShakingHands = false
   private var verified: VerifiedSession?
@@ -39,31 +39,31 @@ final class UpstreamSession: Timed, StreamDelegate {
   private static let fewSessions = 16
 
   /// `stream` is connected.
-  init(stream: EventLoop.Stream, destination: UpstreamPool, worker: Worker) {
+  init(stream: EventLoop.Stream, destination: UpstreamPool, context: WorkerContext) {
     self.stream = stream
     self.destination = destination
-    self.worker = worker
+    self.context = context
     epoch = destination.epoch
     super.init()
     stream.delegate = self
     stream.readsOnAfterFailedWrite = true
     destination.opened()
-    worker.upstreamFlood.rise()
+    context.upstreamFlood.rise()
   }
 
   /// TLS, if it is asked for; the owner hears how it went.
   func begin(timeout: UInt64) {
     setReading(true)
-    guard let context = destination.context else {
+    guard let client = destination.context else {
       stream.step = .upstream
       owner?.sessionIsReady(self)
       return
     }
-    worker.deadlines.schedule(self, at: worker.loop.now + timeout)
+    context.deadlines.schedule(self, at: context.loop.now + timeout)
     do throws(TLSError) {
-      hasRested = worker.upstreamFlood.count <= UpstreamSession.fewSessions
-      handshake = try context.handshake(
-        sink: StreamSink(stream), now: worker.lookAtClocks(), keepsBuffers: hasRested)
+      hasRested = context.upstreamFlood.count <= UpstreamSession.fewSessions
+      handshake = try client.handshake(
+        sink: StreamSink(stream), now: context.moment(), keepsBuffers: hasRested)
       isShakingHands = true
       stream.step = .handshake
     } catch {
@@ -85,15 +85,16 @@ final class UpstreamSession: Timed, StreamDelegate {
   private func advance(_ input: Span<UInt8>) {
     do throws(TLSError) {
       guard try handshake!.advance(input) == .finished else { return }
-      worker.deadlines.cancel(self)
+      context.deadlines.cancel(self)
       isShakingHands = false
       stream.step = .upstream
       guard let finished = handshake.take() else { return }
-      let session = try finished.verified(now: worker.lookAtClocks())
+      let session = try finished.verified(now: context.moment())
       // A mismatch that is only reported is an event each time; advice is given once.
       if let remark = session.proof.remark, session.proof.pins == .reported || !destination.hasAdvised {
         destination.hasAdvised = true
-        worker.journal.event(.warning, "pin", ("upstream", destination.upstream.origin.description), ("detail", remark))
+        context.journal.event(
+          .warning, "pin", ("upstream", destination.upstream.origin.description), ("detail", remark))
       }
       proof = session.proof
       verified = consume session
@@ -167,19 +168,19 @@ final class UpstreamSession: Timed, StreamDelegate {
   func release() {
     owner = nil
     guard isOfUse, epoch == destination.epoch else { return close() }
-    let time = destination.keep(self, limit: worker.idleLimit, time: worker.upstreamIdleTime)
+    let time = destination.keep(self, limit: context.idleConnections.count, time: context.idleConnections.time)
     guard let time else { return close() }
     // Whatever comes with a handshake has come by now.
     if !hasRested, isVerified { verified!.rest() }
     hasRested = true
     setReading(true)
-    worker.deadlines.schedule(self, at: worker.loop.now + time)
+    context.deadlines.schedule(self, at: context.loop.now + time)
   }
 
   /// Taken from the idle ones.
   func taken(by owner: any UpstreamSessionOwner) {
     self.owner = owner
-    worker.deadlines.schedule(self, at: .max)
+    context.deadlines.schedule(self, at: .max)
   }
 
   /// Nothing more goes up. Over TLS close_notify says so, and the stream stays open for what comes down.
@@ -204,9 +205,9 @@ final class UpstreamSession: Timed, StreamDelegate {
   private func leave() {
     isClosed = true
     destination.closed()
-    worker.upstreamFlood.fall()
+    context.upstreamFlood.fall()
     owner = nil
-    worker.deadlines.cancel(self)
+    context.deadlines.cancel(self)
     verified = nil
     isVerified = false
     handshake = nil
@@ -225,15 +226,15 @@ final class UpstreamSession: Timed, StreamDelegate {
       if let owner { owner.session(self, didReceive: bytes) } else { discard() }
       return
     }
-    var plaintext = worker.takePlaintext()
+    var plaintext = context.takePlaintext()
     do throws(TLSError) {
       if try verified!.decrypt(bytes, into: &plaintext) == .closed { isEnding = true }
     } catch {
-      worker.giveBack(&plaintext, wiped: destination.answersSecrets)
+      context.giveBack(&plaintext, wiped: destination.answersSecrets)
       return fail(.upstreamClosed, detail: error.description)
     }
     take(plaintext.span)
-    worker.giveBack(&plaintext, wiped: destination.answersSecrets)
+    context.giveBack(&plaintext, wiped: destination.answersSecrets)
     if isEnding, !isClosed { end(isClean: true) }
   }
 

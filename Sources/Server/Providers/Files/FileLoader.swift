@@ -5,7 +5,7 @@ internal import System
 /// Reads files of secrets beside the loop (T55): each on a thread of its own, so that one that hangs delays no other; none
 /// twice at once, so that of several changes the last one counts, and never more threads than files.
 final class FileLoader {
-  private unowned let worker: Worker
+  private unowned let providers: CredentialProviders
   private let beside: BlockingTasks
   private let adder: DirectoryWatch.Adder?
   private let files: SecretFiles
@@ -89,16 +89,16 @@ final class FileLoader {
   ///     that was asked for.
   ///   - onDelay: a file takes long, and why; nil: there was nothing to read, and nobody need wait for that any more.
   init(
-    worker: Worker, adder: DirectoryWatch.Adder?, files: SecretFiles,
+    providers: CredentialProviders, adder: DirectoryWatch.Adder?, files: SecretFiles,
     onRead: @escaping (SecretReading, _ loggedOut: Set<String>) -> Void,
     onDelay: @escaping (SecretSource, String?) -> Void
   ) {
-    self.worker = worker
+    self.providers = providers
     self.adder = adder
     self.files = files
     self.onRead = onRead
     self.onDelay = onDelay
-    beside = BlockingTasks(loop: worker.loop)
+    beside = BlockingTasks(loop: providers.loop)
   }
 
   var isIdle: Bool { reads.isEmpty }
@@ -110,7 +110,7 @@ final class FileLoader {
       read.next = isBoth ? (read.next ?? []) + made : []
       return
     }
-    let read = Read(made, at: worker.loop.now) { [unowned self] in deadlinePassed($0, source) }
+    let read = Read(made, at: providers.loop.now) { [unowned self] in deadlinePassed($0, source) }
     reads[source] = read
     pending.insert(source)
     waiting.append((source, read))
@@ -143,19 +143,19 @@ final class FileLoader {
   }
 
   func close() {
-    for read in reads.values { worker.deadlines.cancel(read) }
+    for read in reads.values { providers.deadlines.cancel(read) }
     for source in retries.keys { endRetry(source) }
     (reads, waiting, begun, brought, pending) = ([:], [], 0, [], [])
     beside.close()
   }
 
   private func startWaiting() {
-    while quick < worker.sharedState.share(of: Self.mostQuick), begun < waiting.count {
+    while quick < providers.context.share(of: Self.mostQuick), begun < waiting.count {
       let (source, read) = waiting[begun]
       begun += 1
       if begun == waiting.count { (waiting, begun) = ([], 0) }
       quick += 1
-      read.startedAt = worker.loop.now
+      read.startedAt = providers.loop.now
       schedule(read)
       let (made, adder, mustLock) = (read.made, adder, files.mustLock)
       beside.run {
@@ -170,7 +170,7 @@ final class FileLoader {
   private func bring(_ read: Read, _ source: SecretSource, _ result: SecretReading??) {
     brought.append((read, source, result))
     guard brought.count == 1 else { return }
-    worker.loop.inPieces { [weak self] in self?.takeOver(while: $0) ?? true }
+    providers.loop.inPieces { [weak self] in self?.takeOver(while: $0) ?? true }
   }
 
   private func takeOver(while hasTime: () -> Bool) -> Bool {
@@ -187,7 +187,7 @@ final class FileLoader {
 
   private func ended(_ read: Read, _ source: SecretSource, _ result: SecretReading??) {
     if read.isHanging { hanging -= 1 } else { quick -= 1 }
-    worker.deadlines.cancel(read)
+    providers.deadlines.cancel(read)
     reads[source] = nil
     pending.remove(source)
     if let made = read.next {
@@ -217,15 +217,15 @@ final class FileLoader {
   // MARK: what takes long
 
   private func schedule(_ read: Read) {
-    let hangingAt = read.isHanging ? nil : read.startedAt.map { max($0, worker.loop.now) + Self.longTime }
+    let hangingAt = read.isHanging ? nil : read.startedAt.map { max($0, providers.loop.now) + Self.longTime }
     let slowAt = read.isSlow ? nil : read.askedAt + Self.patience
-    if let next = [hangingAt, slowAt].compactMap(\.self).min() { worker.deadlines.schedule(read, at: next) }
+    if let next = [hangingAt, slowAt].compactMap(\.self).min() { providers.deadlines.schedule(read, at: next) }
   }
 
   private func deadlinePassed(_ read: Read, _ source: SecretSource) {
-    let now = worker.loop.now
+    let now = providers.loop.now
     if let startedAt = read.startedAt, now >= startedAt + Self.longTime, !read.isHanging,
-      hanging < worker.sharedState.share(of: Self.mostHanging)
+      hanging < providers.context.share(of: Self.mostHanging)
     {
       read.isHanging = true
       quick -= 1
@@ -251,11 +251,11 @@ final class FileLoader {
   private func tryAgain(_ source: SecretSource) {
     let retry = retries[source] ?? Retry { [unowned self] in read(source) }
     retries[source] = retry
-    worker.deadlines.schedule(retry, at: worker.loop.now + retry.pause)
+    providers.deadlines.schedule(retry, at: providers.loop.now + retry.pause)
     retry.pause = min(retry.pause * 2, Self.lastRetry)
   }
 
   private func endRetry(_ source: SecretSource) {
-    if let retry = retries.removeValue(forKey: source) { worker.deadlines.cancel(retry) }
+    if let retry = retries.removeValue(forKey: source) { providers.deadlines.cancel(retry) }
   }
 }

@@ -17,7 +17,7 @@ final class SecretWatch {
   /// Of the current generation, and of one that is on its way.
   private var wanted: Set<SecretSource> = []
   private let files: SecretFiles
-  private unowned let worker: Worker
+  private unowned let providers: CredentialProviders
 
   /// Milliseconds after which a request has the files of its credential read again: if there is none, as its directory may have
   /// come into being; and if there is one, as a directory further up may have been moved, or something mounted over it. No
@@ -25,23 +25,23 @@ final class SecretWatch {
   private static let pauseIfMissing: UInt64 = 1_000
   var pause: UInt64 = 60_000
 
-  init(worker: Worker, first: InitialLoad) {
-    self.worker = worker
+  init(providers: CredentialProviders, first: InitialLoad) {
+    self.providers = providers
     files = first.files
     watch = first.watch
     reads = FileLoader(
-      worker: worker, adder: watch?.adder, files: files,
+      providers: providers, adder: watch?.adder, files: files,
       onRead: { [unowned self] in take($0, loggedOut: $1) },
       onDelay: { [unowned self] source, reason in
         tellChanges(of: source) { if let reason { files.delay(source, reason) } }
       })
     guard let watch else { return }
     do throws(UVError) {
-      source = try ReadableSource(loop: worker.loop, descriptor: watch.descriptor) { [unowned self] in
+      source = try ReadableSource(loop: providers.loop, descriptor: watch.descriptor) { [unowned self] in
         changed(watch.changes())
       }
     } catch {
-      worker.journal.event(.warning, "secrets-not-watched", ("detail", "reload after a change: \(error)"))
+      providers.journal.event(.warning, "secrets-not-watched", ("detail", "reload after a change: \(error)"))
     }
   }
 
@@ -55,7 +55,7 @@ final class SecretWatch {
   /// For a generation that is to come. `onEnd` is called on a later turn, once all have been read, or take too long.
   func read(_ sources: Set<SecretSource>, onEnd: @escaping () -> Void) {
     var rest = Array(sources)
-    worker.loop.inPieces { [weak self] hasTime in
+    providers.loop.inPieces { [weak self] hasTime in
       guard let self else { return true }
       while let source = rest.popLast() {
         wanted.insert(source)
@@ -75,7 +75,7 @@ final class SecretWatch {
       : reads?.wait(for: sources) { [unowned self] in
         self.wait(for: sources, rounds: rounds - 1, onEnd: onEnd)
       }
-    if wait == nil { worker.loop.onNextTurn(onEnd) }
+    if wait == nil { providers.loop.onNextTurn(onEnd) }
   }
 
   /// Watches the directories of this generation's secrets, and no others.
@@ -84,7 +84,7 @@ final class SecretWatch {
     files.keep(only: wanted)
     reads?.keep(only: wanted)
     watch?.keep(only: files.directories)
-    let now = worker.loop.now
+    let now = providers.loop.now
     lookedAt = Array(repeating: now - min(now, Self.pauseIfMissing), count: generation.keyring.grantCount)
   }
 
@@ -94,7 +94,7 @@ final class SecretWatch {
   /// Whether a request for this credential of the current generation may have to wait: some file is being read.
   func isReading(forGrant index: Int) -> Bool {
     guard let reads, lookedAt.indices.contains(index) else { return false }
-    if worker.loop.now >= lookedAt[index] + pause { lookAgain(index) }
+    if providers.loop.now >= lookedAt[index] + pause { lookAgain(index) }
     return !reads.isIdle
   }
 
@@ -102,14 +102,16 @@ final class SecretWatch {
   /// it was asked for is in use, or takes too long. nil: there is nothing to wait for.
   func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
     guard let reads, lookedAt.indices.contains(index) else { return nil }
-    let keyring = worker.generation.keyring
-    if !keyring.isAvailable(grant: index), worker.loop.now >= lookedAt[index] + Self.pauseIfMissing { lookAgain(index) }
+    let keyring = providers.generation.keyring
+    if !keyring.isAvailable(grant: index), providers.loop.now >= lookedAt[index] + Self.pauseIfMissing {
+      lookAgain(index)
+    }
     return reads.wait(for: keyring.files(ofGrant: index), onEnd: onEnd)
   }
 
   private func lookAgain(_ index: Int) {
-    lookedAt[index] = worker.loop.now
-    for source in worker.generation.keyring.files(ofGrant: index) { reads?.read(source) }
+    lookedAt[index] = providers.loop.now
+    for source in providers.generation.keyring.files(ofGrant: index) { reads?.read(source) }
   }
 
   func close() {
@@ -149,7 +151,7 @@ final class SecretWatch {
     guard wanted.contains(reading.source) else { return }
     var isElsewhere = false
     tellChanges(of: reading.source, loggedOut: loggedOut) { isElsewhere = files.take(reading) }
-    worker.onSecretRead?(reading.source, loggedOut)
+    providers.onSecretRead?(reading.source, loggedOut)
     for (directory, result) in reading.watches { register(directory, result) }
     // A symbolic link may lead somewhere else now.
     if isElsewhere { watch?.keep(only: files.directories) }
@@ -170,13 +172,13 @@ final class SecretWatch {
 
   private func tellUnwatched(_ directory: String, _ error: SystemError) {
     guard missed.insert(directory).inserted,
-      worker.journal.share?.isNews("watch \(directory)", error.description) ?? true
+      providers.journal.share?.isNews("watch \(directory)", error.description) ?? true
     else { return }
-    worker.journal.event(.warning, "secrets-not-watched", ("directory", directory), ("detail", error.description))
+    providers.journal.event(.warning, "secrets-not-watched", ("directory", directory), ("detail", error.description))
   }
 
   private func tellChanges(of source: SecretSource, loggedOut: Set<String> = [], _ change: () -> Void) {
-    let generation = worker.generation
+    let generation = providers.generation
     let keyring = generation.keyring
     let users = keyring.users(of: source)
     let problems = users.map { keyring.status(ofGrant: $0).problem }
@@ -185,11 +187,11 @@ final class SecretWatch {
     // Also of this file itself, if it has changed meanwhile: with what another one holds now, this would be half of two values.
     let changed = Set(keyring.reload(file: source, pending: pending, loggedOut: loggedOut))
     // Behind it: of the same value, this one takes over what is ready.
-    worker.prepared?.keyring.reload(file: source, pending: pending, loggedOut: loggedOut)
+    providers.prepared?.keyring.reload(file: source, pending: pending, loggedOut: loggedOut)
     for (index, problem) in zip(users, problems) {
       // A file that has become unusable changes nothing yet, and somebody should know (T44).
       if changed.contains(index) || keyring.status(ofGrant: index).problem != problem {
-        worker.journal.credential(index, of: generation)
+        providers.journal.credential(index, of: generation)
       }
     }
   }

@@ -5,7 +5,7 @@ internal import Policy
 /// What commands have printed, as one worker has it: its keyrings, and the requests that wait for a first value. The programs
 /// are run in one place for all of them.
 final class CommandWaits {
-  private unowned let worker: Worker
+  private unowned let providers: CredentialProviders
   private let secrets: CommandSecrets
   private var waits: [Wait] = []
   private var isClosed = false
@@ -25,30 +25,30 @@ final class CommandWaits {
     }
   }
 
-  init(worker: Worker) {
-    self.worker = worker
-    secrets = worker.generation.keyring.commandOutputs
+  init(providers: CredentialProviders) {
+    self.providers = providers
+    secrets = providers.generation.keyring.commandOutputs
   }
 
   /// Calls `onEnd` once, never from within this call: the first run of each command that this grant of the current generation needs has
   /// ended, well or not, or never will. nil: there is nothing to wait for.
   func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
-    guard !isClosed, worker.generation.keyring.isAwaited(grant: index) else { return nil }
-    let wait = Wait(grant: index, generation: worker.generation, onEnd: onEnd)
+    guard !isClosed, providers.generation.keyring.isAwaited(grant: index) else { return nil }
+    let wait = Wait(grant: index, generation: providers.generation, onEnd: onEnd)
     waits.append(wait)
     return wait
   }
 
   /// The next request goes out with what `change` has brought, or not at all.
   func change(_ command: SecretCommand, _ change: (CommandSecrets) -> Void) {
-    let generation = worker.generation
+    let generation = providers.generation
     let keyring = generation.keyring
     let before = keyring.users(of: command).map { keyring.status(ofGrant: $0) }
     change(secrets)
-    worker.prepared?.keyring.reload(command: command)
+    providers.prepared?.keyring.reload(command: command)
     for (index, before) in zip(keyring.reload(command: command), before)
     where keyring.status(ofGrant: index) != before {
-      worker.journal.credential(index, of: generation)
+      providers.journal.credential(index, of: generation)
     }
   }
 

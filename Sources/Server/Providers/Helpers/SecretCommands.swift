@@ -1,3 +1,4 @@
+internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Policy
@@ -6,7 +7,7 @@ internal import System
 /// Runs the commands that secrets come from (T42): at the start, ahead of the end of each value's time, and again after a
 /// failure. Each on its own, one run at a time, and nobody waits for it.
 final class SecretCommands {
-  private unowned let worker: Worker
+  private unowned let providers: CredentialProviders
   private let secrets: CommandSecrets
   private let onChange: (SecretCommand) -> Void
   private let beside: BlockingTasks
@@ -20,14 +21,14 @@ final class SecretCommands {
   private struct WeakRun { weak var run: CommandRun? }
 
   /// - Parameter onChange: one of them stands otherwise now.
-  init(worker: Worker, onChange: @escaping (SecretCommand) -> Void) throws(StartError) {
-    self.worker = worker
+  init(providers: CredentialProviders, onChange: @escaping (SecretCommand) -> Void) throws(StartError) {
+    self.providers = providers
     self.onChange = onChange
-    secrets = worker.generation.keyring.commandOutputs
-    beside = BlockingTasks(loop: worker.loop)
+    secrets = providers.generation.keyring.commandOutputs
+    beside = BlockingTasks(loop: providers.loop)
     do {
       timer = try BootTimer()
-      alarm = try ReadableSource(loop: worker.loop, descriptor: timer.descriptor) { [unowned self] in look() }
+      alarm = try ReadableSource(loop: providers.loop, descriptor: timer.descriptor) { [unowned self] in look() }
     } catch {
       throw .system("\(error)")
     }
@@ -81,7 +82,7 @@ final class SecretCommands {
     job.errands = []
     if command.format.forgets { plan(.erase, command, job) }
     let isSoon = job.schedule.rejected(at: BootTimer.now)
-    worker.journal.event(
+    providers.journal.event(
       .notice, "command-value-rejected", ("program", command.path),
       ("detail", command.format.forgets ? "it is told to erase the value, and asked again" : "it is asked again"))
     change(command) { secrets in
@@ -96,7 +97,7 @@ final class SecretCommands {
     jobs = [:]
     alarm?.close()
     alarm = nil
-    worker.commands?.close()
+    providers.commands?.close()
   }
 
   /// The loop ends.
@@ -161,7 +162,7 @@ final class SecretCommands {
   private func run(
     _ checked: CheckedCommand, _ request: borrowing HelperRequest, _ job: CommandJob
   ) throws(CommandFailure) -> CommandRun {
-    try CommandRun(checked, request, mustLock: secrets.mustLock, loop: worker.loop) {
+    try CommandRun(checked, request, mustLock: secrets.mustLock, loop: providers.loop) {
       [unowned self, unowned job] result in
       job.run = nil
       ended(checked.command, job, result)
@@ -177,7 +178,7 @@ final class SecretCommands {
     change(command) { secrets in
       let isGood: Bool
       switch result {
-      case .printed(let process): isGood = secrets.take(command, from: process, for: worker.generation.keyring)
+      case .printed(let process): isGood = secrets.take(command, from: process, for: providers.generation.keyring)
       case .failed(let sentence):
         secrets.fail(command, sentence)
         isGood = false
@@ -201,7 +202,7 @@ final class SecretCommands {
   }
 
   private func notTold(_ verb: HelperRequest.Verb, _ command: SecretCommand, _ sentence: String) {
-    worker.journal.event(
+    providers.journal.event(
       .warning, "command-not-told", ("program", command.path), ("verb", "\(verb)"), ("detail", sentence))
   }
 
@@ -213,7 +214,7 @@ final class SecretCommands {
   }
 
   private func change(_ command: SecretCommand, _ change: (CommandSecrets) -> Void) {
-    worker.commands?.change(command, change)
+    providers.commands?.change(command, change)
     onChange(command)
   }
 
@@ -226,6 +227,6 @@ final class SecretCommands {
       ]
     }
     timer.set(at: times.compactMap(\.self).min())
-    worker.commands?.endWaits()
+    providers.commands?.endWaits()
   }
 }

@@ -26,7 +26,7 @@ final class BrowserWait: Timed, LoginWay {
 
   func start() {
     do throws(UVError) {
-      let callbacks = try CallbackListener(redirect, worker: attempt.worker) { [unowned self] in
+      let callbacks = try CallbackListener(redirect, context: attempt.providers.context) { [unowned self] in
         called($0, target: $1)
       }
       self.callbacks = callbacks
@@ -46,13 +46,13 @@ final class BrowserWait: Timed, LoginWay {
     } catch {
       return attempt.fail(error.sentence)
     }
-    let deadline = attempt.worker.loop.now &+ attempt.settings.loginTimeout
-    attempt.worker.deadlines.schedule(self, at: deadline)
+    let deadline = attempt.providers.loop.now &+ attempt.settings.loginTimeout
+    attempt.providers.deadlines.schedule(self, at: deadline)
     attempt.expect(until: deadline)
   }
 
   func end(_ problem: String?) {
-    attempt.worker.deadlines.cancel(self)
+    attempt.providers.deadlines.cancel(self)
     let name = attempt.source.credential
     bringer?.answer(problem.map { CallbackPage(status: 502, "Not logged in", $0) } ?? .loggedIn(name))
     callbacks?.close()
@@ -83,7 +83,7 @@ final class BrowserWait: Timed, LoginWay {
   }
 
   private func exchange(_ code: consuming Secret) {
-    attempt.worker.deadlines.cancel(self)
+    attempt.providers.deadlines.cancel(self)
     attempt.expect(until: nil)
     attempt.note("note the browser is back: asking for the token")
     do throws(SecretProblem) {

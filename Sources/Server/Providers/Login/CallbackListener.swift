@@ -5,7 +5,7 @@ internal import System
 
 /// The place on this machine to which a browser comes back from a login, for as long as the login takes (RFC 8252 section 7.3).
 final class CallbackListener: ListenerDelegate {
-  private let worker: Worker
+  private let context: WorkerContext
   private let listener: Listener
   private let redirect: LoopbackRedirect
   private let onCall: (CallbackConnection, Span<UInt8>) -> Void
@@ -16,14 +16,14 @@ final class CallbackListener: ListenerDelegate {
 
   /// - Parameter onCall: a whole request has come, with this target.
   init(
-    _ redirect: LoopbackRedirect, worker: Worker, onCall: @escaping (CallbackConnection, Span<UInt8>) -> Void
+    _ redirect: LoopbackRedirect, context: WorkerContext, onCall: @escaping (CallbackConnection, Span<UInt8>) -> Void
   ) throws(UVError) {
-    self.worker = worker
+    self.context = context
     self.redirect = redirect
     self.onCall = onCall
     let ip: [UInt8] = redirect.isIPv6 ? Array(repeating: 0, count: 15) + [1] : [127, 0, 0, 1]
     listener = try Listener(
-      loop: worker.loop, address: SocketAddress(ip: ip, port: redirect.port), backlog: 16, reusePort: false)
+      loop: context.loop, address: SocketAddress(ip: ip, port: redirect.port), backlog: 16, reusePort: false)
     listener.delegate = self
     try listener.start()
   }
@@ -51,7 +51,7 @@ final class CallbackListener: ListenerDelegate {
   /// that is nobody cannot know whose browser it is, and `state` has to do.
   private func isWelcome(_ stream: EventLoop.Stream) -> Bool {
     guard Users.currentUID >= 1000 else { return true }
-    return Peer(of: stream, diagnostics: worker.diagnostics).caller?.uid == Users.currentUID
+    return Peer(of: stream, diagnostics: context.diagnostics).caller?.uid == Users.currentUID
   }
 
   func listener(_ listener: Listener, didFail error: UVError) {

@@ -14,7 +14,7 @@ final class DeviceLogin: Timed, LoginWay {
 
   func start() {
     do throws(SecretProblem) {
-      let asked = attempt.worker.loop.now
+      let asked = attempt.providers.loop.now
       attempt.question.ask(.deviceAuthorization, try attempt.secrets()) { [unowned self] result in
         switch result {
         case .success(let reader): begin(reader, at: asked)
@@ -27,7 +27,7 @@ final class DeviceLogin: Timed, LoginWay {
   }
 
   func end(_ problem: String?) {
-    attempt.worker.deadlines.cancel(self)
+    attempt.providers.deadlines.cancel(self)
     authorization = nil
   }
 
@@ -60,7 +60,7 @@ final class DeviceLogin: Timed, LoginWay {
 
   private func follow(_ step: DevicePolling.Step?) {
     switch step {
-    case .ask(let time): attempt.worker.deadlines.schedule(self, at: time)
+    case .ask(let time): attempt.providers.deadlines.schedule(self, at: time)
     case .ended(.denied): attempt.fail("the login was denied at \(attempt.source.endpoint.origin)")
     case .ended(.expired): attempt.fail("the code has expired: nobody has logged in in time")
     case nil: break
@@ -97,7 +97,7 @@ final class DeviceLogin: Timed, LoginWay {
       switch refusal.kind {
       case .pending(let answer):
         if answer == .slowDown { attempt.note("note the server wants to be asked less often") }
-        follow(polling?.answered(answer, at: attempt.worker.loop.now))
+        follow(polling?.answered(answer, at: attempt.providers.loop.now))
       case .transient: wait(refusal.sentence)
       case .final, .misconfigured: attempt.fail(refusal.sentence)
       }
@@ -107,6 +107,6 @@ final class DeviceLogin: Timed, LoginWay {
   /// The server could not say.
   private func wait(_ sentence: String) {
     attempt.note("note \(sentence)")
-    follow(polling?.failed(at: attempt.worker.loop.now))
+    follow(polling?.failed(at: attempt.providers.loop.now))
   }
 }

@@ -18,7 +18,7 @@ final class LoginAttempt: Timed {
 
   let source: TokenSource
   let settings: CredentialSettings.OAuth2
-  unowned let worker: Worker
+  unowned let providers: CredentialProviders
   private(set) var question: EndpointRequest
   private var routeContext: (any LoginWay)?
   private var onOutcome: ((Outcome) -> Void)?
@@ -32,15 +32,15 @@ final class LoginAttempt: Timed {
 
   /// - Parameter onOutcome: `granted` at most once, then `ended` once.
   init(
-    _ source: TokenSource, _ settings: CredentialSettings.OAuth2, worker: Worker,
+    _ source: TokenSource, _ settings: CredentialSettings.OAuth2, providers: CredentialProviders,
     onOutcome: @escaping (Outcome) -> Void
   ) {
-    (self.source, self.settings, self.worker, self.onOutcome) = (source, settings, worker, onOutcome)
-    question = EndpointRequest(source, worker: worker)
+    (self.source, self.settings, self.providers, self.onOutcome) = (source, settings, providers, onOutcome)
+    question = EndpointRequest(source, providers: providers)
   }
 
   func start() {
-    worker.journal.event(.notice, "login-begun", ("credential", source.credential))
+    providers.journal.event(.notice, "login-begun", ("credential", source.credential))
     let routeContext: any LoginWay =
       source.deviceAuthorization != nil ? DeviceLogin(self) : BrowserWait(self, settings.redirect)
     self.routeContext = routeContext
@@ -69,7 +69,7 @@ final class LoginAttempt: Timed {
     switch question.purpose {
     case .code, .deviceToken:
       asked = question
-      question = EndpointRequest(source, worker: worker)
+      question = EndpointRequest(source, providers: providers)
     case .token, .deviceAuthorization, .revocation, nil: break
     }
     fail(why)
@@ -78,9 +78,9 @@ final class LoginAttempt: Timed {
 
   override func deadlinePassed() {
     guard let deadline else { return }
-    let left = deadline > worker.loop.now ? (deadline &- worker.loop.now) / 1000 : 0
+    let left = deadline > providers.loop.now ? (deadline &- providers.loop.now) / 1000 : 0
     for watcher in watchers { watcher.tell("left \(left)") }
-    worker.deadlines.schedule(self, at: worker.loop.now &+ 1000)
+    providers.deadlines.schedule(self, at: providers.loop.now &+ 1000)
   }
 
   // MARK: the way
@@ -98,14 +98,14 @@ final class LoginAttempt: Timed {
   /// Of the loop's clock; nil: a person has done what there was to do.
   func expect(until deadline: UInt64?) {
     self.deadline = deadline
-    worker.deadlines.cancel(self)
+    providers.deadlines.cancel(self)
     deadlinePassed()
   }
 
-  var arena: SecretArena { worker.generation.keyring.tokenValues.arena }
+  var arena: SecretArena { providers.generation.keyring.tokenValues.arena }
 
   /// Those that the configuration names.
-  func secrets() throws(SecretProblem) -> TokenSecrets { try worker.generation.keyring.keptTokenSecrets(of: source) }
+  func secrets() throws(SecretProblem) -> TokenSecrets { try providers.generation.keyring.keptTokenSecrets(of: source) }
 
   func granted(_ grant: consuming TokenGrant, since: UInt64, with secrets: TokenSecrets) {
     let new = NewLogin(grant, since: since, secrets: secrets)
@@ -136,8 +136,8 @@ final class LoginAttempt: Timed {
   private func end(_ result: Result<[UInt8], StartError>, as event: String, _ detail: String? = nil) {
     guard let onOutcome else { return }
     self.onOutcome = nil
-    worker.journal.event(.notice, event, ("credential", source.credential), ("detail", detail))
-    worker.deadlines.cancel(self)
+    providers.journal.event(.notice, event, ("credential", source.credential), ("detail", detail))
+    providers.deadlines.cancel(self)
     question.cancel()
     switch result {
     case .success: routeContext?.end(nil)

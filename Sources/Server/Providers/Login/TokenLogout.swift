@@ -17,7 +17,7 @@ final class TokenLogout: Timed {
   }
 
   private let source: TokenSource
-  private let worker: Worker
+  private let providers: CredentialProviders
   private let login: TokenLogin
   private var onEnd: ((Outcome) -> Void)?
   private var outcome = Outcome()
@@ -46,12 +46,12 @@ final class TokenLogout: Timed {
   private static let patience: UInt64 = 10_000
 
   /// - Parameter onEnd: called once, on a later turn.
-  init(_ source: TokenSource, login: TokenLogin, worker: Worker, onEnd: @escaping (Outcome) -> Void) {
+  init(_ source: TokenSource, login: TokenLogin, providers: CredentialProviders, onEnd: @escaping (Outcome) -> Void) {
     self.source = source
     self.login = login
-    self.worker = worker
+    self.providers = providers
     self.onEnd = onEnd
-    keyring = worker.generation.keyring
+    keyring = providers.generation.keyring
   }
 
   /// Tokens that are of no use any more.
@@ -87,8 +87,8 @@ final class TokenLogout: Timed {
   }
 
   func start() {
-    let mustLock = worker.generation.settings.requireLockedMemory
-    worker.deadlines.schedule(self, at: worker.loop.now &+ Self.patience)
+    let mustLock = providers.generation.settings.requireLockedMemory
+    providers.deadlines.schedule(self, at: providers.loop.now &+ Self.patience)
     login.read(mustLock: mustLock) { [weak self] _ in
       guard let self else { return }
       if let (kind, kept) = login.token(from: keyring) {
@@ -109,7 +109,7 @@ final class TokenLogout: Timed {
   private func wiped(_ problem: String?) {
     guard !isWiped else { return }
     isWiped = true
-    worker.deadlines.cancel(self)
+    providers.deadlines.cancel(self)
     outcome.problem = problem
     revokeIfReady()
   }
@@ -132,7 +132,7 @@ final class TokenLogout: Timed {
       tokens = []
     }
     (refresh, access) = ([], [])
-    let revocation = TokenRevocation(source, tokens, worker: worker) { [weak self] in self?.revoked($0) }
+    let revocation = TokenRevocation(source, tokens, providers: providers) { [weak self] in self?.revoked($0) }
     self.revocation = revocation
     revocation.start()
   }
@@ -162,7 +162,7 @@ final class TokenLogout: Timed {
     isWiped = true
     awaited = .max
     question?.cancel()
-    worker.deadlines.cancel(self)
+    providers.deadlines.cancel(self)
     revocation?.cancel()
     revocation = nil
   }

@@ -8,15 +8,15 @@ internal import TLS
 /// One request after the other to the endpoints of an authorization server, from the secrets to an answer.
 final class EndpointRequest {
   private let source: TokenSource
-  private unowned let worker: Worker
+  private unowned let providers: CredentialProviders
   private var fetch: TokenFetch?
   private var onEnd: ((Result<AnswerIntake, SecretProblem>) -> Void)?
   /// What is being asked; nil: nothing.
   private(set) var purpose: TokenRequest.Purpose?
 
-  init(_ source: TokenSource, worker: Worker) {
+  init(_ source: TokenSource, providers: CredentialProviders) {
     self.source = source
-    self.worker = worker
+    self.providers = providers
   }
 
   /// - Parameter onEnd: called once, perhaps from within this call, unless `cancel` comes first.
@@ -27,7 +27,7 @@ final class EndpointRequest {
     (self.purpose, self.onEnd) = (purpose, onEnd)
     do throws(SecretProblem) {
       let moment = TokenRequest.Moment(now: Clock.now.seconds, nonce: TokenLogin.random())
-      let arena = worker.generation.keyring.tokenValues.arena
+      let arena = providers.generation.keyring.tokenValues.arena
       try send(try TokenRequest.render(source, purpose, secrets, at: moment, in: arena))
     } catch {
       end(.failure(error))
@@ -59,12 +59,12 @@ final class EndpointRequest {
     let destination: UpstreamPool
     let reader: AnswerIntake
     do {
-      destination = try worker.generation.destination(of: source, at: endpoint)
-      reader = try AnswerIntake(mustLock: worker.generation.settings.requireLockedMemory)
+      destination = try providers.generation.destination(of: source, at: endpoint)
+      reader = try AnswerIntake(mustLock: providers.generation.settings.requireLockedMemory)
     } catch {
       throw SecretProblem("\(endpoint) cannot be asked: \(error)")
     }
-    let fetch = TokenFetch(consume request, reader: reader, timeout: source.timeout, worker: worker) {
+    let fetch = TokenFetch(consume request, reader: reader, timeout: source.timeout, context: providers.context) {
       [weak self] outcome in
       switch outcome {
       case .answered(let reader): self?.end(.success(reader))

@@ -15,7 +15,7 @@ final class TokenFetch: Timed, UpstreamSessionOwner {
     case failed(String)
   }
 
-  private let worker: Worker
+  private let context: WorkerContext
   private let timeout: UInt64
   private let reader: AnswerIntake
   private var request: TokenRequest?
@@ -27,22 +27,22 @@ final class TokenFetch: Timed, UpstreamSessionOwner {
   ///   - timeout: milliseconds for all of it.
   ///   - onEnd: called once, perhaps from within `start`.
   init(
-    _ request: consuming TokenRequest, reader: AnswerIntake, timeout: UInt64, worker: Worker,
+    _ request: consuming TokenRequest, reader: AnswerIntake, timeout: UInt64, context: WorkerContext,
     onEnd: @escaping (Outcome) -> Void
   ) {
     self.request = consume request
     self.reader = reader
     self.timeout = timeout
-    self.worker = worker
+    self.context = context
     self.onEnd = onEnd
   }
 
   func start(at destination: UpstreamPool) {
-    worker.deadlines.schedule(self, at: worker.loop.now &+ timeout)
+    context.deadlines.schedule(self, at: context.loop.now &+ timeout)
     var timeouts = Timeouts()
     (timeouts.connect, timeouts.handshake) = (timeout, timeout)
     let connector = Connector(
-      destination: destination, timeouts: timeouts, tally: ServiceTally(name: ""), worker: worker
+      destination: destination, timeouts: timeouts, tally: ServiceTally(name: ""), context: context
     ) { [unowned self] result in
       self.connector = nil
       switch result {
@@ -101,7 +101,7 @@ final class TokenFetch: Timed, UpstreamSessionOwner {
   }
 
   private func leave() {
-    worker.deadlines.cancel(self)
+    context.deadlines.cancel(self)
     request = nil
     connector?.cancel()
     connector = nil

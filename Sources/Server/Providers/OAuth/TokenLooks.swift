@@ -3,7 +3,7 @@ internal import Credentials
 /// Requests that would be refused for want of a token while its endpoint's files may have changed just now. Endpoints are
 /// asked on the first worker alone, so that the others ask there what these files hold (T44).
 final class TokenLooks {
-  private unowned let worker: Worker
+  private unowned let providers: CredentialProviders
   private var looks: [TokenSource: Look] = [:]
 
   /// The second list came after the question was sent: its answer may be of before.
@@ -12,11 +12,11 @@ final class TokenLooks {
     var next: [SecretWait] = []
   }
 
-  init(worker: Worker) { self.worker = worker }
+  init(providers: CredentialProviders) { self.providers = providers }
 
   /// Calls `onEnd` once, never from within this call. nil: there is nothing to wait for.
   func wait(for source: TokenSource, onEnd: @escaping () -> Void) -> SecretWait? {
-    guard let link = worker.link else { return worker.secrets?.wait(forFiles: source.files, onEnd: onEnd) }
+    guard let link = providers.link else { return providers.secrets?.wait(forFiles: source.files, onEnd: onEnd) }
     let wait = SecretWait(onEnd: onEnd)
     if looks[source] != nil {
       looks[source]?.next.append(wait)
@@ -27,9 +27,9 @@ final class TokenLooks {
     return wait
   }
 
-  private func ask(_ source: TokenSource, by link: WorkerLink) {
-    link.tellFirst { first in
-      let reply = { link.post { $0.tokens?.looks.answered(source) } }
+  private func ask(_ source: TokenSource, by link: any ProvidersLink) {
+    link.tellFirstProviders { first in
+      let reply = { link.tellProviders { $0.tokens?.looks.answered(source) } }
       // What has come of it is posted ahead of the reply.
       if first.secrets?.wait(forFiles: source.files, onEnd: reply) == nil { reply() }
     }
@@ -37,7 +37,7 @@ final class TokenLooks {
 
   func answered(_ source: TokenSource) {
     guard let look = looks.removeValue(forKey: source) else { return }
-    if !look.next.isEmpty, let link = worker.link {
+    if !look.next.isEmpty, let link = providers.link {
       looks[source] = Look(waits: look.next)
       ask(source, by: link)
     }

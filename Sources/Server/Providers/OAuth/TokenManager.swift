@@ -8,8 +8,7 @@ internal import System
 /// A token is asked for as soon as a configuration names it, so that the first request need not wait; afterwards ahead of its
 /// end if it was used, and else when a request wants one.
 final class TokenManager {
-  private unowned let worker: Worker
-  private unowned let workerGroup: WorkerGroup
+  private unowned let providers: CredentialProviders
   private let beside: BlockingTasks
   private var keepers: [TokenSource: TokenRefresher] = [:]
   /// Which of them have secrets in a file.
@@ -23,18 +22,17 @@ final class TokenManager {
   /// Called when nothing is asked or written any more.
   private var onStopped: (() -> Void)?
 
-  init(worker: Worker, workerGroup: WorkerGroup) throws(StartError) {
-    self.worker = worker
-    self.workerGroup = workerGroup
-    beside = BlockingTasks(loop: worker.loop)
+  init(providers: CredentialProviders) throws(StartError) {
+    self.providers = providers
+    beside = BlockingTasks(loop: providers.loop)
     do {
       timer = try BootTimer()
-      alarm = try ReadableSource(loop: worker.loop, descriptor: timer.descriptor) { [unowned self] in look() }
+      alarm = try ReadableSource(loop: providers.loop, descriptor: timer.descriptor) { [unowned self] in look() }
     } catch {
       throw .system("\(error)")
     }
-    worker.tokens?.onWish = { [unowned self] in take($0) }
-    worker.onSecretRead = { [unowned self] source, loggedOut in
+    providers.tokens?.onWish = { [unowned self] in take($0) }
+    providers.onSecretRead = { [unowned self] source, loggedOut in
       guard let users = users[source] else { return }
       for case let keeper? in users.map({ keepers[$0] }) {
         keeper.secretsChanged(areOfBefore: loggedOut.contains(keeper.source.credential))
@@ -54,10 +52,10 @@ final class TokenManager {
     }
     for source in wanted {
       if let keeper = keepers[source] {
-        keeper.reloaded(brings: !worker.loggedOutMeanwhile.contains(source.credential))
+        keeper.reloaded(brings: !providers.loggedOutMeanwhile.contains(source.credential))
         publish(source, keeper.standing, hasNewValue: false)
       } else {
-        let keeper = TokenRefresher(source, worker: worker, beside: beside) { [unowned self] keeper, change in
+        let keeper = TokenRefresher(source, providers: providers, beside: beside) { [unowned self] keeper, change in
           publish(source, keeper.standing, hasNewValue: change != nil, change ?? { _ in })
           settle()
         }
@@ -71,7 +69,7 @@ final class TokenManager {
 
   /// A person wants to log in.
   func logIn(_ name: String, _ exchange: ControlExchange) {
-    let token = worker.generation.settings.credentials.first { $0.name == name }?.token
+    let token = providers.generation.settings.credentials.first { $0.name == name }?.token
     guard let token, let keeper = keepers.values.first(where: { $0.source.credential == name }) else {
       return exchange.end(
         .failure(.system("nobody can log in to \(name): its secret comes from elsewhere, and not by oauth2")))
@@ -121,10 +119,10 @@ final class TokenManager {
     for keeper in leaving { keeper.stop() }
     let ending = Array(keepers.values)
     (keepers, leaving) = ([:], [])
-    worker.onSecretRead = nil
+    providers.onSecretRead = nil
     alarm?.close()
     alarm = nil
-    worker.tokens?.close()
+    providers.tokens?.close()
     onStopped = onEnd
     for keeper in ending { retire(keeper, "bearerd is stopping") }
     tellStopped()
@@ -135,10 +133,10 @@ final class TokenManager {
     onStopped = nil
     for keeper in Array(keepers.values) + leaving + retiring { keeper.stop() }
     (keepers, leaving, retiring) = ([:], [], [])
-    worker.onSecretRead = nil
+    providers.onSecretRead = nil
     alarm?.close()
     alarm = nil
-    worker.tokens?.close()
+    providers.tokens?.close()
     beside.close()
   }
 
@@ -182,13 +180,13 @@ final class TokenManager {
     _ source: TokenSource, _ standing: TokenStatus, hasNewValue: Bool, _ change: (TokenValues) -> Void = { _ in }
   ) {
     if hasNewValue {
-      worker.tokens?.change(source, standing, change)
+      providers.tokens?.change(source, standing, change)
     } else {
-      worker.tokens?.stands(source, standing)
+      providers.tokens?.stands(source, standing)
     }
-    guard !workerGroup.links.isEmpty else { return }
-    let output = hasNewValue ? worker.generation.keyring.tokenValues.output(of: source) : nil
-    workerGroup.tell { $0.tokens?.adopt(output, source, standing) }
+    guard providers.context.workers > 1 else { return }
+    let output = hasNewValue ? providers.generation.keyring.tokenValues.output(of: source) : nil
+    providers.tellOthers { $0.tokens?.adopt(output, source, standing) }
   }
 
   private func settle() { timer.set(at: keepers.values.compactMap(\.nextLook).min()) }

@@ -21,7 +21,7 @@ final class TokenQuery {
 
   private let source: TokenSource
   private let login: TokenLogin
-  private unowned let worker: Worker
+  private unowned let providers: CredentialProviders
   /// A secret was not there the last time, and perhaps nobody tells when it is.
   private let readsAgain: Bool
   private let onRead: () -> Void
@@ -34,33 +34,34 @@ final class TokenQuery {
   ///   - onRead: called once the secrets are there, before the endpoint is shown any.
   ///   - onEnd: called once.
   init(
-    _ source: TokenSource, login: TokenLogin, worker: Worker, readsAgain: Bool, onRead: @escaping () -> Void,
+    _ source: TokenSource, login: TokenLogin, providers: CredentialProviders, readsAgain: Bool,
+    onRead: @escaping () -> Void,
     onEnd: @escaping (consuming Outcome) -> Void
   ) {
     self.source = source
     self.login = login
-    self.worker = worker
+    self.providers = providers
     self.readsAgain = readsAgain
     self.onRead = onRead
     self.onEnd = onEnd
-    question = EndpointRequest(source, worker: worker)
+    question = EndpointRequest(source, providers: providers)
   }
 
   func start() {
-    wait = worker.generation.grant(named: source.credential).flatMap {
-      worker.commands?.wait(forGrant: $0) { [weak self] in self?.readFiles() }
+    wait = providers.generation.grant(named: source.credential).flatMap {
+      providers.commands?.wait(forGrant: $0) { [weak self] in self?.readFiles() }
     }
     if wait == nil { readFiles() }
   }
 
   private func readFiles() {
-    guard readsAgain, let secrets = worker.secrets else { return onceFilesAreRead { [unowned self] in readLogin() } }
+    guard readsAgain, let secrets = providers.secrets else { return onceFilesAreRead { [unowned self] in readLogin() } }
     secrets.read(source.files) { [weak self] in self?.readLogin() }
   }
 
   /// What the endpoint is shown, and what is made of its answer, is of the secrets that are there now (T44).
   private func onceFilesAreRead(_ then: @escaping () -> Void) {
-    wait = worker.secrets?.wait(forFiles: source.files, onEnd: then)
+    wait = providers.secrets?.wait(forFiles: source.files, onEnd: then)
     if wait == nil { then() }
   }
 
@@ -86,15 +87,15 @@ final class TokenQuery {
     }
   }
 
-  private var mustLock: Bool { worker.generation.settings.requireLockedMemory }
+  private var mustLock: Bool { providers.generation.settings.requireLockedMemory }
 
   private func ask() {
     do {
-      switch try login.storedToken(from: worker.generation.keyring) {
+      switch try login.storedToken(from: providers.generation.keyring) {
       case .some(let grant): return end(.stored(grant))
       case .none: break
       }
-      let secrets = try login.secrets(from: worker.generation.keyring)
+      let secrets = try login.secrets(from: providers.generation.keyring)
       if source.isByLogin, !secrets.has(.refreshToken) {
         return end(.nobodyLoggedIn("nobody is logged in: bearerctl login \(source.credential)"))
       }
@@ -117,7 +118,7 @@ final class TokenQuery {
   }
 
   private func take(_ reader: AnswerIntake) {
-    let arena = worker.generation.keyring.tokenValues.arena
+    let arena = providers.generation.keyring.tokenValues.arena
     let answer = TokenAnswer.read(reader, of: source, now: Clock.now.seconds, in: arena)
     switch consume answer {
     case .granted(let grant): end(.granted(grant))

@@ -15,7 +15,7 @@ extension TokenRefresher {
     let sentence =
       "\(settings.stormLimit) tokens were asked for within \(settings.stormWindow / 1_000) s, and still one is wanted: the next one has to wait"
     standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
-    worker.journal.event(.warning, "token-storm", ("credential", source.credential), ("detail", sentence))
+    providers.journal.event(.warning, "token-storm", ("credential", source.credential), ("detail", sentence))
   }
 
   /// The server has granted a token that nothing may go out with any more.
@@ -30,18 +30,18 @@ extension TokenRefresher {
   func noteFailure(_ sentence: String) {
     standing.failed += 1
     standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
-    worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
+    providers.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
   }
 
   /// A refresh token that is worth nothing is not shown to the server again, after a restart neither.
   func storeRefusal() {
     isStoring = true
-    login.refuse(mustLock: worker.generation.settings.requireLockedMemory) { [weak self] problem in
+    login.refuse(mustLock: providers.generation.settings.requireLockedMemory) { [weak self] problem in
       guard let self, !hasEnded else { return }
       isStoring = false
       if let problem {
         let sentence = "that its refresh token was refused could not be written down: \(problem)"
-        worker.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
+        providers.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
       }
       takeWaiting()
       endRetirement()
@@ -51,7 +51,7 @@ extension TokenRefresher {
   /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.
   func store(_ number: UInt64) {
     isStoring = true
-    login.store(mustLock: worker.generation.settings.requireLockedMemory) { [weak self] problem in
+    login.store(mustLock: providers.generation.settings.requireLockedMemory) { [weak self] problem in
       guard let self, !hasEnded else { return }
       isStoring = false
       defer {
@@ -63,7 +63,7 @@ extension TokenRefresher {
       }
       let sentence = "its new refresh token could not be written down: \(problem)"
       standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
-      worker.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
+      providers.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
       let actions = renewal.storingFailed(number: number, at: BootTimer.now, chance: chance)
       update()
       onChange(self) { [source] in $0.fail(source, sentence) }
@@ -82,13 +82,13 @@ extension TokenRefresher {
       standing.loggedOut = nil
       if attempt != nil || shown != shownForHolder {
         standing.holder &+= 1
-        worker.forgetCookies(of: source.credential)
+        providers.forgetCookies(of: source.credential)
       }
       shownForHolder = shown
       update()
       if attempt != nil {
-        worker.setApart(source.credential)
-        worker.workerGroup?.tell { [credential = source.credential] in $0.setApart(credential) }
+        providers.setApart(source.credential)
+        providers.tellOthers { [credential = source.credential] in $0.setApart(credential) }
       }
       var held: Secret? = consume token
       onChange(self) { [source] values in

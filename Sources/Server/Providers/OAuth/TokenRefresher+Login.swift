@@ -10,7 +10,7 @@ extension TokenRefresher {
   func logIn(_ settings: CredentialSettings.OAuth2, _ exchange: ControlExchange) {
     guard !hasEnded else { return exchange.end(.failure(.system("bearerd is stopping"))) }
     if let attempt { return attempt.join(exchange) }
-    let attempt = LoginAttempt(source, settings, worker: worker) { [unowned self] outcome in
+    let attempt = LoginAttempt(source, settings, providers: providers) { [unowned self] outcome in
       switch outcome {
       case .granted(let new): loggedIn(new)
       case .ended: self.attempt = nil
@@ -26,7 +26,7 @@ extension TokenRefresher {
     guard !isStoring else { return waiting = new }
     stopAsking()
     do throws(SecretProblem) {
-      let hasToBeStored = try login.adopt(new, in: worker.generation.keyring.tokenValues.arena)
+      let hasToBeStored = try login.adopt(new, in: providers.generation.keyring.tokenValues.arena)
       access = new.access.take()
       carryOut(
         renewal.loggedIn(

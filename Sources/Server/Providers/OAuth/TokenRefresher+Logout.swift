@@ -9,7 +9,7 @@ extension TokenRefresher {
 
   /// Nothing goes out with it any more when this returns; `onEnd` is called once, when the rest has been done.
   func logOut(onEnd: @escaping (TokenLogout.Outcome) -> Void) {
-    let logout = TokenLogout(source, login: login, worker: worker) { [weak self] outcome in
+    let logout = TokenLogout(source, login: login, providers: providers) { [weak self] outcome in
       self?.logout = nil
       onEnd(outcome)
       self?.secretsChanged()

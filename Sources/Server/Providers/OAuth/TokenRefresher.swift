@@ -12,7 +12,7 @@ final class TokenRefresher {
   typealias Change = (TokenRefresher, _ change: ((TokenValues) -> Void)?) -> Void
 
   let source: TokenSource
-  unowned let worker: Worker
+  unowned let providers: CredentialProviders
   private let beside: BlockingTasks
   let onChange: Change
   var renewal: Renewal
@@ -47,9 +47,9 @@ final class TokenRefresher {
   /// What was odd about the last answer.
   private var remarked: String?
 
-  init(_ source: TokenSource, worker: Worker, beside: BlockingTasks, onChange: @escaping Change) {
+  init(_ source: TokenSource, providers: CredentialProviders, beside: BlockingTasks, onChange: @escaping Change) {
     self.source = source
-    self.worker = worker
+    self.providers = providers
     self.beside = beside
     self.onChange = onChange
     login = TokenLogin(source, beside: beside)
@@ -81,7 +81,7 @@ final class TokenRefresher {
   func take(_ offer: TokenOffer, after generation: UInt64) {
     // Another worker's answer may be on its way here when somebody logs out.
     guard generation == renewal.generation, !renewal.isRenewing, standing.loggedOut == nil,
-      let value = try? offer.secret(in: worker.generation.keyring.tokenValues.arena)
+      let value = try? offer.secret(in: providers.generation.keyring.tokenValues.arena)
     else { return }
     access = consume value
     let most = source.form?.lifetime
@@ -159,7 +159,7 @@ final class TokenRefresher {
     if let number = actions.store { store(number) }
     if actions.publish != nil { publish() }
     if actions.tellsLoginRequired {
-      worker.journal.event(.error, "login-required", ("credential", source.credential), ("detail", whyLogin))
+      providers.journal.event(.error, "login-required", ("credential", source.credential), ("detail", whyLogin))
     }
     if actions.tellsEnded { discardEnded() }
     if actions != Renewal.Actions() { tell() }
@@ -177,7 +177,7 @@ final class TokenRefresher {
     }
   }
 
-  var fingerprint: String { worker.generation.keyring.fingerprint(ofSecretsFor: source) }
+  var fingerprint: String { providers.generation.keyring.fingerprint(ofSecretsFor: source) }
 
   var chance: UInt64 { UInt64.random(in: .min ... .max) }
 
@@ -186,7 +186,7 @@ final class TokenRefresher {
   private func ask(_ number: UInt64) {
     stopAsking()
     standing.asked += 1
-    let asking = TokenQuery(source, login: login, worker: worker, readsAgain: shown?.contains("-") == true) {
+    let asking = TokenQuery(source, login: login, providers: providers, readsAgain: shown?.contains("-") == true) {
       [unowned self] in
       shown = fingerprint
     } onEnd: { [unowned self] outcome in
@@ -196,7 +196,7 @@ final class TokenRefresher {
     }
     self.asking = asking
     // Not from within a request that may be the one to wait for it.
-    worker.loop.onNextTurn { [weak self] in
+    providers.loop.onNextTurn { [weak self] in
       self?.whenFirst { [weak self] in
         guard let self, !hasEnded, self.asking === asking else { return }
         asking.start()
@@ -213,7 +213,7 @@ final class TokenRefresher {
       standing.grantedAt = Clock.now.seconds
       if let remark = grant.remark, remark != remarked {
         remarked = remark
-        worker.journal.event(.notice, "token-remark", ("credential", source.credential), ("detail", remark))
+        providers.journal.event(.notice, "token-remark", ("credential", source.credential), ("detail", remark))
       }
       let lifetime = grant.lifetime
       var refresh: Secret?

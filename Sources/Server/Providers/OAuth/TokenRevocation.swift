@@ -17,7 +17,7 @@ final class TokenRevocation {
   }
 
   private let source: TokenSource
-  private unowned let worker: Worker
+  private unowned let providers: CredentialProviders
   private var tokens: [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)]
   private var results: [Result] = []
   private let onEnd: ([Result]) -> Void
@@ -29,18 +29,19 @@ final class TokenRevocation {
   ///   - tokens: each in `.revokedToken`, beside the secrets of the client.
   ///   - onEnd: called once, never from within `start`; on no account if it is let go.
   init(
-    _ source: TokenSource, _ tokens: [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)], worker: Worker,
+    _ source: TokenSource, _ tokens: [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)],
+    providers: CredentialProviders,
     onEnd: @escaping ([Result]) -> Void
   ) {
     self.source = source
     self.tokens = tokens
-    self.worker = worker
+    self.providers = providers
     self.onEnd = onEnd
-    endsAt = worker.loop.now &+ source.timeout
+    endsAt = providers.loop.now &+ source.timeout
   }
 
   func start() {
-    worker.loop.onNextTurn { [weak self] in self?.next() }
+    providers.loop.onNextTurn { [weak self] in self?.next() }
   }
 
   /// Nobody wants to know.
@@ -53,7 +54,7 @@ final class TokenRevocation {
   private func next() {
     guard !tokens.isEmpty else { return onEnd(results) }
     let (kind, secrets) = tokens.removeFirst()
-    guard worker.loop.now < endsAt else { return ended(kind, "there was no time left to ask for it") }
+    guard providers.loop.now < endsAt else { return ended(kind, "there was no time left to ask for it") }
     do throws(SecretProblem) {
       try send(kind, secrets)
     } catch {
@@ -62,7 +63,7 @@ final class TokenRevocation {
   }
 
   private func send(_ kind: TokenRequest.RevokedToken, _ secrets: TokenSecrets) throws(SecretProblem) {
-    let generation = worker.generation
+    let generation = providers.generation
     let moment = TokenRequest.Moment(now: Clock.now.seconds, nonce: TokenLogin.random())
     let request = try TokenRequest.render(
       source, .revocation(kind), secrets, at: moment, in: generation.keyring.tokenValues.arena)
@@ -75,8 +76,8 @@ final class TokenRevocation {
     } catch {
       throw SecretProblem("\(endpoint) cannot be asked: \(error)")
     }
-    let timeout = max(1, endsAt &- worker.loop.now)
-    let fetch = TokenFetch(consume request, reader: reader, timeout: timeout, worker: worker) {
+    let timeout = max(1, endsAt &- providers.loop.now)
+    let fetch = TokenFetch(consume request, reader: reader, timeout: timeout, context: providers.context) {
       [weak self] outcome in
       guard let self else { return }
       self.fetch = nil

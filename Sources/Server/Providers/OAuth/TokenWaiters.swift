@@ -10,7 +10,7 @@ internal import System
 ///
 /// A request goes out with a token that counts, or not at all (T40): the clock that goes on in sleep is asked for each.
 final class TokenWaiters {
-  private unowned let worker: Worker
+  private unowned let providers: CredentialProviders
   /// By grant; nil: its value comes from elsewhere.
   private var rows: [Row?] = []
   /// The same, by what each is of.
@@ -42,7 +42,7 @@ final class TokenWaiters {
     fileprivate let row: Row
     /// Of the token that an upstream has rejected; nil: any token will do.
     fileprivate let rejected: UInt64?
-    fileprivate var patience: Patience?
+    fileprivate var patience: TimedCall?
 
     fileprivate init(row: Row, rejected: UInt64? = nil, onEnd: @escaping () -> Void) {
       self.row = row
@@ -56,10 +56,10 @@ final class TokenWaiters {
     }
   }
 
-  init(worker: Worker) {
-    self.worker = worker
-    looks = TokenLooks(worker: worker)
-    follow(worker.generation)
+  init(providers: CredentialProviders) {
+    self.providers = providers
+    looks = TokenLooks(providers: providers)
+    follow(providers.generation)
   }
 
   /// Of another generation; those that it has in common with the one before stand as they did.
@@ -81,7 +81,7 @@ final class TokenWaiters {
     let kept = rows.compactMap(\.self)
     let lost = waits.filter { wait in wait.rejected != nil && !kept.contains { $0 === wait.row } }
     if lost.isEmpty { return }
-    worker.loop.onNextTurn { [weak self] in self?.end { wait in lost.contains { $0 === wait } } }
+    providers.loop.onNextTurn { [weak self] in self?.end { wait in lost.contains { $0 === wait } } }
   }
 
   /// Whether a grant of the current generation has its value from here.
@@ -113,9 +113,9 @@ final class TokenWaiters {
   }
 
   private func add(_ wait: Wait) -> SecretWait {
-    let patience = Patience { [unowned self, unowned wait] in end { $0 === wait } }
+    let patience = TimedCall { [unowned self, unowned wait] in end { $0 === wait } }
     wait.patience = patience
-    worker.deadlines.schedule(patience, at: worker.loop.now &+ wait.row.source.timeout)
+    providers.deadlines.schedule(patience, at: providers.loop.now &+ wait.row.source.timeout)
     waits.append(wait)
     return wait
   }
@@ -131,7 +131,7 @@ final class TokenWaiters {
       onEnd(row.standing.isReplaced(generation, at: BootTimer.now) == true)
     }
     _ = add(wait)
-    worker.loop.onNextTurn { [weak self] in
+    providers.loop.onNextTurn { [weak self] in
       guard let self else { return }
       wantAnother(than: generation, row)
       endThoseWhoAreOver()
@@ -156,7 +156,7 @@ final class TokenWaiters {
     guard let row = row(index) else { return nil }
     let now = BootTimer.now
     if now < row.standing.outlook.usableUntil { return nil }
-    let problem = worker.generation.keyring.status(ofGrant: index).problem ?? "the time of the token is over"
+    let problem = providers.generation.keyring.status(ofGrant: index).problem ?? "the time of the token is over"
     switch row.standing.refusal(at: now) {
     case .loginRequired: return ConnectFailure(.loginRequired, problem)
     case .unavailable(let until): return ConnectFailure(.tokenUnavailable(until &- now), problem)
@@ -176,12 +176,12 @@ final class TokenWaiters {
   /// An upstream has set it anew, in the answer to a request with that of this generation.
   /// - Parameter lifetime: milliseconds; nil: it does not say.
   func offer(_ value: Span<UInt8>, lifetime: UInt64?, after generation: UInt64, ofGrant index: Int) {
-    let keyring = worker.generation.keyring
+    let keyring = providers.generation.keyring
     let now = BootTimer.now
     guard !isClosed, generation > 0, let row = row(index), row.standing.outlook.generation == generation,
       now >= row.offeredAt &+ Self.pause, !keyring.tokenValues.holds(value, of: row.source),
       let offer = try? TokenOffer(
-        value, lifetime: lifetime, mustLock: worker.generation.settings.requireLockedMemory)
+        value, lifetime: lifetime, mustLock: providers.generation.settings.requireLockedMemory)
     else { return }
     row.offeredAt = now
     tell(TokenDemand(source: row.source, kind: .fresher(than: generation, offer)))
@@ -193,21 +193,21 @@ final class TokenWaiters {
   }
 
   private func tell(_ wish: TokenDemand) {
-    if let link = worker.link { link.tellFirst { $0.tokens?.onWish?(wish) } } else { onWish?(wish) }
+    if let link = providers.link { link.tellFirstProviders { $0.tokens?.onWish?(wish) } } else { onWish?(wish) }
   }
 
   // MARK: what endpoints say
 
   /// The next request goes out with what `change` has brought, or not at all.
   func change(_ source: TokenSource, _ standing: TokenStatus, _ change: (TokenValues) -> Void) {
-    let generation = worker.generation
+    let generation = providers.generation
     let keyring = generation.keyring
     let before = keyring.users(of: source).map { keyring.status(ofGrant: $0) }
     change(keyring.tokenValues)
-    worker.prepared?.keyring.reload(token: source)
+    providers.prepared?.keyring.reload(token: source)
     for (index, before) in zip(keyring.reload(token: source), before)
     where keyring.status(ofGrant: index) != before {
-      worker.journal.credential(index, of: generation)
+      providers.journal.credential(index, of: generation)
     }
     stands(source, standing)
   }
@@ -236,7 +236,7 @@ final class TokenWaiters {
     let over = waits.filter { $0.onEnd == nil || isOver($0) }
     waits.removeAll { wait in over.contains { $0 === wait } }
     for wait in over {
-      if let patience = wait.patience { worker.deadlines.cancel(patience) }
+      if let patience = wait.patience { providers.deadlines.cancel(patience) }
       wait.end()
     }
   }

@@ -9,7 +9,7 @@ internal import TLS
 /// Asks the token servers of registries for one worker: once for all requests that need the same, on a connection of its own, at
 /// the one place that the configuration names.
 final class RegistryAsking {
-  private unowned let worker: Worker
+  private unowned let providers: CredentialProviders
   private var runs: [Run] = []
   /// By credential: the server has refused, and is left alone for a while (T41).
   private var pauses: [String: Pause] = [:]
@@ -45,7 +45,7 @@ final class RegistryAsking {
   /// An upstream could have us ask for ever new things.
   private static let mostRuns = 64
 
-  init(worker: Worker) { self.worker = worker }
+  init(providers: CredentialProviders) { self.providers = providers }
 
   /// Calls `onEnd` once, on a later turn: whether there is a token.
   func ask(
@@ -60,7 +60,8 @@ final class RegistryAsking {
     let run = Run(attempt, challenge)
     run.waits = [wait]
     runs.append(run)
-    worker.loop.onNextTurn { [weak self, keyring = worker.generation.keyring] in self?.start(run, grant, keyring) }
+    providers.loop.onNextTurn { [weak self, keyring = providers.generation.keyring] in self?.start(run, grant, keyring)
+    }
     return wait
   }
 
@@ -81,7 +82,7 @@ final class RegistryAsking {
   private func start(_ run: Run, _ grant: Int, _ keyring: Keyring) {
     guard runs.contains(where: { $0 === run }) else { return }
     // In another configuration the same index may be somebody else's.
-    guard keyring === worker.generation.keyring, let source = run.attempt.tokenServer else { return end(run, false) }
+    guard keyring === providers.generation.keyring, let source = run.attempt.tokenServer else { return end(run, false) }
     let generation = keyring.generation(ofGrant: grant)
     if let pause = pauses[source.credential] {
       if pause.generation == generation, BootTimer.now < pause.end { return end(run, false) }
@@ -91,9 +92,9 @@ final class RegistryAsking {
     do {
       let login = try keyring.registryLogin(ofGrant: grant)
       let request = try TokenRequest.registry(source, run.challenge, login: login, in: keyring.tokenValues.arena)
-      let reader = try AnswerIntake(mustLock: worker.generation.settings.requireLockedMemory)
-      let destination = try worker.generation.destination(of: source)
-      let fetch = TokenFetch(request, reader: reader, timeout: source.timeout, worker: worker) {
+      let reader = try AnswerIntake(mustLock: providers.generation.settings.requireLockedMemory)
+      let destination = try providers.generation.destination(of: source)
+      let fetch = TokenFetch(request, reader: reader, timeout: source.timeout, context: providers.context) {
         [unowned self] outcome in
         run.fetch = nil
         switch outcome {
@@ -109,7 +110,7 @@ final class RegistryAsking {
   }
 
   private func take(_ reader: AnswerIntake, _ run: Run, _ source: TokenSource, _ generation: UInt64) {
-    let arena = worker.generation.keyring.tokenValues.arena
+    let arena = providers.generation.keyring.tokenValues.arena
     let answer = reader.withAnswer { head, body in
       TokenAnswer.read(ofRegistry: head, body, of: source, now: Clock.now.seconds, in: arena)
     }
@@ -130,7 +131,7 @@ final class RegistryAsking {
   }
 
   private func failed(_ sentence: String, _ run: Run, _ source: TokenSource, _ generation: UInt64) {
-    worker.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
+    providers.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
     let length = pauses[source.credential].map { min($0.length * 2, Self.longestPause) } ?? Self.shortestPause
     pauses[source.credential] = Pause(length: length, end: BootTimer.now &+ length, generation: generation)
     end(run, false)

@@ -54,7 +54,7 @@ extension ClientSession {
     guard let slot else { return }
     var answer = ByteBuffer()
     MetricsAnswer.write(
-      MetricsReport.bytes(of: worker, worker.allCounts ?? WorkerCounts(of: worker)),
+      worker.metrics(worker.allCounts ?? WorkerCounts(of: worker)),
       isHead: slot.machine.exchange.head.method == .head,
       closes: slot.machine.exchange.answerClosesClient, to: &answer)
     let contents = answer.contents

@@ -51,7 +51,7 @@ extension ClientSession {
     let values = heardValues
     heardValues = []
     guard let verdict = CredentialVerdict(status: standing.upstreamStatus) else { return }
-    worker.commands?.answered(verdict, to: values)
+    worker.providers.commands?.answered(verdict, to: values)
   }
 
   /// It did not go out, or goes out once more.

@@ -42,7 +42,7 @@ extension ClientSession {
     } else if let challenge = registryChallenge(in: head, attempt), !attempt.rejected(with: challenge),
       attempt.isBare, generation === worker.generation, let grant = standing.grant
     {
-      _ = worker.registries.ask(challenge, for: attempt, grant: grant) { _ in }
+      _ = worker.providers.registries.ask(challenge, for: attempt, grant: grant) { _ in }
     } else if registryChallenge(in: head, attempt) == nil {
       complain(attempt)
     }
@@ -72,7 +72,9 @@ extension ClientSession {
     } else if let challenge = registryChallenge(in: head, attempt) {
       isWorthIt = attempt.rejected(with: challenge)
       if !isWorthIt, generation === worker.generation, let grant = standing.grant {
-        secretWait = worker.registries.ask(challenge, for: attempt, grant: grant) { [unowned self] in challengeMet($0) }
+        secretWait = worker.providers.registries.ask(challenge, for: attempt, grant: grant) { [unowned self] in
+          challengeMet($0)
+        }
         return
       }
     }

@@ -12,7 +12,7 @@ extension ClientSession {
     let grant = generation === worker.generation ? standing.grant : nil
     slot.machine.withExchange { exchange in
       exchange.takeFreshCookie { [worker, tokenGeneration] cookie, bytes in
-        guard let grant, let tokens = worker.tokens else { return }
+        guard let grant, let tokens = worker.providers.tokens else { return }
         var lifetime: UInt64?
         switch cookie.lifetime(now: Clock.now.seconds, of: bytes) {
         // The upstream will say so once more when it is used.
@@ -36,7 +36,7 @@ extension ClientSession {
       return
     }
     jarTicket = worker.generation.keyring.jarTicket(
-      ofGrant: grant, to: origin, holder: worker.tokens?.standing(ofGrant: grant)?.holder ?? 0)
+      ofGrant: grant, to: origin, holder: worker.providers.tokens?.standing(ofGrant: grant)?.holder ?? 0)
   }
 
   /// The answer has cookies for the jar. They are in it before anybody sees the answer.

@@ -14,14 +14,14 @@ enum DeferredEnd {
 extension ClientSession {
   /// With which token the request goes out.
   func noteToken(_ grant: Int) {
-    tokenGeneration = worker.tokens?.generation(ofGrant: grant) ?? 0
+    tokenGeneration = worker.providers.tokens?.generation(ofGrant: grant) ?? 0
     if tokenGeneration != 0 { valueGeneration = worker.generation.keyring.generation(ofGrant: grant) }
   }
 
   /// True when the token has ended while the connection was made: the request waits for the next one, as it would have before,
   /// and the connection among the idle ones of its identity (T40).
   func awaitsNextToken(_ session: UpstreamSession) -> Bool {
-    guard generation === worker.generation, let grant = standing.grant, let tokens = worker.tokens,
+    guard generation === worker.generation, let grant = standing.grant, let tokens = worker.providers.tokens,
       tokens.failure(ofGrant: grant) != nil
     else { return false }
     session.release()
@@ -32,7 +32,7 @@ extension ClientSession {
   /// The code of a door that stayed shut, and why: a token may have ended in this very moment.
   func refusal(of denied: Denied) -> Refusal {
     if case .unavailable = denied.reason, generation === worker.generation, let grant = standing.grant,
-      let failure = worker.tokens?.failure(ofGrant: grant)
+      let failure = worker.providers.tokens?.failure(ofGrant: grant)
     {
       return failure.refusal
     }
@@ -42,7 +42,7 @@ extension ClientSession {
   func renewCredential() {
     deferredEnd = nil
     if attempt != nil { return meetChallenge() }
-    guard generation === worker.generation, let grant = standing.grant, let tokens = worker.tokens,
+    guard generation === worker.generation, let grant = standing.grant, let tokens = worker.providers.tokens,
       let wait = tokens.replace(tokenGeneration, ofGrant: grant, onEnd: { [unowned self] in renewed($0) })
     else {
       let wait = SecretWait { [unowned self] in renewed(false) }
@@ -55,7 +55,7 @@ extension ClientSession {
   /// For those who come next.
   func replaceCredential() {
     guard generation === worker.generation, let grant = standing.grant else { return }
-    worker.tokens?.replace(tokenGeneration, ofGrant: grant)
+    worker.providers.tokens?.replace(tokenGeneration, ofGrant: grant)
   }
 
   private func renewed(_ hasAnother: Bool) {

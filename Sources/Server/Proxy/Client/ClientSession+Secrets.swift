@@ -17,14 +17,14 @@ extension ClientSession {
   /// - Parameter isAvailable: it can go out as it is.
   func awaitsSecret(_ grant: Int, _ isAvailable: Bool, from stage: SecretStage, fresh: Bool) -> Bool {
     if stage == .files, !isAvailable || generation.keyring.hasFiles(grant: grant) && isReading(grant) {
-      secretWait = worker.secrets?.wait(forGrant: grant) { [unowned self] in open(fresh, after: .files) }
+      secretWait = worker.providers.secrets?.wait(forGrant: grant) { [unowned self] in open(fresh, after: .files) }
       if secretWait != nil { return true }
     }
-    if let tokens = worker.tokens, tokens.has(grant: grant), awaitsToken(grant, tokens, from: stage, fresh) {
+    if let tokens = worker.providers.tokens, tokens.has(grant: grant), awaitsToken(grant, tokens, from: stage, fresh) {
       return true
     }
     if stage.rawValue <= SecretStage.command.rawValue, !isAvailable {
-      secretWait = worker.commands?.wait(forGrant: grant) { [unowned self] in open(fresh, after: .command) }
+      secretWait = worker.providers.commands?.wait(forGrant: grant) { [unowned self] in open(fresh, after: .command) }
     }
     return secretWait != nil
   }
@@ -38,7 +38,7 @@ extension ClientSession {
     return secretWait != nil
   }
 
-  private func isReading(_ grant: Int) -> Bool { worker.secrets?.isReading(forGrant: grant) == true }
+  private func isReading(_ grant: Int) -> Bool { worker.providers.secrets?.isReading(forGrant: grant) == true }
 
   func open(_ fresh: Bool, after stage: SecretStage) {
     secretWait = nil

@@ -117,7 +117,7 @@ extension ClientSession: UpstreamSessionOwner {
       }
       let isAvailable = keyring.isAvailable(grant: grant)
       if awaitsSecret(grant, isAvailable, from: stage, fresh: fresh) { return }
-      if let failure = worker.tokens?.failure(ofGrant: grant) {
+      if let failure = worker.providers.tokens?.failure(ofGrant: grant) {
         openResult = .failed(failure)
         return
       }
@@ -137,7 +137,7 @@ extension ClientSession: UpstreamSessionOwner {
     }
     do throws(TLSError) {
       let destination = try generation.destination(of: routeContext)
-      let now = worker.lookAtClocks().calendar
+      let now = worker.context.moment().calendar
       if !fresh, let idle = takeDedicated(for: destination, at: now) ?? destination.takeIdle(at: now, idleChoice) {
         idle.taken(by: self)
         openResult = .session(idle, isReused: true)
@@ -170,7 +170,7 @@ extension ClientSession: UpstreamSessionOwner {
   func connect(to destination: UpstreamPool, timeouts: Timeouts, tally: ServiceTally) {
     var isInCall = true
     let connector = Connector(
-      destination: destination, timeouts: timeouts, tally: tally, worker: worker
+      destination: destination, timeouts: timeouts, tally: tally, context: worker.context
     ) { [unowned self] result in
       self.connector = nil
       switch result {

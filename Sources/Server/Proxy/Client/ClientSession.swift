@@ -129,7 +129,7 @@ final class ClientSession: Timed, StreamDelegate {
 
   func streamDidEnd(_ stream: EventLoop.Stream) {
     isReading = false
-    let isGone = isWithinExchange && Peer.isGone(stream, worker: worker)
+    let isGone = isWithinExchange && Peer.isGone(stream, diagnostics: worker.context.diagnostics)
     step { machine, output in
       if isGone { machine.clientClosed(output: &output) } else { machine.clientEnded(output: &output) }
     }

@@ -33,20 +33,21 @@ extension Worker {
   /// the way.
   /// - Parameter loggedOut: credentials that somebody has logged out since the reload began.
   func prepare(_ preparation: Preparation, loggedOut: Set<String>, onEnd: @escaping (StartError?) -> Void) {
-    loggedOutMeanwhile = loggedOut
+    providers.loggedOutMeanwhile = loggedOut
     let make = { [unowned self] in
       // Meanwhile it may have been stopped.
       guard !isDraining else { return onEnd(.system("bearerd is stopping")) }
       do throws(Denied) {
         let draft = try GenerationDraft(
-          preparation, files: generation.keyring.fileContents, loggedOut: loggedOutMeanwhile, after: generation)
-        prepared = draft
+          preparation, files: generation.keyring.fileContents, loggedOut: providers.loggedOutMeanwhile,
+          after: generation)
+        providers.prepared = draft
         loop.inPieces { [weak self] hasTime in self?.goOn(draft, while: hasTime, onEnd: onEnd) ?? true }
       } catch {
         onEnd(.system(error.description))
       }
     }
-    guard let secrets else { return make() }
+    guard let secrets = providers.secrets else { return make() }
     secrets.read(preparation.tables.secretFiles, onEnd: make)
   }
 
@@ -59,7 +60,7 @@ extension Worker {
     }
     loop.note(.reload)
     do throws(Denied) {
-      guard try draft.goOn(pending: secrets?.pending ?? [], while: hasTime) else { return false }
+      guard try draft.goOn(pending: providers.secrets?.pending ?? [], while: hasTime) else { return false }
       onEnd(nil)
     } catch {
       onEnd(.system(error.description))
@@ -69,44 +70,21 @@ extension Worker {
 
   /// It will not be used.
   func forgetPrepared() {
-    prepared = nil
-    secrets?.follow(generation)
+    providers.prepared = nil
+    providers.secrets?.follow(generation)
   }
 
   /// What was prepared is in use from now on.
   func install(_ next: Installation, entrances: [ListenerID]) {
-    guard let draft = prepared, let keyring = draft.keyring.keyring else { return }
+    guard let draft = providers.prepared, let keyring = draft.keyring.keyring else { return }
     loop.note(.reload)
-    prepared = nil
+    providers.prepared = nil
     journal.audit = next.audit
     journal.requiredAudit = next.requiredAudit
-    let generation = Generation(next, keyring: keyring, tally: Tally(draft.tally), deferredRelease: deferredRelease)
-    adopt(generation, entrances: entrances)
-    secrets?.follow(generation)
-  }
-}
-
-extension Generation {
-  convenience init(_ next: Installation, keyring: Keyring, tally: Tally, deferredRelease: DeferredRelease) {
-    self.init(
-      next.preparation, snapshot: next.snapshot, keyring: keyring, tally: tally, limits: next.limits,
+    let generation = Generation(
+      next.preparation, snapshot: next.snapshot, keyring: keyring, tally: Tally(draft.tally), limits: next.limits,
       deferredRelease: deferredRelease)
-  }
-
-  /// The first one, which is made at once: nobody is served yet.
-  convenience init(
-    first preparation: Preparation, _ secrets: InitialLoad, snapshot: Snapshot, limits: SharedLimits,
-    deferredRelease: DeferredRelease
-  ) throws(StartError) {
-    do throws(Denied) {
-      let draft = try GenerationDraft(preparation, files: secrets.files, after: nil)
-      _ = try draft.goOn(pending: secrets.changing) { true }
-      guard let keyring = draft.keyring.keyring else { preconditionFailure("there was time for all of it") }
-      self.init(
-        preparation, snapshot: snapshot, keyring: keyring, tally: Tally(draft.tally), limits: limits,
-        deferredRelease: deferredRelease)
-    } catch {
-      throw .system(error.description)
-    }
+    adopt(generation, entrances: entrances)
+    providers.secrets?.follow(generation)
   }
 }

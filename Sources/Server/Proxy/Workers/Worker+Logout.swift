@@ -11,17 +11,9 @@ extension Worker {
     forget(credential)
     var cut = LogoutCut()
     for session in Array(sessions.values) { session.loggedOut(credential, &cut) }
-    registries.forget(credential)
-    for destination in destinations(of: credential) { cut.add(destination.forget()) }
+    providers.registries.forget(credential)
+    for destination in providers.destinations(of: credential) { cut.add(destination.forget()) }
     return cut
-  }
-
-  /// Somebody has logged in, who may be another person than before: what was opened for the one serves the other no more (T25).
-  func setApart(_ credential: String) { for destination in destinations(of: credential) { destination.setApart() } }
-
-  private func destinations(of credential: String) -> [UpstreamPool] {
-    let names = Set(generation.snapshot.rules.grants.filter { $0.includes(credential) }.map(\.name))
-    return generation.allDestinations.filter { $0.context?.identity.grant.map(names.contains) == true }
   }
 
   /// Also in what requests of earlier configurations still hold.
@@ -30,18 +22,13 @@ extension Worker {
     for session in sessions.values where !generations.contains(where: { $0 === session.generation }) {
       generations.append(session.generation)
     }
-    secrets?.logOut(credential)
-    loggedOutMeanwhile.insert(credential)
-    prepared?.keyring.logOut(credential)
+    providers.secrets?.logOut(credential)
+    providers.loggedOutMeanwhile.insert(credential)
+    providers.prepared?.keyring.logOut(credential)
     for generation in generations {
       generation.keyring.logOut(credential, isCurrent: generation === self.generation)
     }
   }
-}
-
-extension Generation {
-  /// Its index; nil: there is none.
-  func grant(named name: String) -> Int? { snapshot.rules.grants.firstIndex { $0.name == name } }
 }
 
 extension UpstreamPool {

@@ -8,37 +8,16 @@ internal import TLS
 /// One loop and everything that it touches. Nothing here is shared with another thread but what `sharedState` and the generation's
 /// `limits` count, which see to that themselves, and what never changes.
 final class Worker {
-  let loop: Loop
-  let deadlines: DeadlineQueue
-  let resolver: Resolver
-  let journal: AccessLog
+  let context: WorkerContext
+  let providers: CredentialProviders
   let sharedState: SharedState
-  let diagnostics: SocketDiagnostics?
-  private let heap: HeapRelief
   private let connectionFlood: Flood
-  /// Of sessions at upstreams.
-  let upstreamFlood: Flood
-  private(set) var generation: Generation
   /// Of the current generation, at hand: the way there is long, and each event asks.
   private(set) var limits: Limits
   var lifetime = Lifetime()
-  /// The one output of the machines, and the one buffer for plaintext: lent within a turn, never across. nil: lent.
+  /// The one output of the machines: lent within a turn, never across. nil: lent.
   private var output: Output? = Output()
-  private var plaintext: [UInt8]?
-  /// Where a missing secret is looked for once more.
-  private(set) var secrets: SecretWatch?
-  /// Where a secret is waited for that a program has yet to print.
-  private(set) var commands: CommandWaits?
-  /// Where a token is waited for that an endpoint has yet to grant.
-  private(set) var tokens: TokenWaiters?
-  private(set) lazy var registries = RegistryAsking(worker: self)
-  /// Told of each file of a secret that has been read.
-  var onSecretRead: ((SecretSource, _ loggedOut: Set<String>) -> Void)?
-  /// The credentials of a configuration that is to come.
-  var prepared: GenerationDraft?
   let deferredRelease: DeferredRelease
-  /// Credentials that somebody has logged out since the last reload began: it does not bring them back.
-  var loggedOutMeanwhile: Set<String> = []
   /// Sessions that begin something at the end of the turn.
   private var opening: [ClientSession] = []
   private let exchangePool: ExchangePool
@@ -48,7 +27,6 @@ final class Worker {
   /// Of the loop, counted.
   private(set) var turn: UInt64 = 1
   var stalls = Stalls()
-  var clockSteps = ClockSteps()
   /// Where connections come in.
   private(set) var entrances: [ListenerID] = []
   /// Who accepts them; nil: another thread does, which knows this worker by its link.
@@ -64,7 +42,11 @@ final class Worker {
   var onDrained: (() -> Void)?
   private var flushAgain: Timer?
   /// The other workers, if they are known here.
-  weak var workerGroup: WorkerGroup?
+  weak var workerGroup: WorkerGroup? {
+    didSet { providers.tellOthers = { [weak workerGroup] message in workerGroup?.tell { message($0.providers) } } }
+  }
+  /// The text of a scrape.
+  var metrics: (WorkerCounts) -> [UInt8] = { _ in [] }
   /// What all workers have counted, while a scrape is answered; nil: there is one.
   var allCounts: WorkerCounts?
 
@@ -74,29 +56,18 @@ final class Worker {
   ) {
     self.link = link
     self.deferredRelease = deferredRelease
-    self.loop = loop
-    self.journal = journal
     self.sharedState = sharedState
-    self.generation = generation
+    context = WorkerContext(loop: loop, journal: journal, workers: sharedState.workers)
+    providers = CredentialProviders(context: context, generation: generation, jars: sharedState.jars, link: link)
     limits = generation.settings.limits
-    deadlines = DeadlineQueue(loop: loop)
-    resolver = Resolver(loop: loop, limits: Resolver.Limits().shared(by: sharedState.workers))
-    heap = HeapRelief(loop: loop, leastPeak: sharedState.share(of: HeapRelief.leastPeak))
-    connectionFlood = heap.flood()
-    upstreamFlood = heap.flood()
-    exchangePool = ExchangePool(flood: heap.flood())
-    do throws(SystemError) {
-      diagnostics = try SocketDiagnostics()
-    } catch {
-      diagnostics = nil
-      journal.event(.error, "callers-unknown", ("detail", "every TCP caller will be refused: \(error)"))
-    }
-    heap.giveBack = { [exchangePool] in
+    connectionFlood = context.heap.flood()
+    exchangePool = ExchangePool(flood: context.heap.flood())
+    context.heap.giveBack = { [exchangePool] in
       exchangePool.clear()
       Heap.giveBack()
     }
-    _ = lookAtClocks()
-    keepCookies()
+    context.onDescriptorShortage = { [unowned self] in makeRoom() }
+    limitIdleConnections()
     flushAgain = Timer(loop: loop) { [unowned self] in flushJournal() }
     loop.onStall = { [unowned self] in stalled($0) }
     loop.onTurnEnd = { [unowned self] in
@@ -107,8 +78,10 @@ final class Worker {
     }
   }
 
-  var idleLimit: Int { isDraining ? 0 : sharedState.share(of: limits.idlePerIdentity) }
-  var upstreamIdleTime: UInt64 { limits.upstreamIdle }
+  var loop: Loop { context.loop }
+  var deadlines: DeadlineQueue { context.deadlines }
+  var journal: AccessLog { context.journal }
+  var generation: Generation { providers.generation }
   var connectionLimit: Int { min(limits.connections, affordable) }
 
   // MARK: connections
@@ -128,7 +101,7 @@ final class Worker {
   }
 
   func take(_ stream: EventLoop.Stream, at listenerID: ListenerID) {
-    let peer = Peer(of: stream, diagnostics: diagnostics)
+    let peer = Peer(of: stream, diagnostics: context.diagnostics)
     let (quota, connections) = sharedState.quotas.add(quotaHolder(of: peer, at: listenerID))
     let share = limits.connections(of: quota.holder, outOf: connectionLimit)
     guard connections <= share || peer.isByNetwork && endOldestUnproven() else {
@@ -169,53 +142,19 @@ final class Worker {
   func takeOutput() -> Output { output.take() ?? Output() }
   func giveBack(_ output: consuming Output) { self.output = consume output }
 
-  /// Empty, with room for all that one read can bring.
-  func takePlaintext() -> [UInt8] {
-    if var taken = plaintext.take() {
-      taken.removeAll(keepingCapacity: true)
-      return taken
-    }
-    var made: [UInt8] = []
-    made.reserveCapacity(288 * 1024)
-    return made
-  }
-
-  /// - Parameter wiped: it held a secret. In its own place: nobody else has it yet.
-  func giveBack(_ plaintext: inout [UInt8], wiped: Bool) {
-    if wiped { wipe(&plaintext) }
-    self.plaintext = plaintext
-    plaintext = []
-  }
-
   private func flushJournal() {
     if !journal.flush() { flushAgain?.start(after: 50) }
   }
 
   // MARK: generations
 
-  /// Goes on with the secrets that a start has found.
-  func begin(after first: InitialLoad) {
-    let watch = SecretWatch(worker: self, first: first)
-    secrets = watch
-    let commands = CommandWaits(worker: self)
-    if let link {
-      commands.onVerdict = { value, isAccepted in
-        link.tellFirst { $0.commands?.onVerdict?(value, isAccepted) }
-      }
-    }
-    self.commands = commands
-    tokens = TokenWaiters(worker: self)
-    watch.begin(generation, after: first)
-  }
-
   /// Makes a generation current: what was not authorised yet is decided anew; what was may finish, for a while if it would no
   /// longer be allowed.
   func adopt(_ new: Generation, entrances: [ListenerID]) {
     let old = generation
-    generation = new
-    keepCookies()
-    tokens?.follow(new)
+    providers.adopt(new)
     limits = new.settings.limits
+    limitIdleConnections()
     self.entrances = entrances
     for destination in old.allDestinations { destination.retire() }
     var revoked: [ClientSession] = []
@@ -230,11 +169,16 @@ final class Worker {
     deadlines.schedule(RevokedSessions(revoked), at: loop.now + grace)
   }
 
+  private func limitIdleConnections() {
+    context.idleConnections = (isDraining ? 0 : context.share(of: limits.idlePerIdentity), limits.upstreamIdle)
+  }
+
   // MARK: the end
 
   /// No new connections, no new requests; what runs may finish.
   func drain() {
     isDraining = true
+    limitIdleConnections()
     acceptor?.closeListeners()
     for destination in generation.allDestinations { destination.retire() }
     for session in Array(sessions.values) { session.drain() }
@@ -246,15 +190,11 @@ final class Worker {
     acceptor?.close()
     for session in Array(sessions.values) { session.cut() }
     for destination in generation.allDestinations { destination.retire() }
-    deadlines.close()
-    heap.close()
+    context.close()
     flushAgain?.close()
     loop.onTurnEnd = nil
     loop.onStall = nil
-    secrets?.close()
-    commands?.close()
-    tokens?.close()
-    registries.close()
+    providers.close()
     deferredRelease.close()
     tellWhatHadNoLine()
     journal.flush()

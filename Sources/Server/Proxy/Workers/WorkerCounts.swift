@@ -77,7 +77,8 @@ struct WorkerCounts: Sendable {
 extension Worker {
   /// Whether requests can go out with it: its secret is there, or is a token that the next request has asked for.
   func isAvailable(grant index: Int) -> Bool {
-    guard !generation.settings.credentials[index].isCombined, let standing = tokens?.standing(ofGrant: index) else {
+    guard !generation.settings.credentials[index].isCombined, let standing = providers.tokens?.standing(ofGrant: index)
+    else {
       return generation.keyring.isAvailable(grant: index)
     }
     return standing.isAvailable(at: BootTimer.now)

@@ -1,3 +1,4 @@
+internal import Configuration
 internal import EventLoop
 internal import Synchronization
 internal import System

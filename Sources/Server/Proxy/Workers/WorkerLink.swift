@@ -96,3 +96,8 @@ final class WorkerLink: Sendable {
     }
   }
 }
+
+extension WorkerLink: ProvidersLink {
+  func tellFirstProviders(_ message: @escaping ProvidersMessage) { tellFirst { message($0.providers) } }
+  func tellProviders(_ message: @escaping ProvidersMessage) { post { message($0.providers) } }
+}

@@ -59,8 +59,8 @@ enum WorkerThread {
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     let deferredRelease = DeferredRelease(loop: loop)
     let generation = try Generation(
-      first: preparation, first, snapshot: installation.snapshot, limits: installation.limits,
-      deferredRelease: deferredRelease)
+      first: preparation, files: first.files, changing: first.changing, snapshot: installation.snapshot,
+      limits: installation.limits, deferredRelease: deferredRelease)
     do throws(UVError) {
       let worker = Worker(
         loop: loop, journal: journal, sharedState: beginning.sharedState, generation: generation,
@@ -68,7 +68,7 @@ enum WorkerThread {
       journal.audit = installation.audit
       journal.requiredAudit = installation.requiredAudit
       worker.listen(at: worker.entrances(installation.entrances), affordable: beginning.affordable)
-      worker.begin(after: first)
+      worker.providers.begin(after: first)
       try link.listen(worker)
       return worker
     } catch {

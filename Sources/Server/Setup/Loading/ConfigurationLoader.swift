@@ -168,7 +168,7 @@ extension ListenerSettings {
 
 extension Diagnostic {
   /// About the file as a whole.
-  static func about(file: String, _ message: String, help: String? = nil) -> Diagnostic {
+  package static func about(file: String, _ message: String, help: String? = nil) -> Diagnostic {
     Diagnostic(
       severity: .error, file: file, line: 0, column: 0, length: 0, message: message, help: help, sourceLine: nil)
   }

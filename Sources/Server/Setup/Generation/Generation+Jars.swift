@@ -1,6 +1,5 @@
 internal import Configuration
 internal import Credentials
-internal import EventLoop
 internal import Gateway
 internal import Policy
 
@@ -15,7 +14,6 @@ extension Generation {
   func jarOrigin(of route: Route) -> Origin? {
     snapshot.keepsCookies(of: route) ? snapshot.rules.services[route.service].upstream.origin : nil
   }
-
 }
 
 extension CookieJars.Place {
@@ -33,34 +31,5 @@ extension CookieJars.Place {
       }
     }
     return places
-  }
-}
-
-extension Worker {
-  /// The current generation's jars, and those alone; and its keyring knows them. The first worker does the first for all.
-  func keepCookies() {
-    let (keyring, tables) = (generation.keyring, generation.tables)
-    if link == nil {
-      sharedState.jars.follow(tables.jarPlaces, mustLock: generation.settings.requireLockedMemory)
-    }
-    keyring.keepCookies(in: sharedState.jars)
-    guard !tables.jarCredentials.isEmpty else { return }
-    // A request with another value finds its jar empty even before.
-    var left = Array(tables.jarCredentials)
-    loop.inPieces { [weak self] hasTime in
-      while self?.generation.keyring === keyring, let next = left.popLast() {
-        keyring.keepCookies(of: next)
-        if !hasTime() { return false }
-      }
-      return true
-    }
-  }
-
-  /// Those of a credential, alone or together with others. Returns how many there were.
-  @discardableResult
-  func forgetCookies(of credential: String) -> Int {
-    generation.snapshot.rules.grants.reduce(0) { count, grant in
-      count + (grant.includes(credential) ? sharedState.jars.forget(grant.name) : 0)
-    }
   }
 }

@@ -1,3 +1,5 @@
+internal import Configuration
+
 /// One command about one credential, for as long as it takes: lines while it goes on, then its end.
 ///
 /// Whoever carries it out holds on to this; when the client goes away first, `onCancel` is called, and nothing that is said

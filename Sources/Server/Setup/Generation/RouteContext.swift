@@ -1,4 +1,5 @@
 internal import Gateway
+internal import HTTP1
 internal import Policy
 
 /// What all requests of one route have in common within a generation: found once per request.
@@ -38,6 +39,26 @@ final class RouteContext {
     self.logText = logText
     self.credentialText = credentialText
     self.next = next
+  }
+
+  /// What a route's lines begin with, as it never changes within a generation: made once.
+  static func logText(of route: Route, rules: RuleSet) -> [UInt8] {
+    var line = LogLine()
+    line.raw(" event=request")
+    let service = rules.services[route.service]
+    line.field("service", service.name)
+    if let rule = route.rule { line.field("rule", rule + 1) }
+    line.field("upstream", service.upstream.origin.description)
+    return Array(line.bytes.contents)
+  }
+
+  /// What follows if a credential was added: the number of its value comes behind it.
+  static func credentialText(of route: Route, rules: RuleSet) -> [UInt8] {
+    guard let grant = rules.grant(of: route) else { return [] }
+    var line = LogLine()
+    line.field("credential", grant.name)
+    line.raw(" credential_generation=")
+    return Array(line.bytes.contents)
   }
 
   /// Of this one and those behind it.

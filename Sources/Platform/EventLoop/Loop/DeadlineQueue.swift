@@ -1,24 +1,31 @@
-internal import EventLoop
-
 /// Something that has to happen by a certain time.
-class Timed {
+open class Timed {
   /// Milliseconds of the loop's clock; `.max`: never. Moving it later costs nothing.
   fileprivate(set) var dueAt = UInt64.max
   fileprivate var heapIndex = -1
   /// Of its entry, while it has one.
   fileprivate var queuedFor = UInt64.max
 
-  init() {}
+  package init() {}
 
   /// The time has come. It is no longer scheduled.
-  func deadlinePassed() {}
+  open func deadlinePassed() {}
+}
+
+/// A call that has to happen by a certain time.
+package final class TimedCall: Timed {
+  private let body: () -> Void
+
+  package init(_ body: @escaping () -> Void) { self.body = body }
+
+  package override func deadlinePassed() { body() }
 }
 
 /// All deadlines of a worker on one libuv timer, so that an idle daemon sleeps.
 ///
 /// A heap with lazy entries: an owner whose deadline moves later (each request moves one) is only looked at again when its
 /// earlier time comes.
-final class DeadlineQueue {
+package final class DeadlineQueue {
   /// What is compared stands here, so that only those are touched that move.
   private struct Entry {
     var time: UInt64
@@ -30,12 +37,12 @@ final class DeadlineQueue {
   private var timer: Timer?
   private unowned let loop: Loop
 
-  init(loop: Loop) {
+  package init(loop: Loop) {
     self.loop = loop
     timer = Timer(loop: loop) { [unowned self] in fire() }
   }
 
-  func schedule(_ owner: Timed, at time: UInt64) {
+  package func schedule(_ owner: Timed, at time: UInt64) {
     let index = owner.heapIndex
     owner.dueAt = time
     if index >= 0 {
@@ -54,13 +61,13 @@ final class DeadlineQueue {
     arm()
   }
 
-  func cancel(_ owner: Timed) {
+  package func cancel(_ owner: Timed) {
     owner.dueAt = .max
     guard owner.heapIndex >= 0 else { return }
     remove(at: owner.heapIndex)
   }
 
-  func close() {
+  package func close() {
     timer?.close()
     timer = nil
     for entry in heap { entry.owner.heapIndex = -1 }

@@ -47,8 +47,8 @@ final class Generation {
       route, generation: snapshot.generation, timeouts: snapshot.rules.services[route.service].timeouts,
       breaker: breaker(for: route),
       limiter: limits.rates.limiter(of: route), jarOrigin: jarOrigin(of: route),
-      logText: AccessLog.text(of: route, rules: snapshot.rules),
-      credentialText: AccessLog.credentialText(of: route, rules: snapshot.rules), next: first)
+      logText: RouteContext.logText(of: route, rules: snapshot.rules),
+      credentialText: RouteContext.credentialText(of: route, rules: snapshot.rules), next: first)
     ways[route.service][row] = made
     return made
   }
@@ -69,6 +69,9 @@ final class Generation {
     guard case .inject(let grant) = route.credential else { return nil }
     return limits.breakersByService[route.service].first { $0.grant == grant }.map { breakers[$0.breaker] }
   }
+
+  /// The index of a grant; nil: there is none of this name.
+  func grant(named name: String) -> Int? { snapshot.rules.grants.firstIndex { $0.name == name } }
 
   var pools: [Pool] {
     Pool.sorted(

@@ -45,12 +45,12 @@ struct Peer {
 
   /// The client has sent its end: has it closed, or only its sending half? On one machine the kernel can tell: a closed
   /// socket belongs to nobody.
-  static func isGone(_ stream: EventLoop.Stream, worker: Worker) -> Bool {
+  static func isGone(_ stream: EventLoop.Stream, diagnostics: SocketDiagnostics?) -> Bool {
     if stream.isUnix { return CallerIdentity.hasHungUp(descriptor: stream.descriptor) }
     guard let client = stream.peerAddress, let server = stream.localAddress else { return true }
     // Of another machine's sockets nobody knows: its answer is tried.
     guard server.isLoopback else { return false }
-    return Peer.owner(client, server, worker.diagnostics) == nil
+    return Peer.owner(client, server, diagnostics) == nil
   }
 
   private static func owner(

@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// Sessions whose exchange the configuration allows no longer: when their time is over, they are cut.
 final class RevokedSessions: Timed {
   /// With the generation under which each was authorised, which may be older than the last one.

@@ -1,0 +1,73 @@
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import HTTP1
+internal import Policy
+
+extension AccessLog {
+  /// One line per exchange: names, numbers, the canonical path. Never a field value, a query or a body (T48). The same goes
+  /// into the audit file, if there is one.
+  /// - Parameter isPromised: it went out, so that its record must not get lost.
+  func exchange(
+    _ exchange: inout Exchange, of session: ClientSession, isPromised: Bool
+  ) {
+    let (before, generation) = (bufferedBytes, session.generation)
+    let level = exchange.record.isOrdinary ? Level.info : .warning
+    guard var line = begin(level, isRecord: audit != nil) else { return }
+    if let route = exchange.record.route {
+      let routeContext = session.routeContext ?? generation.routeContext(of: route)
+      line.raw(routeContext.logText)
+      if let index = session.standing.grant {
+        line.raw(routeContext.credentialText)
+        line.raw(generation.keyring.generation(ofGrant: index))
+      }
+    } else {
+      line.raw(" event=request")
+      if let (service, rule) = exchange.record.place {
+        line.field("service", generation.snapshot.rules.services[service].name)
+        if let rule { line.field("rule", rule + 1) }
+      } else if let sought = exchange.record.sought {
+        line.field("service", generation.snapshot.rules.services[sought].name)
+      }
+    }
+    if let uid = exchange.record.caller?.uid { line.field(keys.uid, UInt64(uid)) }
+    if let unit = session.unit { line.field("unit", unit) }
+    if let client = exchange.record.caller?.client { line.field("client", client) }
+    let method = exchange.head.methodRange
+    if !method.isEmpty, method.upperBound <= exchange.head.bytes.count {
+      line.field(keys.method, exchange.head.bytes.span.extracting(method))
+    }
+    if !exchange.target.path.isEmpty { line.field(keys.path, exchange.target.path.span) }
+    line.field(keys.status, UInt64(max(0, exchange.record.status)))
+    if let refusal = exchange.record.refusal { line.field("refused", refusal.row.code.description) }
+    line.field(keys.up, exchange.record.bytesUp)
+    line.field(keys.down, exchange.record.bytesDown)
+    line.field(keys.milliseconds, session.worker.loop.now - session.startedAt)
+    let decidedBy = exchange.record.generation
+    line.field(keys.generation, decidedBy == 0 ? generation.snapshot.generation : decidedBy)
+    if exchange.record.isPreflight { line.raw(" preflight=true") }
+    if exchange.record.isRejected { line.raw(" credential_rejected=true") }
+    if exchange.record.redactions > 0 { line.field("redacted", exchange.record.redactions) }
+    if exchange.record.isWithheld { line.raw(" withheld=true") }
+    if exchange.record.isRetried { line.raw(" retried=true") }
+    if exchange.record.isRenewed { line.raw(" renewed=true") }
+    if exchange.record.isAborted { line.raw(" aborted=true") }
+    if let refusal = exchange.record.refusal {
+      let problem = if case .malformed(let reason) = refusal { reason } else { exchange.record.answerProblem }
+      if let problem { line.field("reason", problem.rawValue) }
+      if let detail = session.failureDetail { line.field("detail", detail) }
+      let help =
+        help(with: problem)
+        ?? help(for: refusal, head: exchange.head, listener: session.listenerID.name, settings: generation.settings)
+      if let help { line.field("help", help) }
+    }
+    end(line)
+    if let audit { self.record(audit, from: before, isPromised: isPromised) }
+  }
+
+  /// The keyring's door stayed shut: worth a line of its own, because policy should have said so before.
+  func denied(_ denied: Denied, route: Route?, generation: Generation) {
+    let name = route.flatMap { generation.snapshot.rules.grant(of: $0)?.name } ?? "-"
+    event(.warning, "credential-denied", ("credential", name), ("detail", denied.description))
+  }
+}

@@ -1,0 +1,26 @@
+internal import Configuration
+internal import Credentials
+internal import Gateway
+
+extension Generation {
+  /// The first one, which is made at once: nobody is served yet.
+  /// - Parameters:
+  ///   - files: what the start has read.
+  ///   - changing: of these, files that are being written, and will be read again.
+  convenience init(
+    first preparation: Preparation, files: SecretFiles, changing: Set<SecretSource>, snapshot: Snapshot,
+    limits: SharedLimits,
+    deferredRelease: DeferredRelease
+  ) throws(StartError) {
+    do throws(Denied) {
+      let draft = try GenerationDraft(preparation, files: files, after: nil)
+      _ = try draft.goOn(pending: changing) { true }
+      guard let keyring = draft.keyring.keyring else { preconditionFailure("there was time for all of it") }
+      self.init(
+        preparation, snapshot: snapshot, keyring: keyring, tally: Tally(draft.tally), limits: limits,
+        deferredRelease: deferredRelease)
+    } catch {
+      throw .system(error.description)
+    }
+  }
+}

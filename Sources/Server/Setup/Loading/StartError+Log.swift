@@ -1,0 +1,12 @@
+internal import Configuration
+
+extension StartError {
+  /// One line per finding: a log shows no carets.
+  func report(to journal: AccessLog) {
+    guard case .configuration(let findings) = self else { return }
+    for finding in findings where finding.severity == .error {
+      let help = finding.help.map { "; \($0.split(separator: "\n").joined(separator: " "))" } ?? ""
+      journal.event(.error, "configuration", ("line", String(finding.line)), ("detail", finding.message + help))
+    }
+  }
+}

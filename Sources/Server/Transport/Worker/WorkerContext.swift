@@ -1,0 +1,88 @@
+internal import Credentials
+internal import EventLoop
+internal import System
+internal import TLS
+
+/// What everything on one worker's thread uses: its loop, deadlines, clocks and log, and what its upstream connections share.
+final class WorkerContext {
+  let loop: Loop
+  let deadlines: DeadlineQueue
+  let resolver: Resolver
+  let journal: AccessLog
+  /// Asks the kernel who owns a socket; nil: it cannot be asked, and no TCP caller is known.
+  let diagnostics: SocketDiagnostics?
+  let heap: HeapRelief
+  /// Counts connections to upstreams.
+  let upstreamFlood: Flood
+  /// How many workers the process has.
+  let workers: Int
+  /// How many connections each upstream pool keeps while no request uses them, and for how many milliseconds.
+  var idleConnections: (count: Int, time: UInt64) = (0, 0)
+  /// Closes connections that nobody uses: no file descriptor is left.
+  var onDescriptorShortage: () -> Void = {}
+  private var clockSteps = ClockSteps()
+  /// The one buffer for plaintext, lent within a turn and never across; nil: lent.
+  private var plaintext: [UInt8]?
+
+  init(loop: Loop, journal: AccessLog, workers: Int) {
+    self.loop = loop
+    self.journal = journal
+    self.workers = workers
+    deadlines = DeadlineQueue(loop: loop)
+    resolver = Resolver(loop: loop, limits: Resolver.Limits().shared(by: workers))
+    heap = HeapRelief(loop: loop, leastPeak: WorkerContext.share(of: HeapRelief.leastPeak, among: workers))
+    upstreamFlood = heap.flood()
+    do throws(SystemError) {
+      diagnostics = try SocketDiagnostics()
+    } catch {
+      diagnostics = nil
+      journal.event(.error, "callers-unknown", ("detail", "every TCP caller will be refused: \(error)"))
+    }
+    _ = moment()
+  }
+
+  /// What one worker may have of something that there is so much of in all: together they have no less, and each has some.
+  func share(of all: Int) -> Int { WorkerContext.share(of: all, among: workers) }
+
+  static func share(of all: Int, among workers: Int) -> Int { all == 0 ? 0 : (all - 1) / workers + 1 }
+
+  /// The time by which certificates and pins are judged. Logs when the calendar's clock has been set since the last call (T57).
+  func moment() -> Moment {
+    let calendar = Clock.now
+    let uptime = Int64(clamping: BootTimer.now)
+    let milliseconds = calendar.seconds &* 1_000 &+ calendar.microseconds / 1_000
+    let moment = Moment(calendar: calendar.seconds, uptime: uptime / 1_000)
+    guard let step = clockSteps.step(calendar: milliseconds, uptime: uptime) else { return moment }
+    let seconds = Int64((step.magnitude &+ 500) / 1_000) &* step.signum()
+    // Each worker notices it at its next request.
+    guard journal.share?.isNews("clock", "\(seconds) \(uptime / 60_000)") ?? true else { return moment }
+    journal.event(
+      .notice, "clock-stepped", ("seconds", String(seconds)),
+      ("detail", "certificates and pins are judged by the time that it shows now"))
+    return moment
+  }
+
+  /// An empty buffer with room for all that one read can bring.
+  func takePlaintext() -> [UInt8] {
+    if var taken = plaintext.take() {
+      taken.removeAll(keepingCapacity: true)
+      return taken
+    }
+    var made: [UInt8] = []
+    made.reserveCapacity(288 * 1024)
+    return made
+  }
+
+  /// Returns the buffer that `takePlaintext` lent.
+  /// - Parameter wiped: it held a secret. In its own place: nobody else has it yet.
+  func giveBack(_ plaintext: inout [UInt8], wiped: Bool) {
+    if wiped { wipe(&plaintext) }
+    self.plaintext = plaintext
+    plaintext = []
+  }
+
+  func close() {
+    deadlines.close()
+    heap.close()
+  }
+}
