@@ -60,7 +60,7 @@ let package = Package(
     module("HTTP1", in: .core, [], pure),
     module("Policy", in: .core, ["HTTP1"], pure),
     module("Gateway", in: .core, ["Policy", "HTTP1"], pure),
-    module("Renewal", in: .core, [], pure),
+    module("Lifecycle", in: .core, [], pure),
 
     // Platform: one module per C library or kernel interface
     library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
@@ -82,13 +82,40 @@ let package = Package(
 
     // Server: sockets carry out what Core decides
     module("Audit", in: .server, ["TLS", "System"]),
-    .target(
-      name: "Daemon",
-      dependencies: [
-        "Gateway", "Configuration", "Renewal", "OAuth", "Credentials", "Audit", "TLS", "Policy", "HTTP1", "EventLoop",
+    module("Log", in: .server, ["Audit", "Configuration", "HTTP1", "EventLoop", "System"]),
+    module(
+      "Transport", in: .server, ["Log", "Gateway", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System"]),
+    module(
+      "Setup", in: .server,
+      [
+        "Transport", "Log", "Audit", "Gateway", "Configuration", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop",
         "System",
-      ],
-      path: "Sources/Server", exclude: ["Audit", "bearerd"], swiftSettings: common),
+      ]),
+    module(
+      "Providers", in: .server,
+      [
+        "Setup", "Transport", "Log", "Gateway", "Configuration", "Lifecycle", "OAuth", "Credentials", "TLS", "Policy",
+        "EventLoop", "System",
+      ]),
+    module(
+      "Proxy", in: .server,
+      [
+        "Providers", "Setup", "Transport", "Log", "Audit", "Gateway", "Configuration", "Credentials", "TLS", "Policy",
+        "HTTP1", "EventLoop", "System",
+      ]),
+    module(
+      "Admin", in: .server,
+      [
+        "Proxy", "Providers", "Setup", "Log", "Audit", "Gateway", "Configuration", "OAuth", "Credentials", "Policy",
+        "EventLoop", "System",
+      ]),
+    module(
+      "Daemon", in: .server,
+      [
+        "Admin", "Proxy", "Providers", "Setup", "Transport", "Log", "Gateway", "Configuration", "Lifecycle",
+        "Credentials",
+        "TLS", "EventLoop", "System",
+      ]),
     .executableTarget(
       name: "bearerd", dependencies: ["Daemon"], path: "Sources/Server/bearerd", swiftSettings: common),
 
@@ -97,7 +124,7 @@ let package = Package(
     .executableTarget(
       name: "bearerctl",
       dependencies: [
-        "Daemon", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
+        "Setup", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/bearerctl", swiftSettings: common),
@@ -107,7 +134,7 @@ let package = Package(
     tests("HTTP1Tests", in: .core, ["HTTP1", "TestSupport"]),
     tests("PolicyTests", in: .core, ["Policy", "HTTP1", "TestSupport"]),
     tests("GatewayTests", in: .core, ["Gateway", "Policy", "HTTP1", "TestSupport"]),
-    tests("RenewalTests", in: .core, ["Renewal", "Gateway", "Policy"]),
+    tests("LifecycleTests", in: .core, ["Lifecycle", "Gateway", "Policy"]),
     tests(
       "ConfigurationTests", in: .platform, ["Configuration", "Policy", "HTTP1", "TestSupport"], exclude: ["Golden"]),
     tests("EventLoopTests", in: .platform, ["EventLoop"]),
@@ -127,7 +154,7 @@ let package = Package(
       exclude: ["run", "heads.py", "paths.py", "paths.go", "paths.mjs", "paths_nginx.py"]),
     tests(
       "EndToEnd",
-      ["DemoUpstream", "Daemon", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport", "bearerd", "bearerctl"]),
+      ["DemoUpstream", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport", "bearerd", "bearerctl"]),
   ]
 )
 
@@ -137,7 +164,7 @@ if Context.environment["BEARERD_FUZZ"] != nil {
     .executableTarget(
       name: "fuzz",
       dependencies: [
-        "Daemon", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport",
+        "Log", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport",
       ],
       path: "Tests/Fuzz",
       exclude: ["Corpus", "Dictionaries", "run"], swiftSettings: common))

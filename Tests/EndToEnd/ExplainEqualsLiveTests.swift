@@ -1,4 +1,4 @@
-import Daemon
+import Setup
 import DemoUpstream
 import Foundation
 import Gateway

@@ -1,4 +1,4 @@
-import Daemon
+import Log
 import HTTP1
 
 /// What a client says of itself, as the log has it: one line, for a terminal as harmless as for a program that reads logfmt.

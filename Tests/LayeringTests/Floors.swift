@@ -1,40 +1,54 @@
 /// The folders of `Sources`, from the ground up, with their modules. A module imports none of a later storey.
 let storeys: [(name: String, modules: [String])] = [
-  ("Core", ["HTTP1", "Policy", "Gateway", "Renewal"]),
+  ("Core", ["HTTP1", "Policy", "Gateway", "Lifecycle"]),
   ("Platform", ["EventLoop", "System", "Configuration", "JSON", "Inflate", "TLS"]),
   ("Secrets", ["Credentials", "OAuth"]),
-  ("Server", ["Audit", "Daemon", "bearerd"]),
+  ("Server", ["Audit", "Log", "Transport", "Setup", "Providers", "Proxy", "Admin", "Daemon", "bearerd"]),
   ("Tools", ["DemoUpstream", "bearerctl"]),
 ]
 
-/// Modules that are not a folder of their own name, but these of their storey.
-let folders: [String: [String]] = [
-  "Daemon": ["Log", "Transport", "Providers", "Proxy", "Admin", "Setup", "Daemon"]
-]
-
 /// Where a module stands, from the top of the repository.
-func sourceFolders(of module: String) -> [String] {
+func sourceFolder(of module: String) -> String {
   let storey = storeys.first { $0.modules.contains(module) }?.name ?? ""
-  return (folders[module] ?? [module]).map { "Sources/\(storey)/\($0)" }
+  return "Sources/\(storey)/\(module)"
 }
 
 /// What each module may import of ours, of C and of packages. A module that is not here may not exist; when the house
 /// outgrows the table, the table changes first. C modules stand in the one row (COpenSSL: two) that may touch them.
 let floors: [String: Set<String>] = [
   "bearerctl": [
-    "Daemon", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
+    "Setup", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
     "ArgumentParser",
   ],
   "bearerd": ["Daemon"],
   "Daemon": [
-    "Gateway", "Configuration", "Renewal", "OAuth", "Credentials", "Audit", "TLS", "Policy", "HTTP1", "EventLoop",
+    "Admin", "Proxy", "Providers", "Setup", "Transport", "Log", "Gateway", "Configuration", "Lifecycle", "Credentials",
+    "TLS",
+    "EventLoop", "System",
+  ],
+  "Admin": [
+    "Proxy", "Providers", "Setup", "Log", "Audit", "Gateway", "Configuration", "OAuth", "Credentials", "Policy",
+    "EventLoop", "System",
+  ],
+  "Proxy": [
+    "Providers", "Setup", "Transport", "Log", "Audit", "Gateway", "Configuration", "Credentials", "TLS", "Policy",
+    "HTTP1", "EventLoop", "System",
+  ],
+  "Providers": [
+    "Setup", "Transport", "Log", "Gateway", "Configuration", "Lifecycle", "OAuth", "Credentials", "TLS", "Policy",
+    "EventLoop", "System",
+  ],
+  "Setup": [
+    "Transport", "Log", "Audit", "Gateway", "Configuration", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop",
     "System",
   ],
+  "Transport": ["Log", "Gateway", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System"],
+  "Log": ["Audit", "Configuration", "HTTP1", "EventLoop", "System"],
   "Credentials": ["Inflate", "JSON", "TLS", "Policy", "System"],
   "OAuth": ["Credentials", "JSON", "TLS", "Policy", "HTTP1", "System"],
   "Audit": ["TLS", "System"],
   "Gateway": ["Policy", "HTTP1"],
-  "Renewal": [],
+  "Lifecycle": [],
   "Configuration": ["Policy", "CYAML"],
   "JSON": ["CJansson"],
   "Inflate": ["CZlib"],
@@ -47,7 +61,7 @@ let floors: [String: Set<String>] = [
 ]
 
 /// They decide, and nothing else: not even the C library's names are in sight.
-let pureModules: Set<String> = ["HTTP1", "Policy", "Gateway", "Renewal"]
+let pureModules: Set<String> = ["HTTP1", "Policy", "Gateway", "Lifecycle"]
 
 /// What everybody else may use of the toolchain. Foundation is not among it: it doubles the daemon.
 let toolchain: Set<String> = ["Glibc", "Synchronization"]
@@ -60,7 +74,7 @@ let testFloors: [String: Set<String>] = [
   "HTTP1Tests": ["HTTP1", "TestSupport"],
   "PolicyTests": ["Policy", "HTTP1", "TestSupport"],
   "GatewayTests": ["Gateway", "Policy", "HTTP1", "TestSupport"],
-  "RenewalTests": ["Renewal", "Gateway", "Policy"],
+  "LifecycleTests": ["Lifecycle", "Gateway", "Policy"],
   "ConfigurationTests": ["Configuration", "Policy", "HTTP1", "TestSupport"],
   "EventLoopTests": ["EventLoop"],
   "InflateTests": ["Inflate", "CZlib", "TestSupport"],
@@ -73,8 +87,8 @@ let testFloors: [String: Set<String>] = [
   "LayeringTests": ["TestSupport"],
   "BearerctlTests": ["DemoUpstream", "TestSupport"],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
-  "Fuzz": ["Daemon", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
-  "EndToEnd": ["DemoUpstream", "Daemon", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport"],
+  "Fuzz": ["Log", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
+  "EndToEnd": ["DemoUpstream", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport"],
 ]
 
 /// What a module below `Sources` may import.

@@ -17,7 +17,7 @@ import Testing
     }.joined()
     var walkers: Set<String> = []
     for module in Self.modules.keys {
-      let folder = repository.appending(path: sourceFolders(of: module)[0])
+      let folder = repository.appending(path: sourceFolder(of: module))
       for case let file as String in try #require(FileManager.default.enumerator(atPath: folder.path))
       where file.hasSuffix(".swift") {
         let name = String(file.split(separator: "/").last?.dropLast(6) ?? "")

@@ -1,12 +1,15 @@
-internal import Configuration
-internal import EventLoop
+package import Configuration
+package import EventLoop
+package import Log
+package import Providers
+internal import Setup
 internal import System
 
 /// Where `bearerctl` asks: a unix socket for root and the daemon's own user. One line in, the answer out, closed (T52).
 ///
 /// A line is a command, or the verb of one and the name of a credential. An answer is `ok` or `error` and what there is to
 /// say, on lines of its own; a command about a credential may send lines `progress TEXT` ahead of it.
-final class ControlSocket: ListenerDelegate, StreamDelegate {
+package final class ControlSocket: ListenerDelegate, StreamDelegate {
   private var listener: Listener?
   /// What each line that one may send does; it calls back once with the answer, perhaps at once.
   private let commands: [String: Command]
@@ -20,9 +23,9 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   /// Bytes: whoever does not read gets no more progress.
   private static let maximumQueue = 65_536
 
-  typealias Command = (_ answer: @escaping (Result<[UInt8], StartError>) -> Void) -> Void
+  package typealias Command = (_ answer: @escaping (Result<[UInt8], StartError>) -> Void) -> Void
   /// Begins, perhaps ends at once, and else holds on to the exchange.
-  typealias CredentialCommand = (_ name: String, _ exchange: ControlExchange) -> Void
+  package typealias CredentialCommand = (_ name: String, _ exchange: ControlExchange) -> Void
 
   private struct Connection {
     let stream: EventLoop.Stream
@@ -36,7 +39,7 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
   private var path: String?
   private var hasFollowed = false
 
-  init(
+  package init(
     loop: Loop, journal: AccessLog, commands: [String: Command], credentialCommands: [String: CredentialCommand],
     credentials: @escaping () -> [String]
   ) {
@@ -49,7 +52,7 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
 
   /// Stands where these settings say; stays if it does already. Without a place for it, or when it cannot be had, there is
   /// none, and the log says so.
-  func follow(_ settings: Settings) {
+  package func follow(_ settings: Settings) {
     let wanted = settings.controlSocket ?? ControlPath.standard
     guard wanted != path || !hasFollowed else { return }
     hasFollowed = true
@@ -84,7 +87,7 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
     if let path { UnixSocket.remove(path: path) }
   }
 
-  func close() {
+  package func close() {
     closeListener()
     closeConnections { _ in true }
   }
@@ -97,7 +100,7 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
     }
   }
 
-  func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
+  package func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
     let uid = CallerIdentity.ofPeer(descriptor: stream.descriptor)
     guard uid == 0 || uid == Users.currentUID else { return stream.close() }
     // Whoever connects and never asks must not keep others from asking. People who log in take their time.
@@ -109,15 +112,15 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
     stream.startReading()
   }
 
-  func listener(_ listener: Listener, didFail error: UVError) {
+  package func listener(_ listener: Listener, didFail error: UVError) {
     // No descriptors left: turn away who waits, or the loop would spin.
     listener.turnAwayWaiting()
     listener.resume()
   }
 
-  func streamDidConnect(_ stream: EventLoop.Stream) {}
+  package func streamDidConnect(_ stream: EventLoop.Stream) {}
 
-  func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
+  package func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
     guard var connection = connections[ObjectIdentifier(stream)], !connection.hasAsked else { return }
     for index in bytes.indices { connection.input.append(bytes[index]) }
     let end = connection.input.firstIndex(of: UInt8(ascii: "\n"))
@@ -183,9 +186,9 @@ final class ControlSocket: ListenerDelegate, StreamDelegate {
     stream.closeAfterFlush()
   }
 
-  func streamDidEnd(_ stream: EventLoop.Stream) { drop(stream) }
-  func streamDidDrain(_ stream: EventLoop.Stream) {}
-  func stream(_ stream: EventLoop.Stream, didFail error: UVError) { drop(stream) }
+  package func streamDidEnd(_ stream: EventLoop.Stream) { drop(stream) }
+  package func streamDidDrain(_ stream: EventLoop.Stream) {}
+  package func stream(_ stream: EventLoop.Stream, didFail error: UVError) { drop(stream) }
 
   private func drop(_ stream: EventLoop.Stream) {
     let exchange = connections.removeValue(forKey: ObjectIdentifier(stream))?.exchange

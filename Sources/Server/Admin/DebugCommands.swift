@@ -1,5 +1,8 @@
 internal import Credentials
 internal import EventLoop
+internal import Providers
+package import Proxy
+internal import Setup
 internal import System
 
 #if DEBUG
@@ -13,8 +16,8 @@ internal import System
 #endif
 
 /// What the control socket of a build for debugging can do besides. A release build has none of it.
-enum DebugCommands {
-  static func of(
+package enum DebugCommands {
+  package static func of(
     _ worker: Worker, _ workerGroup: WorkerGroup, giveUpSoon: @escaping () -> Void
   ) -> [String: ControlSocket.Command] {
     #if DEBUG

@@ -1,18 +1,22 @@
-internal import Configuration
+package import Configuration
 internal import Credentials
 internal import Gateway
+internal import Log
 internal import OAuth
 internal import Policy
+package import Providers
+package import Proxy
+internal import Setup
 
 /// `bearerctl logout`: ends the use of one credential in all workers, and of no other (T46). First its value, then whatever
 /// still uses it, then what is stored, then what its server knows.
-final class Logouts {
+package final class Logouts {
   private unowned let worker: Worker
   private unowned let workerGroup: WorkerGroup
   private unowned let tokens: TokenManager
   private let commands: SecretCommands?
 
-  init(worker: Worker, workerGroup: WorkerGroup, tokens: TokenManager, commands: SecretCommands?) {
+  package init(worker: Worker, workerGroup: WorkerGroup, tokens: TokenManager, commands: SecretCommands?) {
     self.worker = worker
     self.workerGroup = workerGroup
     self.tokens = tokens
@@ -22,7 +26,7 @@ final class Logouts {
   /// - Parameters:
   ///   - name: of a credential.
   ///   - onEnd: called once, unless the daemon ends: one JSON document, of which nothing is a secret.
-  func logOut(_ name: String, onEnd: @escaping (Result<[UInt8], StartError>) -> Void) {
+  package func logOut(_ name: String, onEnd: @escaping (Result<[UInt8], StartError>) -> Void) {
     guard let index = worker.generation.grant(named: name), !worker.generation.settings.credentials[index].isCombined
     else {
       return onEnd(.failure(.system("There is no credential \"\(name)\" in the configuration in use.")))
@@ -141,27 +145,5 @@ extension CredentialSettings {
   /// Another value of a file brings it back by itself, and nothing else does.
   fileprivate var isForReloadsOnly: Bool {
     sources.contains(where: \.isCommand) || !sources.contains { SecretSource($0).isFile }
-  }
-}
-
-extension CredentialSettings {
-  /// Another value comes without a person: from a token endpoint, a login URL, or a program.
-  var changesByItself: Bool {
-    if case .registry = scheme { return false }
-    return allSources.contains {
-      switch $0 {
-      case .command, .userOfCommand, .token, .login: true
-      case .file, .systemd, .env: false
-      }
-    }
-  }
-}
-
-extension CredentialSettings.Source {
-  fileprivate var isCommand: Bool {
-    switch self {
-    case .command, .userOfCommand: true
-    case .file, .systemd, .env, .token, .login: false
-    }
   }
 }

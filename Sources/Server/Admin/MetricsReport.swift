@@ -1,18 +1,22 @@
 internal import Audit
 internal import Credentials
 internal import Gateway
+internal import Log
 internal import Policy
+internal import Providers
+package import Proxy
+internal import Setup
 internal import System
 
 /// What a scrape gets: every counter, in Prometheus' text format. Labels have their values from the configuration, or from
 /// lists that are fixed here; nothing of a request gets into one.
-struct MetricsReport {
+package struct MetricsReport {
   private let worker: Worker
   private let counts: WorkerCounts
   private var text = Exposition()
 
   /// - Parameter counts: of all workers.
-  static func bytes(of worker: Worker, _ counts: WorkerCounts) -> [UInt8] {
+  package static func bytes(of worker: Worker, _ counts: WorkerCounts) -> [UInt8] {
     var report = MetricsReport(worker: worker, counts: counts)
     report.requests()
     report.upstreams()

@@ -1,17 +1,26 @@
-internal import Configuration
+package import Configuration
 internal import Credentials
 internal import Gateway
+internal import Log
 internal import Policy
+package import Providers
+package import Proxy
+internal import Setup
 
 /// `bearerctl resume`: a credential goes out again to every upstream that it was suspended from, and a token that could not be
 /// renewed is asked for at once (T67).
-struct Resumption {
+package struct Resumption {
   let worker: Worker
   let tokens: TokenManager?
 
+  package init(worker: Worker, tokens: TokenManager?) {
+    self.worker = worker
+    self.tokens = tokens
+  }
+
   /// - Parameter name: of a credential; those that go out together with it are resumed as well.
   /// - Returns: one JSON document.
-  func resume(_ name: String) -> Result<[UInt8], StartError> {
+  package func resume(_ name: String) -> Result<[UInt8], StartError> {
     let generation = worker.generation
     guard generation.grant(named: name) != nil else {
       return .failure(.system("There is no credential \"\(name)\" in the configuration in use."))

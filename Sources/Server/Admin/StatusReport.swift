@@ -3,18 +3,22 @@ internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
+internal import Log
 internal import Policy
+internal import Providers
+package import Proxy
+internal import Setup
 internal import System
 
 /// What `bearerctl status` gets: one JSON document. Times are seconds since 1970, and null where there is none yet; of
 /// secrets it has names, times and fingerprints.
-struct StatusReport {
+package struct StatusReport {
   private let worker: Worker
   private let counts: WorkerCounts
   private let now = Clock.now
 
   /// - Parameter counts: of all workers.
-  static func bytes(of worker: Worker, _ counts: WorkerCounts) -> [UInt8] {
+  package static func bytes(of worker: Worker, _ counts: WorkerCounts) -> [UInt8] {
     StatusReport(worker: worker, counts: counts).document
   }
 

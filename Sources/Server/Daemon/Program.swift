@@ -1,4 +1,6 @@
 internal import Configuration
+internal import Proxy
+internal import Setup
 internal import System
 
 /// What `bearerd` does with its command line. Ends the process.

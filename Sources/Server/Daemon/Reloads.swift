@@ -1,6 +1,12 @@
 internal import Configuration
 internal import EventLoop
+internal import Lifecycle
+internal import Log
+internal import Providers
+internal import Proxy
+internal import Setup
 internal import System
+internal import Transport
 
 /// Has the configuration read beside the loop, and what it brings put into use (T55). Requests go on meanwhile.
 final class Reloads {

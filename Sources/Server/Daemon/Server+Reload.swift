@@ -1,6 +1,11 @@
+internal import Admin
 internal import Configuration
 internal import EventLoop
 internal import Gateway
+internal import Log
+internal import Providers
+internal import Proxy
+internal import Setup
 internal import System
 
 extension Server {
@@ -159,8 +164,4 @@ extension Server {
       )
     }
   }
-}
-
-extension CredentialSettings.Source {
-  var isSystemd: Bool { if case .systemd = self { true } else { false } }
 }

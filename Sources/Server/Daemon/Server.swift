@@ -1,7 +1,12 @@
+internal import Admin
 package import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
+internal import Log
+internal import Providers
+package import Proxy
+internal import Setup
 internal import System
 internal import TLS
 
@@ -18,7 +23,7 @@ package final class Server {
   private let looks = FileProbe()
   let held: InheritedSockets
   var slots: [BoundListener]
-  private var lifecycle: Lifecycle?
+  private var processEvents: ProcessEvents?
   private(set) var commands: SecretCommands?
   private(set) var tokens: TokenManager?
   private var logouts: Logouts?
@@ -134,7 +139,7 @@ package final class Server {
       ],
       credentials: { [worker] in worker.generation.settings.credentials.filter { !$0.isCombined }.map(\.name) })
     control?.follow(worker.generation.settings)
-    lifecycle = try Lifecycle(
+    processEvents = try ProcessEvents(
       loop: loop,
       watch: { [loop, workerGroup, journal] interval in
         Watchdog(
@@ -182,7 +187,7 @@ package final class Server {
       $0.providers.tokens?.close()
     }
     journal.event(.notice, "stopping", ("connections", String(worker.sessionCount + workerGroup.connections)))
-    lifecycle?.startDrain(limit: worker.limits.drain) { [unowned self] in finish() }
+    processEvents?.startDrain(limit: worker.limits.drain) { [unowned self] in finish() }
     // A refresh token that is on its way is stored before the end (T68).
     tokens?.stop {
       isOver.tokens = true
@@ -212,7 +217,7 @@ package final class Server {
     commands?.close()
     tokens?.close()
     reloads?.close()
-    lifecycle?.close()
+    processEvents?.close()
     loop.stop()
   }
 }

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Log
 internal import System
 
 /// Tells the service manager that the daemon lives, for as long as something moves in every loop (T60).

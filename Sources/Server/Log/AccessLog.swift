@@ -1,12 +1,12 @@
-internal import Audit
+package import Audit
 internal import EventLoop
 internal import HTTP1
 internal import System
 
 /// The log: logfmt lines on stderr, with journald priorities when the journal listens. A bounded buffer, written once per turn
 /// of the loop; what does not fit is counted, not waited for.
-final class AccessLog {
-  enum Level {
+package final class AccessLog {
+  package enum Level {
     case error, warning, notice, info
 
     /// The beginning of a line for the journal, which learns of it by syslog(3)'s priority.
@@ -33,25 +33,25 @@ final class AccessLog {
   private var buffer = ByteBuffer()
   private var dropped = 0
   /// Lines since the start for which there was no room.
-  private(set) var droppedCount: UInt64 = 0
+  package private(set) var droppedCount: UInt64 = 0
   private var clock = Timestamp()
   /// `time=2026-11-21T05:12:08.`, and the second that it is of.
   private var secondText: [UInt8] = []
   private var secondShown: Int64 = -1
   /// Where a record of each exchange goes as well; nil: nowhere.
-  var audit: AuditWriter?
+  package var audit: AuditWriter?
   /// The same, if nothing may go out without one.
-  var requiredAudit: AuditWriter?
+  package var requiredAudit: AuditWriter?
   private var hasRecords = false
   /// How many bytes wait to be written: where the next line begins.
-  var bufferedBytes: Int { buffer.count }
+  package var bufferedBytes: Int { buffer.count }
   /// Names of users in lines of help: untrusted peers could make us look one up for each request.
   package var userNames: [UInt32: String] = [:]
-  let keys = LogLine.Keys()
+  package let keys = LogLine.Keys()
   private let hasPriorities: Bool
   /// Which worker's it is, and what those have in common; nil: there is one.
   private let number: Int
-  var share: LogSink?
+  package var share: LogSink?
   private static let limit = 1 << 20
   /// `<6>`, and `time=2026-11-21T05:12:08.123Z `: what stands before `level=`.
   private static let priorityCount = 3
@@ -59,7 +59,7 @@ final class AccessLog {
   /// `2026-11-21T05:12:08.`
   private static let timeWithoutMilliseconds = 20
 
-  init(hasPriorities: Bool, of number: Int = 0, share: LogSink? = nil) {
+  package init(hasPriorities: Bool, of number: Int = 0, share: LogSink? = nil) {
     self.hasPriorities = hasPriorities
     self.number = number
     self.share = share
@@ -67,7 +67,7 @@ final class AccessLog {
 
   /// Writes what gathered. Returns false when some is left for later.
   @discardableResult
-  func flush() -> Bool {
+  package func flush() -> Bool {
     if hasRecords {
       hasRecords = false
       audit?.wake()
@@ -90,13 +90,13 @@ final class AccessLog {
   }
 
   /// Why no request may go out now; nil: it may.
-  var auditProblem: String? {
+  package var auditProblem: String? {
     guard let requiredAudit, !requiredAudit.isDependable else { return nil }
     return requiredAudit.status.problem ?? "too many records wait to be written"
   }
 
   /// An event that is no exchange. Values are escaped; callers pass none that could be a secret, and nil for what is not there.
-  func event(_ level: Level, _ name: String, _ fields: (String, String?)...) {
+  package func event(_ level: Level, _ name: String, _ fields: (String, String?)...) {
     guard var line = begin(level) else { return }
     line.field("event", name)
     for case (let name, let value?) in fields { line.field(name, value) }
@@ -107,7 +107,7 @@ final class AccessLog {
 
   /// A line behind those that wait, in their place until `end`; nil when there is no room.
   /// - Parameter isRecord: it is wanted all the same.
-  func begin(_ level: Level, isRecord: Bool = false) -> LogLine? {
+  package func begin(_ level: Level, isRecord: Bool = false) -> LogLine? {
     if buffer.count >= AccessLog.limit {
       dropped += 1
       droppedCount &+= 1
@@ -138,7 +138,7 @@ final class AccessLog {
   }
 
   /// Hands on the line that begins there, without its time or priority, and takes it back if the log has no room for it.
-  func record(_ audit: AuditWriter, from start: Int, isPromised: Bool) {
+  package func record(_ audit: AuditWriter, from start: Int, isPromised: Bool) {
     let head = hasPriorities ? AccessLog.priorityCount : AccessLog.timeCount
     let isPromised = isPromised && requiredAudit != nil
     let all = buffer.contents
@@ -157,7 +157,7 @@ final class AccessLog {
     return taken
   }
 
-  func end(_ line: consuming LogLine) {
+  package func end(_ line: consuming LogLine) {
     line.end()
     buffer = line.bytes  // the line ends here, so that its bytes are the buffer's alone
   }

@@ -1,13 +1,13 @@
-internal import Audit
-internal import Configuration
-internal import EventLoop
+package import Audit
+package import Configuration
+package import EventLoop
 internal import System
 
 /// The audit file that the configuration asks for, the thread that writes it, and what the log says of both (T58).
 ///
 /// The loop waits for no file system (T55): files are opened where a reload is prepared, and a thread that is not needed any
 /// more says when it has ended.
-final class AuditTrail {
+package final class AuditTrail {
   /// A thread, and the file that it writes.
   private final class Scribe {
     let writer: AuditWriter
@@ -59,23 +59,23 @@ final class AuditTrail {
   /// They write what was handed over, and nothing more comes.
   private var leaving: [Scribe] = []
   /// What is being written.
-  private(set) var file: AuditFile?
+  package private(set) var file: AuditFile?
   /// Milliseconds for which the end of the process waits for disks.
   private static let patience: UInt64 = 10_000
 
-  init(loop: Loop, journal: AccessLog) {
+  package init(loop: Loop, journal: AccessLog) {
     self.loop = loop
     self.journal = journal
   }
 
   /// What is to be done for a configuration, once it is sure that it will be used.
-  enum Change: Sendable {
+  package enum Change: Sendable {
     case none
     case keep(AuditSettings)
     case open(AuditFile, AuditSettings)
 
     /// Opens the file, unless it is `current` and still in its place. Asks file systems.
-    init(for audit: AuditSettings?, of configuration: String, from current: AuditFile?) throws(StartError) {
+    package init(for audit: AuditSettings?, of configuration: String, from current: AuditFile?) throws(StartError) {
       guard let settings = audit else {
         self = .none
         return
@@ -94,7 +94,7 @@ final class AuditTrail {
     }
   }
 
-  func adopt(_ change: Change) throws(StartError) {
+  package func adopt(_ change: Change) throws(StartError) {
     switch change {
     case .none: leave()
     case .keep(let settings): follow(settings)
@@ -110,14 +110,14 @@ final class AuditTrail {
   }
 
   /// No worker has one any more that this configuration does not want.
-  func settle() {
+  package func settle() {
     for scribe in dismissed { scribe.writer.close() }
     leaving += dismissed
     dismissed = []
   }
 
   /// Nothing goes to an upstream any more: all that is left is written, if the disk takes it in time.
-  func close() {
+  package func close() {
     leave()
     settle()
     let deadline = Clock.monotonicMicroseconds / 1_000 + AuditTrail.patience

@@ -7,10 +7,10 @@ package struct LogLine: ~Copyable {
   /// Takes over a buffer and writes behind what stands in it.
   package init(after bytes: consuming ByteBuffer = ByteBuffer()) { self.bytes = bytes }
 
-  mutating func raw(_ text: [UInt8]) { bytes.append(text.span) }
-  mutating func raw(_ text: String) { bytes.append(text) }
-  mutating func raw(_ number: UInt64) { bytes.append(decimal: number) }
-  mutating func raw(threeDigits number: UInt64) {
+  package mutating func raw(_ text: [UInt8]) { bytes.append(text.span) }
+  package mutating func raw(_ text: String) { bytes.append(text) }
+  package mutating func raw(_ number: UInt64) { bytes.append(decimal: number) }
+  package mutating func raw(threeDigits number: UInt64) {
     if number < 100 { bytes.append(UInt8(ascii: "0")) }
     if number < 10 { bytes.append(UInt8(ascii: "0")) }
     bytes.append(decimal: number)
@@ -19,7 +19,7 @@ package struct LogLine: ~Copyable {
   // What is written for each request has its key in one piece, as it stands in the line, and as bytes. Whoever writes many
   // lines keeps the keys, because a lazily initialised global costs a call per access.
 
-  mutating func field(_ key: Key, _ number: UInt64) {
+  package mutating func field(_ key: Key, _ number: UInt64) {
     bytes.append(key.text.span)
     bytes.append(decimal: number)
   }
@@ -29,14 +29,14 @@ package struct LogLine: ~Copyable {
     value(text)
   }
 
-  mutating func field(_ name: String, _ number: Int) { field(name, UInt64(max(0, number))) }
+  package mutating func field(_ name: String, _ number: Int) { field(name, UInt64(max(0, number))) }
 
-  mutating func field(_ name: String, _ number: UInt64) {
+  package mutating func field(_ name: String, _ number: UInt64) {
     raw(" \(name)=")
     bytes.append(decimal: number)
   }
 
-  mutating func field(_ name: String, _ text: String) {
+  package mutating func field(_ name: String, _ text: String) {
     raw(" \(name)=")
     value(text.utf8.span)
   }
@@ -53,14 +53,14 @@ package struct LogLine: ~Copyable {
   }
 
   package struct Keys {
-    let uid = Key("uid")
+    package let uid = Key("uid")
     package let method = Key("method")
     package let path = Key("path")
-    let status = Key("status")
-    let up = Key("up")
-    let down = Key("down")
-    let milliseconds = Key("ms")
-    let generation = Key("generation")
+    package let status = Key("status")
+    package let up = Key("up")
+    package let down = Key("down")
+    package let milliseconds = Key("ms")
+    package let generation = Key("generation")
 
     package init() {}
   }

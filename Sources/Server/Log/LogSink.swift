@@ -3,11 +3,13 @@ internal import System
 /// What the logs of several workers have in common: the one place where they end, and what one of them has said for all.
 ///
 /// `@unchecked Sendable`, because everything that changes is touched under the lock.
-final class LogSink: @unchecked Sendable {
+package final class LogSink: @unchecked Sendable {
   private let lock = SharedLock(isShared: true)
   /// Whose line is out in part: nobody else writes until the rest of it is.
   private var unfinished: Int?
   private var told: [String: String] = [:]
+
+  package init() {}
 
   /// More are forgotten together: something is told twice then.
   private static let mostTold = 4_096
@@ -25,10 +27,10 @@ final class LogSink: @unchecked Sendable {
   }
 
   /// A worker has ended: nobody waits for the rest of its line.
-  func leave(_ number: Int) { lock { if unfinished == number { unfinished = nil } } }
+  package func leave(_ number: Int) { lock { if unfinished == number { unfinished = nil } } }
 
   /// Whether this is not what was told of `subject` the last time. It is told now.
-  func isNews(_ subject: String, _ text: String) -> Bool {
+  package func isNews(_ subject: String, _ text: String) -> Bool {
     lock {
       if told[subject] == text { return false }
       if told.count >= LogSink.mostTold { told = [:] }

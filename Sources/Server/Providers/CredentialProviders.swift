@@ -1,36 +1,39 @@
 internal import Configuration
-internal import Credentials
+package import Credentials
 internal import EventLoop
 internal import Gateway
+internal import Log
 internal import Policy
+package import Setup
 internal import TLS
+package import Transport
 
 /// What keeps the values of one worker's credentials current: its generation, and who watches files, waits for programs and
 /// for token endpoints.
-final class CredentialProviders {
+package final class CredentialProviders {
   let context: WorkerContext
   /// The configuration that is in use, with its keyring.
-  private(set) var generation: Generation
+  package private(set) var generation: Generation
   /// The credentials of a configuration that is to come; nil: none is being prepared.
-  var prepared: GenerationDraft?
+  package var prepared: GenerationDraft?
   /// Credentials that were logged out since the last reload began: it does not bring them back.
-  var loggedOutMeanwhile: Set<String> = []
+  package var loggedOutMeanwhile: Set<String> = []
   /// Reads files of secrets when they change, and once more where one is missing.
-  private(set) var secrets: SecretWatch?
+  package private(set) var secrets: SecretWatch?
   /// Requests that wait for a secret that a program has yet to print.
-  private(set) var commands: CommandWaits?
+  package private(set) var commands: CommandWaits?
   /// Requests that wait for a token that an endpoint has yet to grant.
-  private(set) var tokens: TokenWaiters?
-  private(set) lazy var registries = RegistryAsking(providers: self)
+  package private(set) var tokens: TokenWaiters?
+  package private(set) lazy var registries = RegistryAsking(providers: self)
   /// Called after each read of a file of a secret.
   var onSecretRead: ((SecretSource, _ loggedOut: Set<String>) -> Void)?
   let jars: CookieJars
   /// To the first worker's providers, which run programs and ask endpoints for all; nil: these are the first worker's.
   let link: (any ProvidersLink)?
   /// To the providers of all other workers, in the order of sending; the first worker's alone are asked for it.
-  var tellOthers: (@escaping ProvidersMessage) -> Void = { _ in }
+  package var tellOthers: (@escaping ProvidersMessage) -> Void = { _ in }
 
-  init(context: WorkerContext, generation: Generation, jars: CookieJars, link: (any ProvidersLink)?) {
+  package init(context: WorkerContext, generation: Generation, jars: CookieJars, link: (any ProvidersLink)?) {
     self.context = context
     self.generation = generation
     self.jars = jars
@@ -43,7 +46,7 @@ final class CredentialProviders {
   var journal: AccessLog { context.journal }
 
   /// Goes on with the secrets that a start has found.
-  func begin(after first: InitialLoad) {
+  package func begin(after first: InitialLoad) {
     let watch = SecretWatch(providers: self, first: first)
     secrets = watch
     let commands = CommandWaits(providers: self)
@@ -59,13 +62,13 @@ final class CredentialProviders {
 
   /// This generation is the current one from now on. What was prepared for it is over; `SecretWatch` follows separately, once
   /// the requests under way have been decided anew.
-  func adopt(_ new: Generation) {
+  package func adopt(_ new: Generation) {
     generation = new
     keepCookies()
     tokens?.follow(new)
   }
 
-  func close() {
+  package func close() {
     secrets?.close()
     commands?.close()
     tokens?.close()
@@ -95,7 +98,7 @@ final class CredentialProviders {
 
   /// Forgets the cookies of a credential, alone or together with others. Returns how many there were.
   @discardableResult
-  func forgetCookies(of credential: String) -> Int {
+  package func forgetCookies(of credential: String) -> Int {
     generation.snapshot.rules.grants.reduce(0) { count, grant in
       count + (grant.includes(credential) ? jars.forget(grant.name) : 0)
     }
@@ -104,7 +107,7 @@ final class CredentialProviders {
   // MARK: upstream pools
 
   /// The pools whose connections carry a credential, alone or together with others.
-  func destinations(of credential: String) -> [UpstreamPool] {
+  package func destinations(of credential: String) -> [UpstreamPool] {
     let names = Set(generation.snapshot.rules.grants.filter { $0.includes(credential) }.map(\.name))
     return generation.allDestinations.filter { $0.context?.identity.grant.map(names.contains) == true }
   }
@@ -114,11 +117,11 @@ final class CredentialProviders {
 }
 
 /// Carried out on the thread of the worker whose providers it is given.
-typealias ProvidersMessage = @Sendable (CredentialProviders) -> Void
+package typealias ProvidersMessage = @Sendable (CredentialProviders) -> Void
 
 /// How the providers of a worker besides the first one reach the first one's, and are reached themselves, from any thread.
 /// Messages are carried out in the order of sending.
-protocol ProvidersLink: Sendable {
+package protocol ProvidersLink: Sendable {
   func tellFirstProviders(_ message: @escaping ProvidersMessage)
   /// To those that have this link.
   func tellProviders(_ message: @escaping ProvidersMessage)

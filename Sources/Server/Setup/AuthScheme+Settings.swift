@@ -1,4 +1,4 @@
-internal import Configuration
+package import Configuration
 internal import Credentials
 
 extension AuthScheme {
@@ -39,7 +39,7 @@ extension OAuth1Client {
 }
 
 extension SecretSource {
-  init(_ source: CredentialSettings.Source) {
+  package init(_ source: CredentialSettings.Source) {
     switch source {
     case .file(let path): self = .file(path)
     case .systemd(let name): self = .systemd(name)

@@ -2,7 +2,7 @@ internal import Policy
 
 extension Service {
   /// Where it stands, as `at` says it.
-  var place: String {
+  package var place: String {
     switch mount {
     case .path(let path): String(decoding: path, as: UTF8.self)
     case .host(let host): host

@@ -1,11 +1,11 @@
-internal import EventLoop
-internal import Gateway
-internal import Policy
+package import EventLoop
+package import Gateway
+package import Policy
 internal import System
 internal import TLS
 
 /// Opens a session: name, permitted address, TCP with Happy Eyeballs (RFC 8305), TLS with its verdict.
-final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
+package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   /// Called once, on a later turn or at once: the session, or why there is none.
   private var completion: ((Result<UpstreamSession, ConnectFailure>) -> Void)?
   private let destination: UpstreamPool
@@ -23,7 +23,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   /// RFC 8305 §5: Connection Attempt Delay.
   private static let attemptDelay: UInt64 = 250
 
-  init(
+  package init(
     destination: UpstreamPool, timeouts: Timeouts, tally: ServiceTally, context: WorkerContext,
     completion: @escaping (Result<UpstreamSession, ConnectFailure>) -> Void
   ) {
@@ -34,7 +34,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     self.completion = completion
   }
 
-  func start() {
+  package func start() {
     connectBy = context.loop.now + timeouts.connect
     let origin = destination.upstream.origin
     switch origin.host {
@@ -47,7 +47,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   }
 
   /// Nobody waits any more.
-  func cancel() {
+  package func cancel() {
     completion = nil
     stop()
     session?.close()
@@ -111,7 +111,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     if attempts.isEmpty { finish(.failure(lastFailure ?? ConnectFailure(.connectionFailed, "no address"))) }
   }
 
-  override func deadlinePassed() {
+  package override func deadlinePassed() {
     if context.loop.now < connectBy, !waiting.isEmpty {
       attempt()
     } else if attempts.isEmpty {
@@ -121,7 +121,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     }
   }
 
-  func streamDidConnect(_ stream: EventLoop.Stream) {
+  package func streamDidConnect(_ stream: EventLoop.Stream) {
     attempts.removeAll { $0 === stream }
     stop()
     tally.connected(microseconds: lap())
@@ -131,7 +131,7 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     session.begin(timeout: timeouts.handshake)
   }
 
-  func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
+  package func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
     attempts.removeAll { $0 === stream }
     stream.close()
     lastFailure = ConnectFailure(connect: error)
@@ -139,13 +139,13 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     if !waiting.isEmpty || attempts.isEmpty { attempt() }
   }
 
-  func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {}
-  func streamDidEnd(_ stream: EventLoop.Stream) {}
-  func streamDidDrain(_ stream: EventLoop.Stream) {}
+  package func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {}
+  package func streamDidEnd(_ stream: EventLoop.Stream) {}
+  package func streamDidDrain(_ stream: EventLoop.Stream) {}
 
   // MARK: TLS
 
-  func sessionIsReady(_ session: UpstreamSession) {
+  package func sessionIsReady(_ session: UpstreamSession) {
     self.session = nil
     if let proof = session.proof {
       tally.shookHands(microseconds: lap(), isResumed: proof.isResumed)
@@ -154,20 +154,20 @@ final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     finish(.success(session))
   }
 
-  func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) {
+  package func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) {
     self.session = nil
     if refusal == .pinMismatch { tally.judged(.mismatched) }
     finish(.failure(ConnectFailure(refusal, detail)))
   }
 
-  func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
+  package func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
     session.close()
     self.session = nil
     finish(.failure(ConnectFailure(.handshakeFailed, "closed during the handshake")))
   }
 
-  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {}
-  func sessionDidDrain(_ session: UpstreamSession) {}
+  package func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {}
+  package func sessionDidDrain(_ session: UpstreamSession) {}
 
   /// Microseconds since what is under way began; what follows begins now.
   private func lap() -> UInt64 {
@@ -204,11 +204,11 @@ extension ServiceTally.Pins {
 }
 
 /// Why there is no session: what the client is told, and what the log says besides.
-struct ConnectFailure: Error {
-  let refusal: Refusal
-  let detail: String
+package struct ConnectFailure: Error {
+  package let refusal: Refusal
+  package let detail: String
 
-  init(_ refusal: Refusal, _ detail: String) {
+  package init(_ refusal: Refusal, _ detail: String) {
     self.refusal = refusal
     self.detail = detail
   }

@@ -1,14 +1,14 @@
-internal import Gateway
-internal import Policy
+package import Gateway
+package import Policy
 
 /// A session on which somebody has logged in, between the requests of that one: a client connection has it, and with that it
 /// ends. In no pool (T25).
-final class DedicatedUpstream: UpstreamSessionOwner {
+package final class DedicatedUpstream: UpstreamSessionOwner {
   private let session: UpstreamSession
   private let caller: Caller?
 
   /// nil: it is of no further use, and closed.
-  init?(_ session: UpstreamSession, of caller: Caller?) {
+  package init?(_ session: UpstreamSession, of caller: Caller?) {
     self.session = session
     self.caller = caller
     guard session.rest(with: self) else {
@@ -18,7 +18,7 @@ final class DedicatedUpstream: UpstreamSessionOwner {
   }
 
   /// For a request to the same place by the same caller, which may come with a client token of another one's; else it is closed.
-  func take(for destination: UpstreamPool, _ caller: Caller?, at now: Int64) -> UpstreamSession? {
+  package func take(for destination: UpstreamPool, _ caller: Caller?, at now: Int64) -> UpstreamSession? {
     guard !session.isClosed, session.destination === destination, self.caller == caller, session.isProved(at: now)
     else {
       close()
@@ -27,13 +27,13 @@ final class DedicatedUpstream: UpstreamSessionOwner {
     return session
   }
 
-  func close() { session.close() }
+  package func close() { session.close() }
 
   // MARK: what the session says, which nobody has asked
 
-  func sessionIsReady(_ session: UpstreamSession) {}
-  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) { close() }
-  func sessionEnded(_ session: UpstreamSession, isClean: Bool) { close() }
-  func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) { close() }
-  func sessionDidDrain(_ session: UpstreamSession) {}
+  package func sessionIsReady(_ session: UpstreamSession) {}
+  package func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) { close() }
+  package func sessionEnded(_ session: UpstreamSession, isClean: Bool) { close() }
+  package func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) { close() }
+  package func sessionDidDrain(_ session: UpstreamSession) {}
 }

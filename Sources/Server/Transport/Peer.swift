@@ -1,18 +1,18 @@
-internal import EventLoop
-internal import Policy
-internal import System
+package import EventLoop
+package import Policy
+package import System
 
 /// Who is at the other end of a client connection, as the kernel says. Asked once per connection. Where our end is no
 /// loopback address, the other may be anywhere, and nobody is asked.
-struct Peer {
-  let caller: Caller?
+package struct Peer {
+  package let caller: Caller?
   /// In which the client's socket was made. Of a unix socket's client only its process is known, into which a daemon that is
   /// nobody special cannot look.
-  let controlGroup: UInt64?
+  package let controlGroup: UInt64?
   /// Our address, unless it is one of the two by which a listener of this machine is always called.
-  let localEnd: LocalEnd?
+  package let localEnd: LocalEnd?
 
-  init(of stream: EventLoop.Stream, diagnostics: SocketDiagnostics?) {
+  package init(of stream: EventLoop.Stream, diagnostics: SocketDiagnostics?) {
     if stream.isUnix {
       caller = CallerIdentity.ofPeer(descriptor: stream.descriptor).map(Caller.init)
       controlGroup = nil
@@ -41,11 +41,11 @@ struct Peer {
   private static let loopback6: [UInt8] = Array(repeating: 0, count: 15) + [1]
 
   /// No uid comes with it: only a client token tells who asks.
-  var isByNetwork: Bool { caller == .network }
+  package var isByNetwork: Bool { caller == .network }
 
   /// The client has sent its end: has it closed, or only its sending half? On one machine the kernel can tell: a closed
   /// socket belongs to nobody.
-  static func isGone(_ stream: EventLoop.Stream, diagnostics: SocketDiagnostics?) -> Bool {
+  package static func isGone(_ stream: EventLoop.Stream, diagnostics: SocketDiagnostics?) -> Bool {
     if stream.isUnix { return CallerIdentity.hasHungUp(descriptor: stream.descriptor) }
     guard let client = stream.peerAddress, let server = stream.localAddress else { return true }
     // Of another machine's sockets nobody knows: its answer is tried.

@@ -1,5 +1,5 @@
 internal import EventLoop
-internal import Gateway
+package import Gateway
 internal import TLS
 
 /// Ciphertext on its way to the socket.
@@ -26,7 +26,7 @@ final class StreamSink: CiphertextSink {
 
 extension TLSError.Kind {
   /// The row of our table for what TLS found.
-  var refusal: Refusal {
+  package var refusal: Refusal {
     switch self {
     case .certificateInvalid: .certificateInvalid
     case .certificateExpired: .certificateExpired

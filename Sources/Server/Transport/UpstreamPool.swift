@@ -1,16 +1,16 @@
-internal import Policy
-internal import TLS
+package import Policy
+package import TLS
 
 /// The sessions of one identity: same origin, trust, pins, credential and generation. Its idle ones serve the next request of
 /// that identity and of no other (T25).
-final class UpstreamPool {
-  let upstream: Upstream
+package final class UpstreamPool {
+  package let upstream: Upstream
   /// nil: plain HTTP to a loopback address, which has no door for secrets.
-  let context: ClientContext?
+  package let context: ClientContext?
   let generation: UInt64
-  private(set) var idle: [UpstreamSession] = []
+  package private(set) var idle: [UpstreamSession] = []
   /// Sessions that are idle, in use or being made.
-  private(set) var sessionCount = 0
+  package private(set) var sessionCount = 0
   /// What TLS had to say about the pins has been logged.
   var hasAdvised = false
   /// Sessions of an earlier one are not kept.
@@ -20,7 +20,7 @@ final class UpstreamPool {
   /// A newer generation is current: nothing is kept any more.
   private(set) var isRetired = false
 
-  init(upstream: Upstream, context: ClientContext?, generation: UInt64, answersSecrets: Bool = false) {
+  package init(upstream: Upstream, context: ClientContext?, generation: UInt64, answersSecrets: Bool = false) {
     self.answersSecrets = answersSecrets
     self.upstream = upstream
     self.context = context
@@ -31,7 +31,7 @@ final class UpstreamPool {
   func closed() { sessionCount -= 1 }
 
   /// Which of the idle sessions a request may have.
-  enum Choice {
+  package enum Choice {
     case any
     /// For a request that goes out without its credential: what an upstream answers on a connection that has carried one may be
     /// that user's (RFC 4559 section 5 tells of such servers).
@@ -42,7 +42,7 @@ final class UpstreamPool {
 
   /// The one that was used last: the others grow old and go. So do those whose proof does not hold now (seconds since 1970):
   /// whether the upstream may have more is for a handshake to say.
-  func takeIdle(at now: Int64, _ choice: Choice = .any) -> UpstreamSession? {
+  package func takeIdle(at now: Int64, _ choice: Choice = .any) -> UpstreamSession? {
     while let session = popLast(choice) {
       if session.isProved(at: now) { return session }
       session.close()
@@ -70,19 +70,19 @@ final class UpstreamPool {
   }
 
   /// What there is so far serves nobody else, and nothing of it is resumed: requests under way end on it.
-  func setApart() {
+  package func setApart() {
     epoch &+= 1
     context?.forgetSessions()
     closeIdle()
   }
 
-  func retire() {
+  package func retire() {
     isRetired = true
     context?.forgetSessions()
     closeIdle()
   }
 
-  func closeIdle() {
+  package func closeIdle() {
     let sessions = idle
     idle = []
     for session in sessions { session.close() }

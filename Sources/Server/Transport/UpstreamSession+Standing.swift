@@ -6,7 +6,7 @@ extension UpstreamSession {
   /// Whether what the handshake proved still holds; seconds since 1970. Where nothing had to be proved: always.
   func isProved(at now: Int64) -> Bool { proof?.validity.contains(now) ?? true }
 
-  var queuedBytes: Int { stream.queuedBytes }
+  package var queuedBytes: Int { stream.queuedBytes }
 
   /// Between requests, but not among the idle ones. False: it is of no further use.
   func rest(with owner: any UpstreamSessionOwner) -> Bool {

@@ -1,18 +1,19 @@
-internal import Credentials
-internal import EventLoop
+package import Credentials
+package import EventLoop
 internal import Gateway
 internal import HTTP1
-internal import Policy
+internal import Log
+package import Policy
 internal import System
-internal import TLS
+package import TLS
 
 /// One connection to an upstream: a TCP stream with TLS above it, or without for a plain loopback upstream.
-final class UpstreamSession: Timed, StreamDelegate {
+package final class UpstreamSession: Timed, StreamDelegate {
   let destination: UpstreamPool
   private let epoch: UInt64
   let stream: EventLoop.Stream
   /// Let go when the session is, and when its exchange ends.
-  var owner: (any UpstreamSessionOwner)?
+  package var owner: (any UpstreamSessionOwner)?
   let context: WorkerContext
   private var handshake: Handshake?
   private var isShakingHands = false
@@ -25,7 +26,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   /// The upstream has said that it is done.
   var isEnding = false
   /// Somebody has logged in on it, who alone may go on with it.
-  var isDedicated = false
+  package var isDedicated = false
   /// A credential has gone out on it.
   private(set) var hasCarriedCredential = false
   private var writeFailed = false
@@ -72,7 +73,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     advance(UpstreamSession.nothing.span)
   }
 
-  override func deadlinePassed() {
+  package override func deadlinePassed() {
     if isShakingHands {
       fail(.handshakeTimeout, detail: "no end of the handshake")
     } else {
@@ -118,7 +119,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   }
 
   /// The head with the credential of `grant` (`isAsked`: as the upstream wants), or with none; then what of the body fits.
-  func send(
+  package func send(
     head: Span<UInt8>, grant: Int?, cookies: JarTicket?, caller: Caller?, isAsked: Bool, body: Span<UInt8>,
     keyring: Keyring
   ) throws(Denied) -> ChallengeAttempt? {
@@ -142,12 +143,12 @@ final class UpstreamSession: Timed, StreamDelegate {
   }
 
   /// For what brings a door of its own.
-  func withVerified(_ write: (inout VerifiedSession) throws(Denied) -> Void) throws(Denied) {
+  package func withVerified(_ write: (inout VerifiedSession) throws(Denied) -> Void) throws(Denied) {
     guard isVerified else { throw Denied.noProof }
     try write(&verified!)
   }
 
-  func send(_ bytes: Span<UInt8>) {
+  package func send(_ bytes: Span<UInt8>) {
     guard !isClosed, !writeFailed, bytes.count > 0 else { return }
     if isVerified {
       do throws(TLSError) { try verified!.write(bytes) } catch { writeFailed = true }
@@ -156,7 +157,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     }
   }
 
-  func setReading(_ wanted: Bool) {
+  package func setReading(_ wanted: Bool) {
     guard wanted != isReading, !isClosed else { return }
     isReading = wanted
     if wanted { stream.startReading() } else { stream.stopReading() }
@@ -165,7 +166,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   var isOfUse: Bool { !isEnding && !isClosed && !writeFailed && stream.isWritable && stream.queuedBytes == 0 }
 
   /// Back to the others of its identity, or closed if it is of no further use.
-  func release() {
+  package func release() {
     owner = nil
     guard isOfUse, epoch == destination.epoch else { return close() }
     let time = destination.keep(self, limit: context.idleConnections.count, time: context.idleConnections.time)
@@ -178,17 +179,17 @@ final class UpstreamSession: Timed, StreamDelegate {
   }
 
   /// Taken from the idle ones.
-  func taken(by owner: any UpstreamSessionOwner) {
+  package func taken(by owner: any UpstreamSessionOwner) {
     self.owner = owner
     context.deadlines.schedule(self, at: .max)
   }
 
   /// Nothing more goes up. Over TLS close_notify says so, and the stream stays open for what comes down.
-  func shutdown() {
+  package func shutdown() {
     if isVerified { verified!.close() } else { stream.shutdown() }
   }
 
-  func close() {
+  package func close() {
     guard !isClosed else { return }
     if isVerified { verified!.close() }
     leave()
@@ -196,7 +197,7 @@ final class UpstreamSession: Timed, StreamDelegate {
   }
 
   /// Without close_notify: what was sent is not the whole.
-  func reset() {
+  package func reset() {
     guard !isClosed else { return }
     leave()
     stream.reset()
@@ -216,9 +217,9 @@ final class UpstreamSession: Timed, StreamDelegate {
 
   // MARK: what the stream says
 
-  func streamDidConnect(_ stream: EventLoop.Stream) {}
+  package func streamDidConnect(_ stream: EventLoop.Stream) {}
 
-  func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
+  package func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
     if isShakingHands { return advance(bytes) }
     // Nothing counts that comes behind its end (RFC 8446 section 6.1).
     if isEnding { return }
@@ -246,7 +247,7 @@ final class UpstreamSession: Timed, StreamDelegate {
     }
   }
 
-  func streamDidEnd(_ stream: EventLoop.Stream) {
+  package func streamDidEnd(_ stream: EventLoop.Stream) {
     if isShakingHands {
       fail(handshake!.inputEnded())
     } else if !isEnding {
@@ -255,9 +256,9 @@ final class UpstreamSession: Timed, StreamDelegate {
     }
   }
 
-  func streamDidDrain(_ stream: EventLoop.Stream) { owner?.sessionDidDrain(self) }
+  package func streamDidDrain(_ stream: EventLoop.Stream) { owner?.sessionDidDrain(self) }
 
-  func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
+  package func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
     if isShakingHands { return fail(.handshakeFailed, detail: error.description) }
     fail(.upstreamClosed, detail: error.description)
   }

@@ -1,7 +1,7 @@
-internal import Gateway
+package import Gateway
 
 /// Who hears of a session while it is being made, and while it carries an exchange.
-protocol UpstreamSessionOwner: AnyObject {
+package protocol UpstreamSessionOwner: AnyObject {
   func sessionIsReady(_ session: UpstreamSession)
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>)
   /// Nothing more will come; `isClean` if the upstream said so.

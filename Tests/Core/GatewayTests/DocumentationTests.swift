@@ -33,7 +33,7 @@ import Testing
   /// `ProgramVersion.swift` is where a release begins.
   @Test(arguments: ["README.md", "CHANGELOG.md"])
   func `the version is the program's`(document: String) throws {
-    let source = try Self.text("Sources/Server/Daemon/ProgramVersion.swift")
+    let source = try Self.text("Sources/Platform/System/ProgramVersion.swift")
     let version = try #require(source.firstMatch(of: /text = "([0-9.]+)"/)?.1)
     #expect(try Self.text(document).contains(version))
   }

@@ -50,3 +50,11 @@ package struct Diagnostic: Error, Sendable, Equatable, CustomStringConvertible {
     return String(repeating: " ", count: start) + "^" + String(repeating: "~", count: underlined - 1)
   }
 }
+
+extension Diagnostic {
+  /// About the file as a whole.
+  package static func about(file: String, _ message: String, help: String? = nil) -> Diagnostic {
+    Diagnostic(
+      severity: .error, file: file, line: 0, column: 0, length: 0, message: message, help: help, sourceLine: nil)
+  }
+}

@@ -1,6 +1,7 @@
 internal import Credentials
 internal import EventLoop
 internal import System
+internal import Transport
 
 /// Reads files of secrets beside the loop (T55): each on a thread of its own, so that one that hangs delays no other; none
 /// twice at once, so that of several changes the last one counts, and never more threads than files.

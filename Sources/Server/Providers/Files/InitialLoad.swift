@@ -1,16 +1,17 @@
-internal import Credentials
+package import Credentials
+package import Log
 internal import Synchronization
 internal import System
 
 /// The files of secrets as a start finds them: each that answers is read, and watched, before anything is served. Nobody waits
 /// for the others (T55).
-final class InitialLoad {
+package final class InitialLoad {
   let watch: DirectoryWatch?
-  let files: SecretFiles
+  package let files: SecretFiles
   /// Not read, or changed since.
   private(set) var pending: Set<SecretSource>
   /// Of these, those that were read.
-  private(set) var changing: Set<SecretSource> = []
+  package private(set) var changing: Set<SecretSource> = []
   private(set) var unwatched: [(directory: String, error: SystemError)] = []
 
   /// Milliseconds for all of them together, each time; and how often those are read that change meanwhile.
@@ -18,7 +19,7 @@ final class InitialLoad {
   private static let rounds = 3
 
   /// - Parameter unanswered: files that nobody could look at.
-  init(_ sources: Set<SecretSource>, unanswered: Set<SecretSource>, journal: AccessLog) {
+  package init(_ sources: Set<SecretSource>, unanswered: Set<SecretSource>, journal: AccessLog) {
     do throws(SystemError) {
       watch = try DirectoryWatch()
     } catch {

@@ -1,14 +1,14 @@
 /// Somebody who waits for a secret.
-class SecretWait {
+package class SecretWait {
   var onEnd: (() -> Void)?
 
-  init(onEnd: @escaping () -> Void) { self.onEnd = onEnd }
+  package init(onEnd: @escaping () -> Void) { self.onEnd = onEnd }
 
   /// `onEnd` is not called any more.
-  func cancel() { onEnd = nil }
+  package func cancel() { onEnd = nil }
 
   /// Calls `onEnd`, if nobody has yet.
-  func end() {
+  package func end() {
     let onEnd = onEnd
     self.onEnd = nil
     onEnd?()

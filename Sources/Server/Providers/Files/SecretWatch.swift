@@ -1,12 +1,14 @@
-internal import Credentials
+package import Credentials
 internal import EventLoop
 internal import Gateway
+package import Log
 internal import Policy
+package import Setup
 internal import System
 
 /// Notices changed secret files, and has them read again beside the loop: the next request waits for that, and goes out with
 /// the new value.
-final class SecretWatch {
+package final class SecretWatch {
   private let watch: DirectoryWatch?
   private var reads: FileLoader?
   /// Directories whose absence has been told.
@@ -23,7 +25,7 @@ final class SecretWatch {
   /// come into being; and if there is one, as a directory further up may have been moved, or something mounted over it. No
   /// watch tells of either.
   private static let pauseIfMissing: UInt64 = 1_000
-  var pause: UInt64 = 60_000
+  package var pause: UInt64 = 60_000
 
   init(providers: CredentialProviders, first: InitialLoad) {
     self.providers = providers
@@ -53,7 +55,7 @@ final class SecretWatch {
   }
 
   /// For a generation that is to come. `onEnd` is called on a later turn, once all have been read, or take too long.
-  func read(_ sources: Set<SecretSource>, onEnd: @escaping () -> Void) {
+  package func read(_ sources: Set<SecretSource>, onEnd: @escaping () -> Void) {
     var rest = Array(sources)
     providers.loop.inPieces { [weak self] hasTime in
       guard let self else { return true }
@@ -79,7 +81,7 @@ final class SecretWatch {
   }
 
   /// Watches the directories of this generation's secrets, and no others.
-  func follow(_ generation: Generation) {
+  package func follow(_ generation: Generation) {
     wanted = generation.keyring.files
     files.keep(only: wanted)
     reads?.keep(only: wanted)
@@ -89,10 +91,10 @@ final class SecretWatch {
   }
 
   /// Files that somebody may wait for.
-  var pending: Set<SecretSource> { reads?.pending ?? [] }
+  package var pending: Set<SecretSource> { reads?.pending ?? [] }
 
   /// Whether a request for this credential of the current generation may have to wait: some file is being read.
-  func isReading(forGrant index: Int) -> Bool {
+  package func isReading(forGrant index: Int) -> Bool {
     guard let reads, lookedAt.indices.contains(index) else { return false }
     if providers.loop.now >= lookedAt[index] + pause { lookAgain(index) }
     return !reads.isIdle
@@ -100,7 +102,7 @@ final class SecretWatch {
 
   /// Calls `onEnd` once, never from within this call: what the files of this credential of the current generation held when
   /// it was asked for is in use, or takes too long. nil: there is nothing to wait for.
-  func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
+  package func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
     guard let reads, lookedAt.indices.contains(index) else { return nil }
     let keyring = providers.generation.keyring
     if !keyring.isAvailable(grant: index), providers.loop.now >= lookedAt[index] + Self.pauseIfMissing {
@@ -139,7 +141,7 @@ final class SecretWatch {
   }
 
   /// Somebody logs a credential out: what its files hold by now is of before, also where this is not known to the loop yet.
-  func logOut(_ credential: String) {
+  package func logOut(_ credential: String) {
     hear()
     reads?.logOut(credential, files: wanted)
   }
@@ -218,12 +220,12 @@ extension AccessLog {
 
 extension Keyring {
   /// What a person should know of the credentials when a generation begins.
-  func report(to journal: AccessLog, of generation: Generation) {
+  package func report(to journal: AccessLog, of generation: Generation) {
     reportLocks(to: journal)
     for index in unreported { report(index, to: journal, of: generation) }
   }
 
-  func reportLocks(to journal: AccessLog) {
+  package func reportLocks(to journal: AccessLog) {
     if isLocked { return }
     journal.event(
       .warning, "memory-not-locked", ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
@@ -231,9 +233,9 @@ extension Keyring {
 
   /// Credentials whose state nobody else tells: of a command that has not ended yet, its end does; of a token endpoint, its
   /// answer.
-  var unreported: [Int] { (0..<grantCount).filter { !isAwaited(grant: $0) && !isUnasked(grant: $0) } }
+  package var unreported: [Int] { (0..<grantCount).filter { !isAwaited(grant: $0) && !isUnasked(grant: $0) } }
 
-  func report(_ index: Int, to journal: AccessLog, of generation: Generation) {
+  package func report(_ index: Int, to journal: AccessLog, of generation: Generation) {
     let name = generation.snapshot.rules.grants[index].name
     reportShort(index, name, to: journal)
     guard let problem = status(ofGrant: index).problem else { return }

@@ -1,16 +1,17 @@
-internal import Credentials
-internal import Gateway
+package import Credentials
+package import Gateway
 internal import Policy
+internal import Setup
 
 /// What commands have printed, as one worker has it: its keyrings, and the requests that wait for a first value. The programs
 /// are run in one place for all of them.
-final class CommandWaits {
+package final class CommandWaits {
   private unowned let providers: CredentialProviders
   private let secrets: CommandSecrets
   private var waits: [Wait] = []
   private var isClosed = false
   /// Where what upstreams think of values is told; nil until programs are run.
-  var onVerdict: ((HelperValue, _ isAccepted: Bool) -> Void)?
+  package var onVerdict: ((HelperValue, _ isAccepted: Bool) -> Void)?
   /// The last answers that were accepted: told once.
   private var accepted: [SecretCommand: UInt64] = [:]
 
@@ -32,7 +33,7 @@ final class CommandWaits {
 
   /// Calls `onEnd` once, never from within this call: the first run of each command that this grant of the current generation needs has
   /// ended, well or not, or never will. nil: there is nothing to wait for.
-  func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
+  package func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
     guard !isClosed, providers.generation.keyring.isAwaited(grant: index) else { return nil }
     let wait = Wait(grant: index, generation: providers.generation, onEnd: onEnd)
     waits.append(wait)
@@ -53,7 +54,7 @@ final class CommandWaits {
   }
 
   /// An upstream has accepted or rejected what a request went out with.
-  func answered(_ verdict: CredentialVerdict, to values: [HelperValue]) {
+  package func answered(_ verdict: CredentialVerdict, to values: [HelperValue]) {
     for value in values {
       switch verdict {
       case .forbidden: break
@@ -67,7 +68,7 @@ final class CommandWaits {
   }
 
   /// What another thread has of it.
-  func adopt(_ output: CommandOutput) {
+  package func adopt(_ output: CommandOutput) {
     change(output.command) { $0.adopt(output) }
     endWaits()
   }
@@ -80,7 +81,7 @@ final class CommandWaits {
   }
 
   /// Nothing comes any more.
-  func close() {
+  package func close() {
     isClosed = true
     endWaits()
   }

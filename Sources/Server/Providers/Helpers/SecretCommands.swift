@@ -1,12 +1,15 @@
-internal import Configuration
-internal import Credentials
+package import Configuration
+package import Credentials
 internal import EventLoop
+internal import Log
 internal import Policy
+package import Setup
 internal import System
+internal import Transport
 
 /// Runs the commands that secrets come from (T42): at the start, ahead of the end of each value's time, and again after a
 /// failure. Each on its own, one run at a time, and nobody waits for it.
-final class SecretCommands {
+package final class SecretCommands {
   private unowned let providers: CredentialProviders
   private let secrets: CommandSecrets
   private let onChange: (SecretCommand) -> Void
@@ -21,7 +24,7 @@ final class SecretCommands {
   private struct WeakRun { weak var run: CommandRun? }
 
   /// - Parameter onChange: one of them stands otherwise now.
-  init(providers: CredentialProviders, onChange: @escaping (SecretCommand) -> Void) throws(StartError) {
+  package init(providers: CredentialProviders, onChange: @escaping (SecretCommand) -> Void) throws(StartError) {
     self.providers = providers
     self.onChange = onChange
     secrets = providers.generation.keyring.commandOutputs
@@ -36,7 +39,7 @@ final class SecretCommands {
 
   /// Runs this generation's commands, and no others. One that was there before keeps its value and its times, unless it has
   /// failed: then it is tried at once.
-  func follow(_ generation: Generation) {
+  package func follow(_ generation: Generation) {
     let wanted = generation.keyring.commands
     for (command, job) in jobs where !wanted.contains(command) {
       job.run?.cancel()
@@ -51,7 +54,7 @@ final class SecretCommands {
   }
 
   /// An upstream has accepted or rejected what a command gave. One that wants to hear of it does so once for each answer.
-  func heard(_ value: HelperValue, isAccepted: Bool) {
+  package func heard(_ value: HelperValue, isAccepted: Bool) {
     let command = value.command
     guard let job = jobs[command], secrets.number(of: command) == value.number else { return }
     if isAccepted {
@@ -92,7 +95,7 @@ final class SecretCommands {
   }
 
   /// Nothing runs any more, nor will.
-  func stop() {
+  package func stop() {
     for job in jobs.values { job.run?.cancel() }
     jobs = [:]
     alarm?.close()
@@ -101,7 +104,7 @@ final class SecretCommands {
   }
 
   /// The loop ends.
-  func close() {
+  package func close() {
     stop()
     for entry in runs { entry.run?.close() }
     runs = []

@@ -2,6 +2,7 @@ internal import Configuration
 internal import EventLoop
 internal import Policy
 internal import System
+internal import Transport
 
 /// The place on this machine to which a browser comes back from a login, for as long as the login takes (RFC 8252 section 7.3).
 final class CallbackListener: ListenerDelegate {

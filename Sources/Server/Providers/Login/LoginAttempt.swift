@@ -1,7 +1,9 @@
 internal import Configuration
 internal import Credentials
 internal import EventLoop
+internal import Log
 internal import OAuth
+internal import Setup
 internal import System
 
 /// One person's login of one credential, and all who watch it; it ends when nobody does any more.

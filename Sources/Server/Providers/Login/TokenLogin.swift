@@ -1,6 +1,7 @@
 internal import Credentials
 internal import OAuth
 internal import System
+internal import Transport
 
 /// The login of one credential, where it outlives the process: read once, written each time that the server gives another
 /// refresh token, or a person logs in.

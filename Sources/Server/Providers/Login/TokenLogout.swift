@@ -1,19 +1,20 @@
 internal import Configuration
 internal import Credentials
-internal import EventLoop
+package import EventLoop
 internal import Gateway
 internal import OAuth
+internal import Setup
 internal import System
 
 /// What is left to do of one token's logout once nothing goes out with it any more: end the stored login, hear what was asked
 /// for already, and give back what there was. Each in bounded time (T46).
-final class TokenLogout: Timed {
-  struct Outcome: Sendable {
-    var revoked: [TokenRevocation.Result] = []
+package final class TokenLogout: Timed {
+  package struct Outcome: Sendable {
+    package var revoked: [TokenRevocation.Result] = []
     /// Of the stored login; nil: it is gone, or there was none.
-    var problem: String?
+    package var problem: String?
     /// There was something to give back.
-    var hadTokens = false
+    package var hadTokens = false
   }
 
   private let source: TokenSource
@@ -102,7 +103,7 @@ final class TokenLogout: Timed {
     }
   }
 
-  override func deadlinePassed() {
+  package override func deadlinePassed() {
     wiped("\(source.store ?? "the disk") does not answer: look whether a login is still there")
   }
 

@@ -2,8 +2,10 @@ internal import Configuration
 internal import Credentials
 internal import Gateway
 internal import OAuth
+internal import Setup
 internal import System
 internal import TLS
+internal import Transport
 
 /// One request after the other to the endpoints of an authorization server, from the secrets to an answer.
 final class EndpointRequest {

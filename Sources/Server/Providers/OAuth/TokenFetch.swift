@@ -3,8 +3,10 @@ internal import EventLoop
 internal import Gateway
 internal import OAuth
 internal import Policy
+internal import Setup
 internal import System
 internal import TLS
+internal import Transport
 
 /// One request to a token endpoint, on a connection of its own, and its one answer. No redirect is followed, nothing is added
 /// to it, and it is not sent twice (T38).
@@ -135,7 +137,7 @@ extension Generation {
   func destination(of source: TokenSource, at endpoint: Endpoint? = nil) throws(TLSError) -> UpstreamPool {
     let origin = (endpoint ?? source.endpoint).origin
     let store = try trust.store(for: source.trust)
-    let certificate = try certificate(for: source)
+    let certificate = try self.certificate(for: source)
     let identity = SessionIdentity(
       origin: origin, trust: source.trust, trustFingerprint: store.fingerprint, grant: nil,
       generation: snapshot.generation | Self.ofTokens, certificate: certificate?.fingerprint)

@@ -1,13 +1,15 @@
-internal import Configuration
-internal import Credentials
+package import Configuration
+package import Credentials
 internal import EventLoop
+package import Setup
 internal import System
+internal import Transport
 
 /// Keeps the tokens of all workers fresh, in one place (T39): each endpoint is asked by one keeper.
 ///
 /// A token is asked for as soon as a configuration names it, so that the first request need not wait; afterwards ahead of its
 /// end if it was used, and else when a request wants one.
-final class TokenManager {
+package final class TokenManager {
   private unowned let providers: CredentialProviders
   private let beside: BlockingTasks
   private var keepers: [TokenSource: TokenRefresher] = [:]
@@ -22,7 +24,7 @@ final class TokenManager {
   /// Called when nothing is asked or written any more.
   private var onStopped: (() -> Void)?
 
-  init(providers: CredentialProviders) throws(StartError) {
+  package init(providers: CredentialProviders) throws(StartError) {
     self.providers = providers
     beside = BlockingTasks(loop: providers.loop)
     do {
@@ -42,7 +44,7 @@ final class TokenManager {
   }
 
   /// This generation's tokens, and no others. One that was there before is kept, with its times.
-  func follow(_ generation: Generation) {
+  package func follow(_ generation: Generation) {
     let wanted = generation.keyring.tokens
     users = wanted.reduce(into: [:]) { for file in $1.files { $0[file, default: []].append($1) } }
     for (source, keeper) in keepers where !wanted.contains(source) {
@@ -68,7 +70,7 @@ final class TokenManager {
   }
 
   /// A person wants to log in.
-  func logIn(_ name: String, _ exchange: ControlExchange) {
+  package func logIn(_ name: String, _ exchange: ControlExchange) {
     let token = providers.generation.settings.credentials.first { $0.name == name }?.token
     guard let token, let keeper = keepers.values.first(where: { $0.source.credential == name }) else {
       return exchange.end(
@@ -85,7 +87,7 @@ final class TokenManager {
 
   /// A person wants tokens that could not be had, or that were rejected, to be asked for at once.
   /// - Returns: whether one is.
-  func resume(_ credentials: [String]) -> Bool {
+  package func resume(_ credentials: [String]) -> Bool {
     var isAsked = false
     for keeper in keepers.values where credentials.contains(keeper.source.credential) {
       isAsked = keeper.resume() || isAsked
@@ -95,14 +97,14 @@ final class TokenManager {
   }
 
   /// What it prints is known now.
-  func changed(_ command: SecretCommand) {
+  package func changed(_ command: SecretCommand) {
     for keeper in keepers.values where keeper.source.uses(command) { keeper.secretsChanged() }
     settle()
   }
 
   /// Somebody ends its use: nothing goes out with it any more when this returns. `onEnd` is called once, when it has been wiped
   /// and given back, as far as that could be done. False: it is not kept here, or is being logged out.
-  func logOut(_ source: TokenSource, onEnd: @escaping (TokenLogout.Outcome) -> Void) -> Bool {
+  package func logOut(_ source: TokenSource, onEnd: @escaping (TokenLogout.Outcome) -> Void) -> Bool {
     guard let keeper = keepers[source], !keeper.isLoggingOut else { return false }
     leaving.append(keeper)
     keeper.logOut { [weak self] outcome in
@@ -115,7 +117,7 @@ final class TokenManager {
 
   /// Nothing more is asked. `onEnd` is called once, perhaps from within this call, when what the endpoints may have read is
   /// answered and stored.
-  func stop(onEnd: @escaping () -> Void) {
+  package func stop(onEnd: @escaping () -> Void) {
     for keeper in leaving { keeper.stop() }
     let ending = Array(keepers.values)
     (keepers, leaving) = ([:], [])
@@ -129,7 +131,7 @@ final class TokenManager {
   }
 
   /// The loop ends.
-  func close() {
+  package func close() {
     onStopped = nil
     for keeper in Array(keepers.values) + leaving + retiring { keeper.stop() }
     (keepers, leaving, retiring) = ([:], [], [])

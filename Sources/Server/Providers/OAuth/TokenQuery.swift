@@ -2,7 +2,8 @@ internal import Configuration
 internal import Credentials
 internal import Gateway
 internal import OAuth
-internal import Renewal
+internal import Lifecycle
+internal import Setup
 internal import System
 internal import TLS
 

@@ -1,7 +1,9 @@
 internal import Configuration
 internal import Credentials
+internal import Log
 internal import OAuth
-internal import Renewal
+internal import Lifecycle
+internal import Setup
 internal import System
 
 /// What was granted, on its way to the disk and into use.

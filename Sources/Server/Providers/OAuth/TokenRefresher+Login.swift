@@ -1,7 +1,8 @@
 internal import Configuration
 internal import Credentials
 internal import OAuth
-internal import Renewal
+internal import Lifecycle
+internal import Setup
 internal import System
 
 /// What a person brings: a login ends whatever was wrong with the one before.

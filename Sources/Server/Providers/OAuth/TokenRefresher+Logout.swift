@@ -1,6 +1,6 @@
 internal import Credentials
 internal import OAuth
-internal import Renewal
+internal import Lifecycle
 internal import System
 
 /// The end of a token's use (T46).

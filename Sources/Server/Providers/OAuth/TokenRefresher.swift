@@ -2,9 +2,12 @@ internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
+internal import Log
 internal import OAuth
-internal import Renewal
+internal import Lifecycle
+internal import Setup
 internal import System
+internal import Transport
 
 /// Carries out what `Renewal` decides for one token: asks, writes down, publishes (T39).
 final class TokenRefresher {

@@ -2,18 +2,20 @@ internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
-internal import OAuth
+package import OAuth
+internal import Setup
 internal import System
 internal import TLS
+internal import Transport
 
 /// Gives tokens back to their server (RFC 7009), one after the other, within the time of one request. What cannot be given back
 /// is said; it goes all the same.
-final class TokenRevocation {
+package final class TokenRevocation {
   /// What became of one token.
-  struct Result: Sendable, Equatable {
-    let kind: TokenRequest.RevokedToken
+  package struct Result: Sendable, Equatable {
+    package let kind: TokenRequest.RevokedToken
     /// nil: the server knows it no more.
-    let problem: String?
+    package let problem: String?
   }
 
   private let source: TokenSource

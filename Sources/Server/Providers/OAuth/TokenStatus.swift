@@ -1,16 +1,16 @@
-internal import Gateway
-internal import Renewal
+package import Gateway
+internal import Lifecycle
 internal import System
 
 /// How one token stands, as all workers are told.
-struct TokenStatus: Sendable {
+package struct TokenStatus: Sendable {
   var outlook = Renewal.Outlook()
   /// Requests to the endpoint; and how many of them gave a token.
   var asked: UInt64 = 0
-  var granted: UInt64 = 0
-  var failed: UInt64 = 0
+  package var granted: UInt64 = 0
+  package var failed: UInt64 = 0
   /// Counts up with each token that may be another person's than the one before.
-  var holder: UInt64 = 0
+  package var holder: UInt64 = 0
   /// The last generation that an upstream has rejected, as far as that has been looked into.
   var rejected: UInt64 = 0
   /// When the endpoint gave a token last, in seconds since 1970, as are those below; nil: never.
@@ -18,7 +18,7 @@ struct TokenStatus: Sendable {
   /// What came in the way last, be it over or not.
   var failure: Failure?
   /// When somebody ended its use; nil: nobody has since the last token.
-  var loggedOut: Int64?
+  package var loggedOut: Int64?
 
   struct Failure: Sendable {
     let at: Int64
@@ -49,7 +49,7 @@ struct TokenStatus: Sendable {
 
 extension TokenStatus {
   /// Seconds for which requests go out with the token; nil: there is none, or nobody knows an end.
-  var secondsLeft: UInt64? {
+  package var secondsLeft: UInt64? {
     let (end, now) = (outlook.usableUntil, BootTimer.now)
     return end > now && end < .max ? (end &- now) / 1_000 : nil
   }
@@ -66,15 +66,15 @@ extension TokenStatus {
 
   /// A request can go out with it, perhaps after it was asked for: nobody has wanted it for a while, and nothing has come in the
   /// way.
-  func isAvailable(at now: UInt64) -> Bool { now < outlook.usableUntil || isRenewable }
+  package func isAvailable(at now: UInt64) -> Bool { now < outlook.usableUntil || isRenewable }
 
   /// There is none now, and the next request gets one.
   var isRenewable: Bool { outlook.failures == 0 && outlook.reason == nil && loggedOut == nil }
 
-  var isLoginRequired: Bool { outlook.reason == .loginRequired }
+  package var isLoginRequired: Bool { outlook.reason == .loginRequired }
 
   /// For `status`.
-  func write(to json: inout JSONWriter) {
+  package func write(to json: inout JSONWriter) {
     json.object("token") { json in
       json.member("seconds_left", secondsLeft)
       json.member("renewing", outlook.isRenewing)

@@ -2,14 +2,16 @@ internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
-internal import Renewal
+internal import Lifecycle
+internal import Setup
 internal import System
+package import Transport
 
 /// Tokens as one worker has them: how each stands, and the requests that wait for one. Endpoints are asked in one place for all
 /// workers.
 ///
 /// A request goes out with a token that counts, or not at all (T40): the clock that goes on in sleep is asked for each.
-final class TokenWaiters {
+package final class TokenWaiters {
   private unowned let providers: CredentialProviders
   /// By grant; nil: its value comes from elsewhere.
   private var rows: [Row?] = []
@@ -85,10 +87,10 @@ final class TokenWaiters {
   }
 
   /// Whether a grant of the current generation has its value from here.
-  func has(grant index: Int) -> Bool { row(index) != nil }
+  package func has(grant index: Int) -> Bool { row(index) != nil }
 
   /// nil: its value comes from elsewhere.
-  func standing(ofGrant index: Int) -> TokenStatus? { row(index)?.standing }
+  package func standing(ofGrant index: Int) -> TokenStatus? { row(index)?.standing }
 
   // MARK: requests
 
@@ -96,7 +98,7 @@ final class TokenWaiters {
   /// than it may; or, with `false`, the files that may bring the token that is missing have been looked at, and it is worth
   /// asking here again. nil: there is nothing to wait for.
   /// - Parameter hasLooked: at these files.
-  func wait(forGrant index: Int, hasLooked: Bool, onEnd: @escaping (_ isAsked: Bool) -> Void) -> SecretWait? {
+  package func wait(forGrant index: Int, hasLooked: Bool, onEnd: @escaping (_ isAsked: Bool) -> Void) -> SecretWait? {
     guard !isClosed, let row = row(index) else { return nil }
     let now = BootTimer.now
     if now < row.standing.outlook.usableUntil {
@@ -121,11 +123,11 @@ final class TokenWaiters {
   }
 
   /// Of the token that goes out with this grant of the current generation; 0: its value comes from elsewhere.
-  func generation(ofGrant index: Int) -> UInt64 { row(index)?.standing.outlook.generation ?? 0 }
+  package func generation(ofGrant index: Int) -> UInt64 { row(index)?.standing.outlook.generation ?? 0 }
 
   /// An upstream has rejected a request with the token of this generation (T41). Calls `onEnd` once, never from within this
   /// call: true, there is another one to go out with. nil: there will never be.
-  func replace(_ generation: UInt64, ofGrant index: Int, onEnd: @escaping (Bool) -> Void) -> SecretWait? {
+  package func replace(_ generation: UInt64, ofGrant index: Int, onEnd: @escaping (Bool) -> Void) -> SecretWait? {
     guard !isClosed, generation > 0, let row = row(index) else { return nil }
     let wait = Wait(row: row, rejected: generation) { [unowned row] in
       onEnd(row.standing.isReplaced(generation, at: BootTimer.now) == true)
@@ -140,7 +142,7 @@ final class TokenWaiters {
   }
 
   /// The same, of a request that does not wait for it.
-  func replace(_ generation: UInt64, ofGrant index: Int) {
+  package func replace(_ generation: UInt64, ofGrant index: Int) {
     guard !isClosed, generation > 0, let row = row(index) else { return }
     wantAnother(than: generation, row)
   }
@@ -152,7 +154,7 @@ final class TokenWaiters {
   }
 
   /// Why a request with this credential of the current generation cannot go out; nil: that is not for a token to say.
-  func failure(ofGrant index: Int) -> ConnectFailure? {
+  package func failure(ofGrant index: Int) -> ConnectFailure? {
     guard let row = row(index) else { return nil }
     let now = BootTimer.now
     if now < row.standing.outlook.usableUntil { return nil }
@@ -175,7 +177,7 @@ final class TokenWaiters {
 
   /// An upstream has set it anew, in the answer to a request with that of this generation.
   /// - Parameter lifetime: milliseconds; nil: it does not say.
-  func offer(_ value: Span<UInt8>, lifetime: UInt64?, after generation: UInt64, ofGrant index: Int) {
+  package func offer(_ value: Span<UInt8>, lifetime: UInt64?, after generation: UInt64, ofGrant index: Int) {
     let keyring = providers.generation.keyring
     let now = BootTimer.now
     guard !isClosed, generation > 0, let row = row(index), row.standing.outlook.generation == generation,
@@ -242,7 +244,7 @@ final class TokenWaiters {
   }
 
   /// Nothing comes any more.
-  func close() {
+  package func close() {
     isClosed = true
     looks.close()
     end { _ in true }

@@ -1,14 +1,16 @@
 internal import Configuration
-internal import Credentials
+package import Credentials
 internal import EventLoop
+internal import Log
 internal import OAuth
-internal import Policy
+package import Policy
+internal import Setup
 internal import System
 internal import TLS
 
 /// Asks the token servers of registries for one worker: once for all requests that need the same, on a connection of its own, at
 /// the one place that the configuration names.
-final class RegistryAsking {
+package final class RegistryAsking {
   private unowned let providers: CredentialProviders
   private var runs: [Run] = []
   /// By credential: the server has refused, and is left alone for a while (T41).
@@ -48,7 +50,7 @@ final class RegistryAsking {
   init(providers: CredentialProviders) { self.providers = providers }
 
   /// Calls `onEnd` once, on a later turn: whether there is a token.
-  func ask(
+  package func ask(
     _ challenge: RegistryChallenge, for attempt: ChallengeAttempt, grant: Int, onEnd: @escaping (Bool) -> Void
   ) -> SecretWait {
     let wait = Wait(onEnd: {})
@@ -66,7 +68,7 @@ final class RegistryAsking {
   }
 
   /// Somebody has logged it out: what comes of what was asked is for nobody (T46).
-  func forget(_ credential: String) {
+  package func forget(_ credential: String) {
     for run in runs where run.attempt.tokenServer?.credential == credential {
       run.fetch?.cancel()
       run.fetch = nil

@@ -4,8 +4,10 @@ internal import EventLoop
 internal import Gateway
 internal import HTTP1
 internal import Policy
+internal import Setup
 internal import System
 internal import TLS
+internal import Transport
 
 extension ClientSession {
   /// Carries out what the machine wants done, in the order that `Actions` lists.

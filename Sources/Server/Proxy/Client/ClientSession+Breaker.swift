@@ -2,6 +2,8 @@ internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
+internal import Providers
+internal import Setup
 
 /// The breaker's part in an exchange: asked before anything is opened and again when the head goes out, told of the answer.
 extension ClientSession {

@@ -2,7 +2,10 @@ internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import HTTP1
+internal import Log
 internal import Policy
+internal import Providers
+internal import Setup
 
 /// A credential that answers challenges: what went out is remembered until the answer says what came of it.
 extension ClientSession {

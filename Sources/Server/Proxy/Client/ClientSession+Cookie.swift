@@ -3,6 +3,8 @@ internal import EventLoop
 internal import Gateway
 internal import HTTP1
 internal import Policy
+internal import Providers
+internal import Setup
 internal import System
 
 extension ClientSession {

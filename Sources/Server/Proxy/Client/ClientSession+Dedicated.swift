@@ -1,5 +1,7 @@
 internal import Gateway
 internal import Policy
+internal import Setup
+internal import Transport
 
 extension ClientSession {
   /// Only where the program's own login may go out. A session that somebody logged in on is no place for a request that is to

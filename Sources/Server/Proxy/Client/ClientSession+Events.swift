@@ -3,6 +3,7 @@ internal import EventLoop
 internal import Gateway
 internal import HTTP1
 internal import Policy
+internal import Setup
 
 /// Events in, actions out.
 extension ClientSession {

@@ -3,8 +3,11 @@ internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import HTTP1
+internal import Log
 internal import Policy
+internal import Setup
 internal import TLS
+internal import Transport
 
 extension ClientSession {
   /// After every event: what waited goes on if it can; neither side is read while the other cannot take more; and the

@@ -1,6 +1,8 @@
 internal import EventLoop
 internal import Gateway
+internal import Log
 internal import Policy
+internal import Setup
 internal import System
 
 /// The rate's part in an exchange (T8): asked as the last of all before anything is opened, told when the head has gone out. A

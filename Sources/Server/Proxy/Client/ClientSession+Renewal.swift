@@ -2,6 +2,9 @@ internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import HTTP1
+internal import Providers
+internal import Setup
+internal import Transport
 
 /// What became of a session whose answer is held back.
 enum DeferredEnd {

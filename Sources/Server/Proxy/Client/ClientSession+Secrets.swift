@@ -1,4 +1,6 @@
 internal import Credentials
+internal import Providers
+internal import Setup
 
 /// What a request waits for before it goes out, one after the other: a credential may have secrets of several kinds (T44).
 enum SecretStage: Int {

@@ -3,9 +3,13 @@ internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import HTTP1
+internal import Log
 internal import Policy
+internal import Providers
+internal import Setup
 internal import System
 internal import TLS
+internal import Transport
 
 extension ClientSession: UpstreamSessionOwner {
   func sessionIsReady(_ session: UpstreamSession) {}

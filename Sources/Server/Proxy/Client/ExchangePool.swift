@@ -1,3 +1,5 @@
+internal import Transport
+
 /// Exchange slots that no connection uses. The one that was released last is acquired first: its memory is at hand.
 final class ExchangePool {
   private var first: ExchangeSlot?

@@ -1,5 +1,6 @@
 internal import Configuration
 internal import EventLoop
+internal import Setup
 
 /// Before a connection that may scrape: what it sends is read once the counts of all workers are here, so that the answer
 /// can be given at once.

@@ -1,13 +1,15 @@
-internal import Configuration
+package import Configuration
 internal import EventLoop
+package import Log
+internal import Setup
 internal import Synchronization
 internal import System
 
 /// Accepts connections on all listeners, for as long as there is room, and gives them to the worker.
-final class Acceptor {
+package final class Acceptor {
   private unowned let worker: Worker
   private unowned let workerGroup: WorkerGroup
-  private(set) var slots: [BoundListener] = []
+  package private(set) var slots: [BoundListener] = []
   /// Accepting failed a moment ago; trying again at once would spin (T56).
   private var mustWait = false
   private var failureLoggedAt: UInt64?
@@ -23,14 +25,14 @@ final class Acceptor {
   /// And for what each worker besides the first one has of its own: its loop, and what tells it of callers and of files.
   private static let perWorker = 8
 
-  init(worker: Worker, workerGroup: WorkerGroup) {
+  package init(worker: Worker, workerGroup: WorkerGroup) {
     self.worker = worker
     self.workerGroup = workerGroup
     again = Timer(loop: worker.loop) { [unowned self] in mustWait = false }
   }
 
   /// A listener that does not accept yet.
-  func slot(_ sockets: ListenerSockets, index: Int) -> BoundListener {
+  package func slot(_ sockets: ListenerSockets, index: Int) -> BoundListener {
     lastID += 1
     return BoundListener(sockets, id: lastID, index: index, acceptor: self)
   }
@@ -38,7 +40,7 @@ final class Acceptor {
   /// How many connections there are descriptors for, with another for each connection's upstream. By now the listeners are
   /// open, and connections are not; what `reserve` is for is still to come.
   /// - Throws: if several workers would leave none for a single connection. One worker begins all the same.
-  static func affordable(_ wanted: Int, workers: Int, journal: AccessLog) throws(StartError) -> Int {
+  package static func affordable(_ wanted: Int, workers: Int, journal: AccessLog) throws(StartError) -> Int {
     let vitals = ProcessVitals()
     let limit = Int(clamping: vitals.descriptorLimit)
     let needed = Int(clamping: vitals.openDescriptors) + (workers - 1) * perWorker + reserve
@@ -60,7 +62,7 @@ final class Acceptor {
   }
 
   /// These, and no others.
-  func listen(on new: [BoundListener]) {
+  package func listen(on new: [BoundListener]) {
     for slot in slots where !new.contains(where: { $0 === slot }) { slot.close() }
     slots = new
   }

@@ -1,21 +1,22 @@
-internal import Configuration
-internal import EventLoop
+package import Configuration
+package import EventLoop
+package import Log
 internal import Policy
 internal import System
 
 /// A listener of the configuration with the sockets that it has, which outlive a reload.
-final class BoundListener: ListenerDelegate {
+package final class BoundListener: ListenerDelegate {
   /// What connections know of it.
-  let listenerID: ListenerID
+  package let listenerID: ListenerID
   private(set) var addresses: [ListenerSettings.Address]
   private let listeners: [Listener]
   /// Connections since the start.
-  private(set) var accepted: UInt64 = 0
+  package private(set) var accepted: UInt64 = 0
   private unowned let acceptor: Acceptor
   /// The port that was bound (for port 0 the one that the system chose); nil without TCP.
-  let ports: [UInt16]
+  package let ports: [UInt16]
   /// As they were bound, for the log.
-  let places: [ListenerSockets.Place]
+  package let places: [ListenerSockets.Place]
   let remarks: [(message: String, help: String)]
 
   init(_ sockets: ListenerSockets, id: UInt64, index: Int, acceptor: Acceptor) {
@@ -29,15 +30,15 @@ final class BoundListener: ListenerDelegate {
     for listener in listeners { listener.delegate = self }
   }
 
-  var name: String { listenerID.name }
+  package var name: String { listenerID.name }
 
   /// Whether its sockets are those that these addresses ask for. A socket's mode can be changed.
-  func stands(at wanted: [ListenerSettings.Address]) -> Bool {
+  package func stands(at wanted: [ListenerSettings.Address]) -> Bool {
     addresses.count == wanted.count && zip(addresses, wanted).allSatisfy { $0.place == $1.place }
   }
 
   /// Whether one of these addresses is one of its own.
-  func shares(_ wanted: [ListenerSettings.Address]) -> Bool {
+  package func shares(_ wanted: [ListenerSettings.Address]) -> Bool {
     wanted.contains { address in
       switch address {
       case .localhost(let port), .tcp(_, let port): port != 0 && ports.contains(port)
@@ -49,7 +50,7 @@ final class BoundListener: ListenerDelegate {
   }
 
   /// What a new configuration says of it: another name, another place in the list, another mode.
-  func follow(_ settings: ListenerSettings, index: Int) {
+  package func follow(_ settings: ListenerSettings, index: Int) {
     for case (.unix(_, let old), .unix(let path, let new)) in zip(addresses, settings.addresses) where old != new {
       UnixSocket.setMode(new, path: path)
     }
@@ -57,30 +58,30 @@ final class BoundListener: ListenerDelegate {
     addresses = settings.addresses
   }
 
-  func start() throws(UVError) {
+  package func start() throws(UVError) {
     for listener in listeners { try listener.start() }
   }
 
   func pause() { for listener in listeners { listener.pause() } }
   func resume() { for listener in listeners { listener.resume() } }
   /// Nobody shall find a socket in the file system behind which nobody stands; those of the service manager are its own.
-  func close() {
+  package func close() {
     for listener in listeners { listener.close() }
     for case .unix(let path, _) in addresses { UnixSocket.remove(path: path) }
   }
 
-  func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
+  package func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
     accepted &+= 1
     acceptor.accepted(stream, on: self)
   }
 
-  func listener(_ listener: Listener, handsOn socket: AcceptedSocket) -> Bool {
+  package func listener(_ listener: Listener, handsOn socket: AcceptedSocket) -> Bool {
     guard acceptor.handsOn(socket, from: self) else { return false }
     accepted &+= 1
     return true
   }
 
-  func listener(_ listener: Listener, didFail error: UVError) { acceptor.failed(error, on: self) }
+  package func listener(_ listener: Listener, didFail error: UVError) { acceptor.failed(error, on: self) }
 }
 
 extension ListenerSettings.Address {
@@ -95,7 +96,7 @@ extension ListenerSettings.Address {
 
 extension BoundListener {
   /// What a person should know of where it listens.
-  func announce(in journal: AccessLog) {
+  package func announce(in journal: AccessLog) {
     for place in places {
       if place.isHeld {
         journal.event(

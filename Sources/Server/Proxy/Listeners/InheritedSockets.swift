@@ -1,5 +1,6 @@
-internal import Configuration
-internal import Policy
+package import Configuration
+package import Log
+package import Policy
 internal import System
 
 /// The sockets that the service manager holds for us, by the names of its socket unit. They outlive reloads, and it keeps
@@ -49,7 +50,7 @@ package final class InheritedSockets {
   /// What the configuration's own check cannot see: an upstream that is one of these sockets, and a listener that wants no
   /// tokens of who comes from another machine.
   /// - Parameter upstreams: each origin, and a service that has it.
-  func check(_ settings: Settings, _ upstreams: [(origin: Origin, service: String)]) throws(StartError) {
+  package func check(_ settings: Settings, _ upstreams: [(origin: Origin, service: String)]) throws(StartError) {
     if sockets.isEmpty { return }
     for listener in settings.listeners {
       for case .systemd(let name) in listener.addresses {
@@ -69,7 +70,7 @@ package final class InheritedSockets {
   func name(ofPort port: UInt16) -> String? { sockets.first { $0.port == port }?.name }
 
   /// Closes what no listener of the configuration names. Whoever connects there waits in vain, so the log says it.
-  func closeUnclaimed(by settings: Settings, journal: AccessLog) {
+  package func closeUnclaimed(by settings: Settings, journal: AccessLog) {
     var claimed: Set<String> = []
     for case .systemd(let name) in settings.listeners.flatMap(\.addresses) { claimed.insert(name) }
     for socket in sockets where !claimed.contains(socket.name) {
@@ -85,7 +86,7 @@ package final class InheritedSockets {
 
   /// For a process that ends without having served: who waits gets an end. If they went on waiting, the service manager would
   /// start us again for their sake, at once and over and over.
-  func turnAwayWaiting() {
+  package func turnAwayWaiting() {
     for socket in sockets { socket.turnAwayWaiting() }
   }
 

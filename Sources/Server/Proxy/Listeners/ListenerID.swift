@@ -1,5 +1,5 @@
 /// Where a connection came in, as its worker's current generation has it: a listener of the configuration, without its sockets.
-final class ListenerID {
+package final class ListenerID {
   /// Of the listener, for as long as the process lives.
   let id: UInt64
   private(set) var name: String

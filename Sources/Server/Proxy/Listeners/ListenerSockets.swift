@@ -1,10 +1,10 @@
-internal import Configuration
-internal import EventLoop
+package import Configuration
+package import EventLoop
 internal import Policy
 internal import System
 
 /// The sockets of one listener, bound or taken over, listening, not yet accepting.
-struct ListenerSockets {
+package struct ListenerSockets {
   let settings: ListenerSettings
   private(set) var listeners: [Listener] = []
   /// What stands where: the addresses of the file as they were bound, and those of sockets that were handed over.
@@ -12,14 +12,14 @@ struct ListenerSockets {
   /// What is in order and will surprise.
   private(set) var remarks: [(message: String, help: String)] = []
 
-  struct Place {
-    let text: String
+  package struct Place {
+    package let text: String
     /// The service manager keeps it when we end.
     var isHeld = false
   }
 
   /// Opens every address, or none: what was bound before a failure is closed again. `file` is the configuration's.
-  init(_ settings: ListenerSettings, held: InheritedSockets, file: String, loop: Loop) throws(StartError) {
+  package init(_ settings: ListenerSettings, held: InheritedSockets, file: String, loop: Loop) throws(StartError) {
     self.settings = settings
     do throws(StartError) {
       for address in settings.addresses { try open(address, held: held, file: file, loop: loop) }
@@ -30,14 +30,14 @@ struct ListenerSockets {
   }
 
   /// Of sockets that nobody will listen on; those in the file system go, too.
-  func close() {
+  package func close() {
     for listener in listeners { listener.close() }
     for case .unix(let path, _) in settings.addresses where places.contains(where: { $0.text == "unix:\(path)" }) {
       UnixSocket.remove(path: path)
     }
   }
 
-  var ports: [UInt16] { listeners.map(\.port).filter { $0 != 0 } }
+  package var ports: [UInt16] { listeners.map(\.port).filter { $0 != 0 } }
 
   /// As `ss -l` shows it: a short queue would drop connections of a burst.
   private static let backlog: Int32 = 1024

@@ -2,7 +2,9 @@ internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import HTTP1
+internal import Log
 internal import Policy
+internal import Setup
 
 extension AccessLog {
   /// One line per exchange: names, numbers, the canonical path. Never a field value, a query or a body (T48). The same goes

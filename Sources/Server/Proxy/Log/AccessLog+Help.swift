@@ -1,7 +1,9 @@
 internal import Configuration
 internal import Gateway
 internal import HTTP1
+internal import Log
 internal import Policy
+internal import Setup
 internal import System
 
 /// What a person could do about a refusal.

@@ -1,23 +1,23 @@
-internal import Gateway
+package import Gateway
 
 /// What a logout has ended, by kind: of one worker, or of several together.
-struct LogoutCut: Sendable, Equatable {
+package struct LogoutCut: Sendable, Equatable {
   /// Requests that waited for a token or a connection: nothing of them was sent.
-  var waiting = 0
+  package var waiting = 0
   /// Requests that an upstream had, and of whose answers nothing had begun.
-  var underWay = 0
+  package var underWay = 0
   /// Answers that had begun: event streams, downloads.
-  var answers = 0
+  package var answers = 0
   /// Connections that had switched protocols: WebSockets.
-  var upgraded = 0
+  package var upgraded = 0
   /// Connections to upstreams that were kept for the next request.
-  var idle = 0
+  package var idle = 0
   /// TLS sessions that a later connection could have been resumed from.
   var resumable = 0
   /// Cookies that were kept for it.
-  var cookies = 0
+  package var cookies = 0
 
-  mutating func add(_ other: LogoutCut) {
+  package mutating func add(_ other: LogoutCut) {
     waiting += other.waiting
     underWay += other.underWay
     answers += other.answers
@@ -27,7 +27,7 @@ struct LogoutCut: Sendable, Equatable {
     cookies += other.cookies
   }
 
-  func write(to json: inout JSONWriter) {
+  package func write(to json: inout JSONWriter) {
     json.object("cut") { json in
       json.member("waiting", UInt64(waiting))
       json.member("under_way", UInt64(underWay))

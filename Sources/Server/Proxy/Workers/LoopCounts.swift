@@ -1,16 +1,17 @@
 internal import EventLoop
 internal import Gateway
+internal import Log
 internal import System
 
 /// How one worker's loop fares: for those who ask how it goes.
-struct LoopCounts: Sendable {
-  let turns: UInt64
+package struct LoopCounts: Sendable {
+  package let turns: UInt64
   /// Turns that took 100 ms or more.
-  let stalls: UInt64
+  package let stalls: UInt64
   /// Microseconds.
-  let longestTurn: UInt64
+  package let longestTurn: UInt64
   /// Milliseconds since the head of the oldest request that waits for its answer to begin; nil: none does.
-  let oldestRequest: UInt64?
+  package let oldestRequest: UInt64?
 
   init(of worker: Worker) {
     (turns, stalls, longestTurn) = (worker.turn, worker.stalls.count, worker.loop.longestTurn)

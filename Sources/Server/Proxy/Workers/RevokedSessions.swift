@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Setup
 
 /// Sessions whose exchange the configuration allows no longer: when their time is over, they are cut.
 final class RevokedSessions: Timed {

@@ -1,17 +1,17 @@
-internal import Credentials
+package import Credentials
 internal import Gateway
 internal import Synchronization
-internal import System
+package import System
 
 /// What the workers have in common, one per process.
-final class SharedState: Sendable {
+package final class SharedState: Sendable {
   /// How many there are.
-  let workers: Int
+  package let workers: Int
   /// Of all that is counted for all workers together.
-  let lock: SharedLock
+  package let lock: SharedLock
   let quotas: CallerQuotas
   let strangers: Strangers
-  let jars: CookieJars
+  package let jars: CookieJars
   /// No more connections are accepted just now: whoever ends one says so.
   let isFull = Atomic<Bool>(false)
   /// Some worker has no descriptor left: the others close what they do not use, once the main thread hears of it.
@@ -19,7 +19,7 @@ final class SharedState: Sendable {
   /// What other workers have for the main thread to do.
   let errands = Guarded<[WorkerLink.Message]>([])
 
-  init(workers: Int) {
+  package init(workers: Int) {
     self.workers = workers
     lock = SharedLock(isShared: workers > 1)
     quotas = CallerQuotas(lock: lock)

@@ -1,26 +1,41 @@
-internal import Audit
-internal import Configuration
+package import Audit
+package import Configuration
 internal import Credentials
 internal import EventLoop
-internal import Gateway
+package import Gateway
+internal import Log
 internal import Policy
+internal import Providers
+package import Setup
 internal import System
 
 /// What every worker gets of a configuration that will be used. The rest it makes for itself.
-struct Installation: Sendable {
+package struct Installation: Sendable {
   let preparation: Preparation
   let snapshot: Snapshot
   let limits: SharedLimits
   let audit: AuditWriter?
   let requiredAudit: AuditWriter?
-  let entrances: [Row]
+  package let entrances: [Row]
 
-  struct Row: Sendable {
+  package init(
+    preparation: Preparation, snapshot: Snapshot, limits: SharedLimits, audit: AuditWriter?,
+    requiredAudit: AuditWriter?, entrances: [Row]
+  ) {
+    self.preparation = preparation
+    self.snapshot = snapshot
+    self.limits = limits
+    self.audit = audit
+    self.requiredAudit = requiredAudit
+    self.entrances = entrances
+  }
+
+  package struct Row: Sendable {
     let id: UInt64
     let name: String
     let index: Int
 
-    init(_ slot: BoundListener) {
+    package init(_ slot: BoundListener) {
       (id, name, index) = (slot.listenerID.id, slot.listenerID.name, slot.listenerID.index)
     }
   }
@@ -32,7 +47,7 @@ extension Worker {
   /// Reads the files that a configuration names, and makes its keyring. `onEnd` is called on a later turn, with what is in
   /// the way.
   /// - Parameter loggedOut: credentials that somebody has logged out since the reload began.
-  func prepare(_ preparation: Preparation, loggedOut: Set<String>, onEnd: @escaping (StartError?) -> Void) {
+  package func prepare(_ preparation: Preparation, loggedOut: Set<String>, onEnd: @escaping (StartError?) -> Void) {
     providers.loggedOutMeanwhile = loggedOut
     let make = { [unowned self] in
       // Meanwhile it may have been stopped.
@@ -69,13 +84,13 @@ extension Worker {
   }
 
   /// It will not be used.
-  func forgetPrepared() {
+  package func forgetPrepared() {
     providers.prepared = nil
     providers.secrets?.follow(generation)
   }
 
   /// What was prepared is in use from now on.
-  func install(_ next: Installation, entrances: [ListenerID]) {
+  package func install(_ next: Installation, entrances: [ListenerID]) {
     guard let draft = providers.prepared, let keyring = draft.keyring.keyring else { return }
     loop.note(.reload)
     providers.prepared = nil

@@ -1,13 +1,16 @@
 internal import Credentials
 internal import Gateway
 internal import Policy
+internal import Providers
+internal import Setup
 internal import TLS
+internal import Transport
 
 /// What one worker does when somebody logs a credential out (T46). Its value is gone first; so whatever is decided anew in
 /// here goes nowhere.
 extension Worker {
   /// Wipes it, and ends whatever uses it, alone or together with others, and nothing of any other.
-  func logOut(_ credential: String) -> LogoutCut {
+  package func logOut(_ credential: String) -> LogoutCut {
     forget(credential)
     var cut = LogoutCut()
     for session in Array(sessions.values) { session.loggedOut(credential, &cut) }

@@ -2,8 +2,11 @@ internal import Configuration
 internal import EventLoop
 internal import Gateway
 internal import HTTP1
+internal import Log
 internal import Policy
+internal import Setup
 internal import System
+internal import Transport
 
 // What one caller may have of this worker (T54).
 extension Worker {

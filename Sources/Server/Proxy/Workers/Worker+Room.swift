@@ -1,6 +1,9 @@
+internal import Setup
+internal import Transport
+
 // Room for connections: made where there is none, and told of where there is some again.
 extension Worker {
-  var sessionCount: Int { sessions.count }
+  package var sessionCount: Int { sessions.count }
 
   /// No descriptor is left: those that nobody uses just now are the first to go.
   func makeRoom() {

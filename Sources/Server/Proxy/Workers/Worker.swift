@@ -1,20 +1,24 @@
-internal import Configuration
+package import Configuration
 internal import Credentials
-internal import EventLoop
+package import EventLoop
 internal import Gateway
+package import Log
+package import Providers
+package import Setup
 internal import System
 internal import TLS
+internal import Transport
 
 /// One loop and everything that it touches. Nothing here is shared with another thread but what `sharedState` and the generation's
 /// `limits` count, which see to that themselves, and what never changes.
-final class Worker {
+package final class Worker {
   let context: WorkerContext
-  let providers: CredentialProviders
-  let sharedState: SharedState
+  package let providers: CredentialProviders
+  package let sharedState: SharedState
   private let connectionFlood: Flood
   /// Of the current generation, at hand: the way there is long, and each event asks.
-  private(set) var limits: Limits
-  var lifetime = Lifetime()
+  package private(set) var limits: Limits
+  package var lifetime = Lifetime()
   /// The one output of the machines: lent within a turn, never across. nil: lent.
   private var output: Output? = Output()
   let deferredRelease: DeferredRelease
@@ -30,27 +34,27 @@ final class Worker {
   /// Where connections come in.
   private(set) var entrances: [ListenerID] = []
   /// Who accepts them; nil: another thread does, which knows this worker by its link.
-  private(set) var acceptor: Acceptor?
+  package private(set) var acceptor: Acceptor?
   let link: WorkerLink?
   /// No more of them are accepted just now.
   var isFull = false
   var callerUnits = CallerUnits()
   /// How many connections there are descriptors for.
   private var affordable = Int.max
-  private(set) var isDraining = false
+  package private(set) var isDraining = false
   /// Called when a draining worker has no session left.
-  var onDrained: (() -> Void)?
+  package var onDrained: (() -> Void)?
   private var flushAgain: Timer?
   /// The other workers, if they are known here.
-  weak var workerGroup: WorkerGroup? {
+  package weak var workerGroup: WorkerGroup? {
     didSet { providers.tellOthers = { [weak workerGroup] message in workerGroup?.tell { message($0.providers) } } }
   }
   /// The text of a scrape.
-  var metrics: (WorkerCounts) -> [UInt8] = { _ in [] }
+  package var metrics: (WorkerCounts) -> [UInt8] = { _ in [] }
   /// What all workers have counted, while a scrape is answered; nil: there is one.
   var allCounts: WorkerCounts?
 
-  init(
+  package init(
     loop: Loop, journal: AccessLog, sharedState: SharedState, generation: Generation, deferredRelease: DeferredRelease,
     link: WorkerLink? = nil
   ) {
@@ -78,17 +82,17 @@ final class Worker {
     }
   }
 
-  var loop: Loop { context.loop }
+  package var loop: Loop { context.loop }
   var deadlines: DeadlineQueue { context.deadlines }
-  var journal: AccessLog { context.journal }
-  var generation: Generation { providers.generation }
+  package var journal: AccessLog { context.journal }
+  package var generation: Generation { providers.generation }
   var connectionLimit: Int { min(limits.connections, affordable) }
 
   // MARK: connections
 
   /// Connections come from here now.
   /// - Parameter affordable: how many there are descriptors for.
-  func listen(on slots: [BoundListener], of acceptor: Acceptor, affordable: Int) {
+  package func listen(on slots: [BoundListener], of acceptor: Acceptor, affordable: Int) {
     self.acceptor = acceptor
     acceptor.listen(on: slots)
     listen(at: slots.map(\.listenerID), affordable: affordable)
@@ -176,7 +180,7 @@ final class Worker {
   // MARK: the end
 
   /// No new connections, no new requests; what runs may finish.
-  func drain() {
+  package func drain() {
     isDraining = true
     limitIdleConnections()
     acceptor?.closeListeners()
@@ -186,7 +190,7 @@ final class Worker {
   }
 
   /// Whatever still runs is cut.
-  func close() {
+  package func close() {
     acceptor?.close()
     for session in Array(sessions.values) { session.cut() }
     for destination in generation.allDestinations { destination.retire() }

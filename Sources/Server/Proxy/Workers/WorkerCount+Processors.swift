@@ -3,7 +3,7 @@ internal import System
 
 extension WorkerCount {
   /// How many that makes on this machine, now.
-  var count: Int {
+  package var count: Int {
     switch self {
     case .fixed(let count): count
     case .eachProcessor: min(Processors.count, WorkerCount.most)

@@ -1,39 +1,47 @@
 internal import Configuration
 internal import Credentials
-internal import Gateway
+package import Gateway
+internal import Log
 internal import Policy
+internal import Providers
+package import Setup
 internal import System
 
 /// What a worker has counted so far, or several together: for those who ask how it goes.
-struct WorkerCounts: Sendable {
-  struct ServiceRow: Sendable {
-    let name: String
-    var counts: ServiceCounts
+package struct WorkerCounts: Sendable {
+  package struct ServiceRow: Sendable {
+    package let name: String
+    package var counts: ServiceCounts
+
+    package init(name: String, counts: ServiceCounts) {
+      self.name = name
+      self.counts = counts
+    }
   }
 
-  struct CredentialRow: Sendable {
-    let name: String
-    var accepted: CredentialTally.Use
-    var rejected: CredentialTally.Use
+  package struct CredentialRow: Sendable {
+    package let name: String
+    package var accepted: CredentialTally.Use
+    package var rejected: CredentialTally.Use
     /// Everywhere.
-    var isAvailable: Bool
+    package var isAvailable: Bool
     /// The first one's.
-    var problem: String?
+    package var problem: String?
   }
 
   /// In the order of the rule set.
-  private(set) var services: [ServiceRow]
+  package private(set) var services: [ServiceRow]
   /// In the order of the grants.
-  private(set) var credentials: [CredentialRow]
-  private(set) var unplaced: ServiceCounts
+  package private(set) var credentials: [CredentialRow]
+  package private(set) var unplaced: ServiceCounts
   /// The newest first.
-  private(set) var recent: [RecentRefusals.Entry]
-  private(set) var pools: [Generation.Pool]
+  package private(set) var recent: [RecentRefusals.Entry]
+  package private(set) var pools: [Generation.Pool]
   /// Of each worker.
-  private(set) var connections: [Int]
+  package private(set) var connections: [Int]
   /// The same.
-  private(set) var loops: [LoopCounts]
-  private(set) var droppedLines: UInt64
+  package private(set) var loops: [LoopCounts]
+  package private(set) var droppedLines: UInt64
 
   init(of worker: Worker) {
     let generation = worker.generation

@@ -1,13 +1,13 @@
-internal import Configuration
-internal import EventLoop
+package import Configuration
+package import EventLoop
 internal import Synchronization
 internal import System
 
 /// The workers besides the first one, each on a thread of its own, as the main thread sees them. None of them: there is one
 /// worker, and everything here is over at once.
-final class WorkerGroup {
+package final class WorkerGroup {
   private unowned let worker: Worker
-  private(set) var links: [WorkerLink] = []
+  package private(set) var links: [WorkerLink] = []
   private var threads: [(thread: BackgroundThread, hasEnded: ThreadSignal)] = []
   private var bell: Wakeup?
   /// Questions that are open. Each says whether it has been answered now.
@@ -17,10 +17,10 @@ final class WorkerGroup {
   private static let startPatience = 20_000
   private static let endPatience = 5_000
 
-  init(worker: Worker) { self.worker = worker }
+  package init(worker: Worker) { self.worker = worker }
 
   /// Returns when all of them can take connections.
-  func start(_ beginning: WorkerThread.Beginning) throws(StartError) {
+  package func start(_ beginning: WorkerThread.Beginning) throws(StartError) {
     guard beginning.sharedState.workers > 1 else { return }
     let bell: Wakeup
     do throws(UVError) {
@@ -51,10 +51,10 @@ final class WorkerGroup {
   }
 
   /// To all of them.
-  func tell(_ message: @escaping WorkerLink.Message) { for link in links { link.post(message) } }
+  package func tell(_ message: @escaping WorkerLink.Message) { for link in links { link.post(message) } }
 
   /// Calls `then` once, with what each of them has replied, in their order. At once, if there are none.
-  func ask<Reply: Sendable>(
+  package func ask<Reply: Sendable>(
     _ question: @escaping @Sendable (Worker, @escaping @Sendable (Reply) -> Void) -> Void,
     then: @escaping ([Reply]) -> Void
   ) {
@@ -77,7 +77,7 @@ final class WorkerGroup {
   }
 
   /// What all workers have counted.
-  func count(_ then: @escaping (WorkerCounts) -> Void) {
+  package func count(_ then: @escaping (WorkerCounts) -> Void) {
     ask { worker, reply in
       reply(WorkerCounts(of: worker))
     } then: { [unowned worker] (others: [WorkerCounts]) in
@@ -88,13 +88,13 @@ final class WorkerGroup {
   }
 
   /// Connections that the others have.
-  var connections: Int { links.reduce(0) { $0 + $1.connections.load(ordering: .sequentiallyConsistent) } }
+  package var connections: Int { links.reduce(0) { $0 + $1.connections.load(ordering: .sequentiallyConsistent) } }
 
   /// Of those that have started.
-  var pulses: [LoopPulse] { links.compactMap { $0.pulse.withLock(\.self) } }
+  package var pulses: [LoopPulse] { links.compactMap { $0.pulse.withLock(\.self) } }
 
   /// Whatever still runs is cut. Returns when they have ended, or take too long for it.
-  func close() {
+  package func close() {
     questions = []
     tell { $0.end() }
     for (thread, hasEnded) in threads {

@@ -1,10 +1,11 @@
 internal import EventLoop
+internal import Providers
 internal import Synchronization
 internal import System
 
 /// How other threads reach a worker that runs on a thread of its own.
-final class WorkerLink: Sendable {
-  typealias Message = @Sendable (Worker) -> Void
+package final class WorkerLink: Sendable {
+  package typealias Message = @Sendable (Worker) -> Void
 
   /// From 1 on: the first worker, which has number 0, runs on the main thread and needs none.
   let number: Int
@@ -25,7 +26,7 @@ final class WorkerLink: Sendable {
 
   /// Carried out on its thread, in the order of posting. What is posted before it listens waits; what is posted after its end
   /// is dropped.
-  func post(_ message: @escaping Message) { box.add(message) }
+  package func post(_ message: @escaping Message) { box.add(message) }
 
   /// One of its connections has ended.
   func connectionEnded() {

@@ -1,18 +1,31 @@
 internal import Configuration
 internal import Credentials
 internal import EventLoop
+package import Log
+internal import Providers
+internal import Setup
 internal import System
 
 /// The life of a worker besides the first one: everything that it touches is made on its own thread.
-enum WorkerThread {
+package enum WorkerThread {
   /// What it begins with.
-  struct Beginning: Sendable {
+  package struct Beginning: Sendable {
     let installation: Installation
     let sharedState: SharedState
     /// How many connections there are descriptors for.
     let affordable: Int
     let hasPriorities: Bool
     let log: LogSink
+
+    package init(
+      installation: Installation, sharedState: SharedState, affordable: Int, hasPriorities: Bool, log: LogSink
+    ) {
+      self.installation = installation
+      self.sharedState = sharedState
+      self.affordable = affordable
+      self.hasPriorities = hasPriorities
+      self.log = log
+    }
   }
 
   /// Its first word to the main thread.
@@ -86,7 +99,7 @@ extension Worker {
   }
 
   /// Those that it has already, and new ones for the others.
-  func entrances(_ rows: [Installation.Row]) -> [ListenerID] {
+  package func entrances(_ rows: [Installation.Row]) -> [ListenerID] {
     rows.map { row in
       let known = entrances.first { $0.id == row.id }
       known?.follow(name: row.name, index: row.index)

@@ -1,10 +1,11 @@
 internal import Credentials
-internal import EventLoop
+package import EventLoop
 internal import Synchronization
+internal import Transport
 
 /// Where a worker puts what nobody needs any more and what takes long to let go: what is no secret is freed beside the loop,
 /// and credentials are wiped on it, piece by piece.
-final class DeferredRelease {
+package final class DeferredRelease {
   private let loop: Loop
   private let beside: BlockingTasks
   private var batch: Batch?
@@ -16,7 +17,7 @@ final class DeferredRelease {
     let things = Mutex<[any Sendable]>([])
   }
 
-  init(loop: Loop) {
+  package init(loop: Loop) {
     self.loop = loop
     beside = BlockingTasks(loop: loop)
   }
@@ -52,7 +53,7 @@ final class DeferredRelease {
   }
 
   /// The loop ends: at once.
-  func close() {
+  package func close() {
     isClosed = true
     keyrings = []
     batch = nil

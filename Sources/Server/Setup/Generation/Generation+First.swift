@@ -1,13 +1,13 @@
-internal import Configuration
-internal import Credentials
-internal import Gateway
+package import Configuration
+package import Credentials
+package import Gateway
 
 extension Generation {
   /// The first one, which is made at once: nobody is served yet.
   /// - Parameters:
   ///   - files: what the start has read.
   ///   - changing: of these, files that are being written, and will be read again.
-  convenience init(
+  package convenience init(
     first preparation: Preparation, files: SecretFiles, changing: Set<SecretSource>, snapshot: Snapshot,
     limits: SharedLimits,
     deferredRelease: DeferredRelease

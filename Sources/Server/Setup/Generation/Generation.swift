@@ -1,26 +1,27 @@
-internal import Configuration
-internal import Credentials
-internal import Gateway
-internal import Policy
-internal import TLS
+package import Configuration
+package import Credentials
+package import Gateway
+package import Policy
+package import TLS
+package import Transport
 
 /// Everything that one reading of the configuration brought into being. A reload makes a new one; requests that were
 /// authorised under the old one finish with it.
-final class Generation {
-  let settings: Settings
-  let snapshot: Snapshot
-  let keyring: Keyring
-  let tally: Tally
-  let limits: SharedLimits
-  let tables: PreparedTables
+package final class Generation {
+  package let settings: Settings
+  package let snapshot: Snapshot
+  package let keyring: Keyring
+  package let tally: Tally
+  package let limits: SharedLimits
+  package let tables: PreparedTables
   private let breakers: [BreakerView]
-  let trust: Preparation.Trust
+  package let trust: Preparation.Trust
   /// By service, then by rule (the first one: without rules).
   private var ways: [[RouteContext?]]
-  private(set) var allDestinations: [UpstreamPool] = []
+  package private(set) var allDestinations: [UpstreamPool] = []
   private let deferredRelease: DeferredRelease
 
-  init(
+  package init(
     _ preparation: Preparation, snapshot: Snapshot, keyring: Keyring, tally: Tally, limits: SharedLimits,
     deferredRelease: DeferredRelease
   ) {
@@ -39,7 +40,7 @@ final class Generation {
 
   deinit { deferredRelease.take([settings, snapshot, trust, limits, tables], KeyringRemains(keyring)) }
 
-  func routeContext(of route: Route) -> RouteContext {
+  package func routeContext(of route: Route) -> RouteContext {
     let row = route.rule.map { $0 &+ 1 } ?? 0
     let first = ways[route.service][row]
     if let known = first?.first(where: { $0.route == route }) { return known }
@@ -54,7 +55,7 @@ final class Generation {
   }
 
   /// Where the sessions of a route are. Services with the same identity and upstream share one.
-  func destination(of routeContext: RouteContext) throws(TLSError) -> UpstreamPool {
+  package func destination(of routeContext: RouteContext) throws(TLSError) -> UpstreamPool {
     if let known = routeContext.destination { return known }
     let ofService = ways[routeContext.route.service].lazy.compactMap { first in
       first?.first { $0.route.credential == routeContext.route.credential && $0.destination != nil }?.destination
@@ -71,9 +72,9 @@ final class Generation {
   }
 
   /// The index of a grant; nil: there is none of this name.
-  func grant(named name: String) -> Int? { snapshot.rules.grants.firstIndex { $0.name == name } }
+  package func grant(named name: String) -> Int? { snapshot.rules.grants.firstIndex { $0.name == name } }
 
-  var pools: [Pool] {
+  package var pools: [Pool] {
     Pool.sorted(
       allDestinations.map { destination in
         Pool(

@@ -1,16 +1,16 @@
 internal import Configuration
-internal import Credentials
-internal import Gateway
+package import Credentials
+package import Gateway
 
 /// What one worker makes for itself of a configuration that is to come, piece by piece.
-final class GenerationDraft {
-  let keyring: KeyringDraft
-  let tally: TallyDraft
+package final class GenerationDraft {
+  package let keyring: KeyringDraft
+  package let tally: TallyDraft
 
   /// - Parameters:
   ///   - loggedOut: credentials whose value it does not take over.
   ///   - previous: what it is to replace; nil: this is the first one, of files that have been read.
-  init(
+  package init(
     _ preparation: Preparation, files: SecretFiles, loggedOut: Set<String> = [], after previous: Generation?
   ) throws(Denied) {
     let (settings, tables) = (preparation.settings, preparation.tables)
@@ -24,7 +24,7 @@ final class GenerationDraft {
 
   /// Makes some of it, and more as long as there is time. True: it is whole.
   /// - Parameter pending: files that are being read.
-  func goOn(pending: Set<SecretSource>, while hasTime: () -> Bool) throws(Denied) -> Bool {
+  package func goOn(pending: Set<SecretSource>, while hasTime: () -> Bool) throws(Denied) -> Bool {
     guard tally.goOn(while: hasTime) else { return false }
     return try keyring.goOn(pending: pending, while: hasTime)
   }

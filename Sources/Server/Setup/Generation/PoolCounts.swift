@@ -1,14 +1,14 @@
 extension Generation {
   /// How many sessions there are, by origin and credential.
-  struct Pool: Sendable {
-    let upstream: String
+  package struct Pool: Sendable {
+    package let upstream: String
     /// Its name; empty: none is added.
-    let credential: String
-    var idle: Int
-    var active: Int
+    package let credential: String
+    package var idle: Int
+    package var active: Int
 
     /// Each origin and credential once. In no order that means anything, but always in the same one.
-    static func sorted(_ all: [Pool]) -> [Pool] {
+    package static func sorted(_ all: [Pool]) -> [Pool] {
       var pools: [Pool] = []
       for pool in all {
         if let index = pools.firstIndex(where: { $0.upstream == pool.upstream && $0.credential == pool.credential }) {

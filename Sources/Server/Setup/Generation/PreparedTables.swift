@@ -1,30 +1,35 @@
-internal import Configuration
-internal import Credentials
-internal import Gateway
-internal import Policy
+package import Configuration
+package import Credentials
+package import Gateway
+package import Policy
 
 /// What follows from a configuration alone, and all workers use: made where nobody waits for it, since each table takes the
 /// longer the more services and credentials there are.
-struct PreparedTables: Sendable {
+package struct PreparedTables: Sendable {
   let keyring: KeyringPlan
   /// The files that its secrets are in.
-  let secretFiles: Set<SecretSource>
-  let snapshot: Snapshot.Tables
+  package let secretFiles: Set<SecretSource>
+  package let snapshot: Snapshot.Tables
   let tally: TallyPlan
   /// Each origin of an upstream, and the first service that has it.
-  let upstreams: [(origin: Origin, service: String)]
+  package let upstreams: [(origin: Origin, service: String)]
   /// nil at a start, which counts nothing on.
-  let limits: SharedLimits?
-  let jarPlaces: Set<CookieJars.Place>
+  package let limits: SharedLimits?
+  package let jarPlaces: Set<CookieJars.Place>
   /// Credentials with a jar somewhere.
-  let jarCredentials: Set<String>
+  package let jarCredentials: Set<String>
   /// Credentials that systemd has read.
-  let systemdCredentials: [String]
+  package let systemdCredentials: [String]
 
   /// The configuration that is in use, as far as it goes on.
-  struct Former: Sendable {
+  package struct Former: Sendable {
     let settings: Settings
     let limits: SharedLimits
+
+    package init(settings: Settings, limits: SharedLimits) {
+      self.settings = settings
+      self.limits = limits
+    }
   }
 
   init(_ settings: Settings, after former: Former?) {

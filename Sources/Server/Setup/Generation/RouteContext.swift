@@ -1,24 +1,26 @@
-internal import Gateway
+package import Gateway
 internal import HTTP1
-internal import Policy
+internal import Log
+package import Policy
+internal import Transport
 
 /// What all requests of one route have in common within a generation: found once per request.
-final class RouteContext {
-  let route: Route
+package final class RouteContext {
+  package let route: Route
   /// Of the configuration.
-  let generation: UInt64
-  let timeouts: Timeouts
+  package let generation: UInt64
+  package let timeouts: Timeouts
   /// nil: its credential is never held back, or it has none.
-  let breaker: BreakerView?
+  package let breaker: BreakerView?
   /// nil: its requests are not counted. Of all workers: to be asked under their lock.
-  let limiter: RateLimiter?
+  package let limiter: RateLimiter?
   /// The upstream's, if cookies are kept for it.
-  let jarOrigin: Origin?
+  package let jarOrigin: Origin?
   /// There is one: asked for each request.
-  let keepsCookies: Bool
+  package let keepsCookies: Bool
   /// What the log says of it whatever the request was, and if a credential was added.
-  let logText: [UInt8]
-  let credentialText: [UInt8]
+  package let logText: [UInt8]
+  package let credentialText: [UInt8]
   /// Where its sessions are; nil: none was asked for yet.
   var destination: UpstreamPool?
   /// Another route of the same rule.

@@ -1,10 +1,11 @@
-internal import Credentials
-internal import Gateway
+package import Credentials
+package import Gateway
+package import Log
 internal import Policy
 
 /// A breaker as one generation of one worker sees it, whose keyring numbers the values that it reads by itself.
-final class BreakerView {
-  let shared: OriginBreaker
+package final class BreakerView {
+  package let shared: OriginBreaker
   /// Of the keyring, and what the breaker calls the same value.
   private var generation: UInt64 = 0
   private var number: UInt64 = 0
@@ -12,10 +13,12 @@ final class BreakerView {
   init(_ shared: OriginBreaker) { self.shared = shared }
 
   /// Nothing holds this generation of the credential back, and nothing has to be known anew: what is nearly always so.
-  func isClosed(for generation: UInt64) -> Bool { generation == self.generation && shared.isClosed(for: number) }
+  package func isClosed(for generation: UInt64) -> Bool {
+    generation == self.generation && shared.isClosed(for: number)
+  }
 
   /// The credential has this generation now. To be told before the rest is asked.
-  func follow(_ keyring: Keyring, _ grant: Int, at now: UInt64, journal: AccessLog) {
+  package func follow(_ keyring: Keyring, _ grant: Int, at now: UInt64, journal: AccessLog) {
     let generation = keyring.generation(ofGrant: grant)
     if generation == self.generation, shared.knows(number) { return }
     let (number, change) = shared.follow(shared.value(in: keyring, ofGrant: grant), at: now)
@@ -23,7 +26,7 @@ final class BreakerView {
     if let change { tell(change, to: journal) }
   }
 
-  func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64, journal: AccessLog) {
+  package func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64, journal: AccessLog) {
     if let change = shared.answered(status: status, to: pass, at: now) { tell(change, to: journal) }
   }
 
@@ -46,7 +49,7 @@ final class BreakerView {
     }
   }
 
-  static func reason(_ change: CredentialBreaker.Change) -> String {
+  package static func reason(_ change: CredentialBreaker.Change) -> String {
     switch change {
     case .accepted: "accepted"
     case .renewed: "changed"

@@ -1,16 +1,16 @@
 internal import Configuration
-internal import Credentials
-internal import Gateway
-internal import Policy
+package import Credentials
+package import Gateway
+package import Policy
 internal import System
 
 /// The breaker of one credential at one origin, for all workers. What it knows outlives reloads: they make no wrong password
 /// right.
 ///
 /// `@unchecked Sendable`, because what changes is touched under the lock alone, `rejected` too.
-final class OriginBreaker: @unchecked Sendable {
-  let credential: String
-  let origin: Origin
+package final class OriginBreaker: @unchecked Sendable {
+  package let credential: String
+  package let origin: Origin
   private let lock: SharedLock
   private let rejected: RejectedValues
   private var suspension: Suspension
@@ -99,13 +99,13 @@ final class OriginBreaker: @unchecked Sendable {
     return breaker.generation == number
   }
 
-  func wait(at now: UInt64) -> UInt64? {
+  package func wait(at now: UInt64) -> UInt64? {
     lock.enter()
     defer { lock.leave() }
     return breaker.wait(at: now)
   }
 
-  func letOut(at now: UInt64) -> CredentialBreaker.Pass? {
+  package func letOut(at now: UInt64) -> CredentialBreaker.Pass? {
     lock.enter()
     defer { lock.leave() }
     return change { $0.letOut(suspension, at: now) }
@@ -118,23 +118,23 @@ final class OriginBreaker: @unchecked Sendable {
     return change { $0.answered(verdict, to: pass, suspension, at: now) }
   }
 
-  func resume() -> CredentialBreaker.Change? {
+  package func resume() -> CredentialBreaker.Change? {
     lock.enter()
     defer { lock.leave() }
     return change { $0.resume() }
   }
 
-  func takeBack(_ pass: CredentialBreaker.Pass, at now: UInt64) {
+  package func takeBack(_ pass: CredentialBreaker.Pass, at now: UInt64) {
     lock.enter()
     defer { lock.leave() }
     change { $0.takeBack(pass, at: now) }
   }
 
   /// Whether this value is held back, or tried by one request alone.
-  func holdsBack(_ value: String) -> Bool { lock { self.value == value && breaker.state != .closed } }
+  package func holdsBack(_ value: String) -> Bool { lock { self.value == value && breaker.state != .closed } }
 
   /// As it stands.
-  var state: CredentialBreaker { lock { breaker } }
+  package var state: CredentialBreaker { lock { breaker } }
 
   /// Changes a copy, a few numbers: changed in place, each look at it would be checked for two at a time.
   @inline(__always)
@@ -146,7 +146,7 @@ final class OriginBreaker: @unchecked Sendable {
   }
 
   /// What tells a credential's values apart, in every worker alike.
-  func value(in keyring: Keyring, ofGrant index: Int) -> String {
+  package func value(in keyring: Keyring, ofGrant index: Int) -> String {
     keyring.fingerprint(ofGrant: index) ?? "\(credential) \(keyring.generation(ofGrant: index))"
   }
 }

@@ -1,27 +1,27 @@
-internal import Configuration
-internal import Gateway
+package import Configuration
+package import Gateway
 internal import Policy
-internal import System
+package import System
 
 /// What all workers count together, as one generation of the configuration names it: a limit is one however many loops there
 /// are.
 ///
 /// `@unchecked Sendable`, because the limiters are touched under `lock` alone, and the breakers see to that themselves.
-final class SharedLimits: @unchecked Sendable {
+package final class SharedLimits: @unchecked Sendable {
   /// Of every credential that is ever held back, and each origin that its services have.
-  let breakers: [OriginBreaker]
+  package let breakers: [OriginBreaker]
   /// By the index of the grant, and of the breaker.
   let breakersByService: [[(grant: Int, breaker: Int)]]
   /// To be asked under `lock`.
-  let rates: RateLimits
-  let lock: SharedLock
+  package let rates: RateLimits
+  package let lock: SharedLock
   private let rejectedValues: RejectedValues
   private let former: [OriginBreaker]
   private let suspensions: [Suspension]
 
   /// On any thread; changes nothing before `begin`.
   /// - Parameter previous: of the generation before. What is still wanted goes on counting.
-  init(_ settings: Settings, after previous: SharedLimits?, lock: SharedLock) {
+  package init(_ settings: Settings, after previous: SharedLimits?, lock: SharedLock) {
     self.lock = lock
     rejectedValues = previous?.rejectedValues ?? RejectedValues()
     former = previous?.breakers ?? []
@@ -31,7 +31,7 @@ final class SharedLimits: @unchecked Sendable {
   }
 
   /// They hold from now on: breakers that go on follow these settings, and others leave what they know to those that come.
-  func begin() {
+  package func begin() {
     for (breaker, suspension) in zip(breakers, suspensions) { breaker.follow(suspension) }
     let kept = Set(breakers.map { ObjectIdentifier($0) })
     let now = Clock.monotonicMicroseconds / 1_000

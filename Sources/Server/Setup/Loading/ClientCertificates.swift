@@ -1,9 +1,9 @@
 internal import Configuration
-internal import Credentials
+package import Credentials
 internal import Policy
 internal import Synchronization
 internal import System
-internal import TLS
+package import TLS
 
 /// The client certificates of one reading of the configuration: each is read once, for all workers.
 final class ClientCertificates: Sendable {
@@ -64,7 +64,7 @@ extension Preparation.Trust {
 
 extension Generation {
   /// Of a client that says by it who it is (RFC 8705 section 2).
-  func certificate(for source: TokenSource) throws(TLSError) -> ClientCertificate? {
+  package func certificate(for source: TokenSource) throws(TLSError) -> ClientCertificate? {
     guard case .certificate = source.client.authentication else { return nil }
     let credential = settings.credentials.first { $0.name == source.credential }
     return try credential?.certificate.map { (wanted) throws(TLSError) in try trust.certificate(wanted) }

@@ -1,6 +1,6 @@
 internal import Audit
 package import Configuration
-internal import Credentials
+package import Credentials
 package import Gateway
 internal import HTTP1
 package import Policy
@@ -111,7 +111,7 @@ package enum ConfigurationLoader {
   }
 
   /// Those of them that did not answer.
-  static func unanswered(in preparation: Preparation) -> Set<SecretSource> {
+  package static func unanswered(in preparation: Preparation) -> Set<SecretSource> {
     preparation.tables.secretFiles.intersection(preparation.unanswered.map { .file($0) })
   }
 
@@ -163,14 +163,6 @@ extension ListenerSettings {
       }
     }
     return hasTCP ? names : nil
-  }
-}
-
-extension Diagnostic {
-  /// About the file as a whole.
-  package static func about(file: String, _ message: String, help: String? = nil) -> Diagnostic {
-    Diagnostic(
-      severity: .error, file: file, line: 0, column: 0, length: 0, message: message, help: help, sourceLine: nil)
   }
 }
 

@@ -1,26 +1,27 @@
-internal import Audit
-internal import Configuration
+package import Audit
+package import Configuration
 internal import Gateway
-internal import Policy
+package import Log
+package import Policy
 internal import Synchronization
 internal import System
-internal import TLS
+package import TLS
 
 /// All that a configuration needs of file systems and directory services, but its secrets. Made on any thread, since each of
 /// them may take any time (T55).
-struct Preparation: Sendable {
-  let settings: Settings
-  let warnings: [Diagnostic]
+package struct Preparation: Sendable {
+  package let settings: Settings
+  package let warnings: [Diagnostic]
   let trust: Trust
-  let audit: AuditTrail.Change
+  package let audit: AuditTrail.Change
   /// Differences to the reach of the credentials of the configuration before; empty at a start.
-  let reachChanges: [CredentialReach.Change]
-  let tables: PreparedTables
+  package let reachChanges: [CredentialReach.Change]
+  package let tables: PreparedTables
   /// Files of secrets that nobody could look at yet.
   let unanswered: Set<String>
 
   /// The certificates that chains may end in.
-  struct Trust: Sendable {
+  package struct Trust: Sendable {
     /// The `ca_file`s, by path.
     let stores: [String: TrustStore]
     /// nil: no service wants the system's.
@@ -28,7 +29,7 @@ struct Preparation: Sendable {
     /// Our own, which upstreams may ask for.
     let certificates: ClientCertificates
 
-    func store(for trust: TrustPolicy) throws(TLSError) -> TrustStore {
+    package func store(for trust: TrustPolicy) throws(TLSError) -> TrustStore {
       if let file = trust.caFile, let store = stores[file] { return store }
       guard let system else { throw TLSError(kind: .internalError, detail: "the system's certificates were not read") }
       return try system.get()
@@ -36,23 +37,23 @@ struct Preparation: Sendable {
   }
 
   /// What is being read at the moment.
-  final class Step: Sendable {
+  package final class Step: Sendable {
     private let current = Mutex("")
     private let onBegin: @Sendable (String) -> Void
 
-    init(onBegin: @escaping @Sendable (String) -> Void = { _ in }) { self.onBegin = onBegin }
+    package init(onBegin: @escaping @Sendable (String) -> Void = { _ in }) { self.onBegin = onBegin }
 
     func begin(_ name: String) {
       current.withLock { $0 = name }
       onBegin(name)
     }
-    var name: String { current.withLock { $0 } }
+    package var name: String { current.withLock { $0 } }
   }
 
   /// - Parameters:
   ///   - audited: the audit file that is being written.
   ///   - before: the configuration that it replaces; nil: a start.
-  init(
+  package init(
     file: String, audited: AuditFile? = nil, before: PreparedTables.Former? = nil, looks: FileProbe, step: Step
   ) throws(StartError) {
     let settings: Settings
@@ -84,7 +85,7 @@ struct Preparation: Sendable {
 
   /// For a start, which has no loop yet: the same, given up after a time. Without the configuration itself, the certificates and
   /// the users that it names, nothing could be served; secrets, and programs that print them, are not waited for.
-  static func atStart(file: String, seconds: Int, looks: FileProbe) throws(StartError) -> Preparation {
+  package static func atStart(file: String, seconds: Int, looks: FileProbe) throws(StartError) -> Preparation {
     let (step, outcome, end) = (Step(), Outcome(), ThreadSignal())
     let thread = BackgroundThread {
       let result: Result<Preparation, StartError>
@@ -102,9 +103,9 @@ struct Preparation: Sendable {
     return try result.get()
   }
 
-  func report(to journal: AccessLog) { for warning in warnings { Preparation.report(warning, to: journal) } }
+  package func report(to journal: AccessLog) { for warning in warnings { Preparation.report(warning, to: journal) } }
 
-  static func report(_ warning: Diagnostic, to journal: AccessLog) {
+  package static func report(_ warning: Diagnostic, to journal: AccessLog) {
     journal.event(.warning, "configuration", ("line", String(warning.line)), ("detail", warning.message))
   }
 
@@ -116,14 +117,5 @@ struct Preparation: Sendable {
     guard isWanted else { return nil }
     step.begin("the system's certificates")
     do throws(TLSError) { return .success(try TrustStore.system()) } catch { return .failure(error) }
-  }
-}
-
-extension CredentialSettings.Source {
-  fileprivate var isCommand: Bool {
-    switch self {
-    case .command, .userOfCommand: true
-    case .file, .systemd, .env, .token, .login: false
-    }
   }
 }

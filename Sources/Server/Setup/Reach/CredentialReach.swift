@@ -1,17 +1,18 @@
 internal import Configuration
 internal import Credentials
+package import Log
 internal import Policy
 
 /// Where one credential may go, what has to be proved there, who may have it sent, and which secret it is. Whoever can change
 /// the configuration can change this, so a reload that does is told (T51).
-struct CredentialReach {
+package struct CredentialReach {
   /// Each as the log has it.
   private var items: Set<String> = []
   /// Of each list in the log. A group may have thousands of members.
   private static let longestList = 16
 
   /// A difference that a new configuration makes for one credential; each text as the log has it.
-  struct Change: Sendable {
+  package struct Change: Sendable {
     let credential: String
     /// nil: nothing.
     let added: String?
@@ -52,7 +53,7 @@ struct CredentialReach {
     return changes
   }
 
-  static func report(_ change: Change, in journal: AccessLog) {
+  package static func report(_ change: Change, in journal: AccessLog) {
     journal.event(
       .notice, "credential-rebound", ("credential", change.credential), ("added", change.added),
       ("removed", change.removed))

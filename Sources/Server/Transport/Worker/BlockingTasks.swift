@@ -1,10 +1,10 @@
-internal import EventLoop
+package import EventLoop
 internal import Synchronization
 internal import System
 
 /// Work that may take any time, each piece on a thread of its own, made for it (T55). Nobody can stop a thread that hangs: at
 /// the end it is left behind, and what it finds goes with it.
-final class BlockingTasks {
+package final class BlockingTasks {
   private unowned let loop: Loop
   private var jobs: [ObjectIdentifier: Job] = [:]
 
@@ -17,10 +17,10 @@ final class BlockingTasks {
     let value = Mutex<Value?>(nil)
   }
 
-  init(loop: Loop) { self.loop = loop }
+  package init(loop: Loop) { self.loop = loop }
 
   /// `onEnd` is called once, on a later turn, unless `close` comes first. nil: the system has no thread for it.
-  func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value, onEnd: @escaping (Value?) -> Void) {
+  package func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value, onEnd: @escaping (Value?) -> Void) {
     let (job, outcome) = (Job(), Outcome<Value>())
     do throws(UVError) {
       let wakeup = try Wakeup(loop: loop) { [unowned self, unowned job] in
@@ -43,7 +43,7 @@ final class BlockingTasks {
     }
   }
 
-  func close() {
+  package func close() {
     for job in jobs.values { end(job) }
   }
 

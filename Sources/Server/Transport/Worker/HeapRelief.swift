@@ -2,9 +2,9 @@ internal import EventLoop
 
 /// After a flood the allocator keeps all that was needed at its height, for as long as the process lives. Once most of what came
 /// has been gone for a while, it is given back: never per request, and once for each flood.
-final class HeapRelief {
+package final class HeapRelief {
   /// What is to be done about it.
-  var giveBack: () -> Void = {}
+  package var giveBack: () -> Void = {}
   private let leastPeak: Int
   private var timer: Timer?
   private var isPlanned = false
@@ -21,7 +21,7 @@ final class HeapRelief {
   }
 
   /// One more kind of what may come all at once.
-  func flood() -> Flood {
+  package func flood() -> Flood {
     let flood = Flood(leastPeak: leastPeak) { [unowned self] in plan() }
     floods.append(flood)
     return flood
@@ -44,7 +44,7 @@ final class HeapRelief {
 }
 
 /// How many of one kind there are, and were.
-final class Flood {
+package final class Flood {
   private(set) var count = 0
   /// The most since memory was given back last, and since the flood seemed to be over.
   private var peak = 0
@@ -61,13 +61,13 @@ final class Flood {
     self.onEbb = onEbb
   }
 
-  func rise() {
+  package func rise() {
     count &+= 1
     if count > peak { peak = count }
     if count > recentPeak { recentPeak = count }
   }
 
-  func fall() {
+  package func fall() {
     count &-= 1
     if peak >= leastPeak, !seemsOver { ebb() }
   }

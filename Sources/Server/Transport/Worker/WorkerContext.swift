@@ -1,30 +1,31 @@
 internal import Credentials
-internal import EventLoop
-internal import System
-internal import TLS
+package import EventLoop
+package import Log
+package import System
+package import TLS
 
 /// What everything on one worker's thread uses: its loop, deadlines, clocks and log, and what its upstream connections share.
-final class WorkerContext {
-  let loop: Loop
-  let deadlines: DeadlineQueue
+package final class WorkerContext {
+  package let loop: Loop
+  package let deadlines: DeadlineQueue
   let resolver: Resolver
-  let journal: AccessLog
+  package let journal: AccessLog
   /// Asks the kernel who owns a socket; nil: it cannot be asked, and no TCP caller is known.
-  let diagnostics: SocketDiagnostics?
-  let heap: HeapRelief
+  package let diagnostics: SocketDiagnostics?
+  package let heap: HeapRelief
   /// Counts connections to upstreams.
   let upstreamFlood: Flood
   /// How many workers the process has.
-  let workers: Int
+  package let workers: Int
   /// How many connections each upstream pool keeps while no request uses them, and for how many milliseconds.
-  var idleConnections: (count: Int, time: UInt64) = (0, 0)
+  package var idleConnections: (count: Int, time: UInt64) = (0, 0)
   /// Closes connections that nobody uses: no file descriptor is left.
-  var onDescriptorShortage: () -> Void = {}
+  package var onDescriptorShortage: () -> Void = {}
   private var clockSteps = ClockSteps()
   /// The one buffer for plaintext, lent within a turn and never across; nil: lent.
   private var plaintext: [UInt8]?
 
-  init(loop: Loop, journal: AccessLog, workers: Int) {
+  package init(loop: Loop, journal: AccessLog, workers: Int) {
     self.loop = loop
     self.journal = journal
     self.workers = workers
@@ -42,12 +43,12 @@ final class WorkerContext {
   }
 
   /// What one worker may have of something that there is so much of in all: together they have no less, and each has some.
-  func share(of all: Int) -> Int { WorkerContext.share(of: all, among: workers) }
+  package func share(of all: Int) -> Int { WorkerContext.share(of: all, among: workers) }
 
   static func share(of all: Int, among workers: Int) -> Int { all == 0 ? 0 : (all - 1) / workers + 1 }
 
   /// The time by which certificates and pins are judged. Logs when the calendar's clock has been set since the last call (T57).
-  func moment() -> Moment {
+  package func moment() -> Moment {
     let calendar = Clock.now
     let uptime = Int64(clamping: BootTimer.now)
     let milliseconds = calendar.seconds &* 1_000 &+ calendar.microseconds / 1_000
@@ -81,7 +82,7 @@ final class WorkerContext {
     plaintext = []
   }
 
-  func close() {
+  package func close() {
     deadlines.close()
     heap.close()
   }

@@ -1,4 +1,4 @@
-internal import Daemon
+internal import Setup
 internal import Glibc
 internal import System
 

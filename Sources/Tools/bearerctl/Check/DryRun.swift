@@ -1,4 +1,4 @@
-internal import Daemon
+internal import Setup
 internal import System
 
 /// Finds out, in a process that may wait for ever, what of a configuration does not answer: this one is to end (T55).

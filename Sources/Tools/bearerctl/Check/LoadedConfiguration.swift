@@ -1,5 +1,5 @@
 internal import Configuration
-internal import Daemon
+internal import Setup
 internal import System
 
 /// A configuration as every command but `check` needs it: fine, or the end.

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Configuration
-internal import Daemon
+internal import Setup
 internal import System
 
 /// What people say to bearerd. Everything that holds secrets is in the daemon; nothing here opens one.

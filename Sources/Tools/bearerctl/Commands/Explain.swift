@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Configuration
-internal import Daemon
+internal import Setup
 internal import Gateway
 internal import HTTP1
 internal import Policy

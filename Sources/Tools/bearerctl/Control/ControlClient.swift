@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Configuration
-internal import Daemon
+internal import Setup
 
 /// Where the running daemon is asked.
 struct ControlOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Configuration
-internal import Daemon
+internal import Setup
 internal import DemoUpstream
 internal import Policy
 internal import System

@@ -1,5 +1,5 @@
 internal import Configuration
-internal import Daemon
+internal import Setup
 internal import DemoUpstream
 internal import Gateway
 internal import Glibc

@@ -14,7 +14,7 @@ enum Unplayed {
       66, "no forward secrecy", "the selftest's upstream speaks TLS 1.3", ["TLSTests.ForwardSecrecyTests"]),
     unplayed(
       67, "a dead credential that is sent on", "the selftest has no authorization server",
-      ["RenewalTests.RenewalModelTests", "EndToEnd.DeadTokensStay"]),
+      ["LifecycleTests.RenewalModelTests", "EndToEnd.DeadTokensStay"]),
     unplayed(
       68, "renewals that a shutdown cuts off", "the selftest has no authorization server",
       ["EndToEnd.RenewalsOutliveTheirEnd"]),

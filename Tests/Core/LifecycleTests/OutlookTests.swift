@@ -1,4 +1,4 @@
-import Renewal
+import Lifecycle
 import Testing
 
 /// What those who do not ask the machine are told is what they would hear.

@@ -3,7 +3,7 @@ internal import EventLoop
 internal import System
 
 /// Signals, the watchdog, and the deadline of a drain.
-final class Lifecycle {
+final class ProcessEvents {
   private let loop: Loop
   private var signals: [SignalSource] = []
   private var watchdog: Watchdog?

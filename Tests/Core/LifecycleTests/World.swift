@@ -1,6 +1,6 @@
 import Gateway
 import Policy
-import Renewal
+import Lifecycle
 
 /// An authorization server, a disk, an upstream and clients around one `Renewal`, with a clock of its own. It breaks no rule
 /// itself, and says what rule was broken.

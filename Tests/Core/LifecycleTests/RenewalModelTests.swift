@@ -1,4 +1,4 @@
-import Renewal
+import Lifecycle
 import Testing
 
 /// A world around a renewal, in which things go wrong by a script, and in which the process is killed at every step.

@@ -1,4 +1,4 @@
-import Renewal
+import Lifecycle
 import Testing
 
 private let half: UInt64 = 1 << 63
