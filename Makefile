@@ -31,7 +31,7 @@ etcdir      = /etc/bearerd
 .DEFAULT_GOAL := help
 # What stands in a row is done in that order, with -j too.
 .NOTPARALLEL:
-.PHONY: help deps test-deps clients-deps bench-deps build demo test test-asan test-tsan e2e soak bench bench-gate format lint
+.PHONY: help deps test-deps clients-deps bench-deps build demo test generate test-asan test-tsan e2e soak bench bench-gate format lint
 .PHONY: mutate fuzz differential install uninstall deb clean
 
 help: ## this list
@@ -58,6 +58,9 @@ demo: deps build ## a TLS upstream, bearerd in front of it, and one request thro
 
 test: test-deps ## all tests (TEST_ARGS='--filter Policy' for some)
 	$(run_tests) $(TEST_ARGS)
+
+generate: test-deps ## write anew what is derived from tables in the code: docs/errors.md
+	UPDATE_GOLDEN=1 $(run_tests) --filter '/generated'
 
 test-asan: test-deps ## all tests under the address sanitizer
 	BEARERD_TEST_PATIENCE=10 $(run_tests) --sanitize=address --scratch-path .build/asan $(TEST_ARGS)

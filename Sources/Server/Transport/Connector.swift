@@ -154,7 +154,7 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     finish(.success(session))
   }
 
-  package func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) {
+  package func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
     self.session = nil
     if refusal == .pinMismatch { tally.judged(.mismatched) }
     finish(.failure(ConnectFailure(refusal, detail)))
@@ -207,6 +207,8 @@ extension ServiceTally.Pins {
 package struct ConnectFailure: Error {
   package let refusal: Refusal
   package let detail: String
+
+  package init(_ code: RefusalCode, _ detail: String) { self.init(.plain(code), detail) }
 
   package init(_ refusal: Refusal, _ detail: String) {
     self.refusal = refusal

@@ -34,6 +34,6 @@ package final class DedicatedUpstream: UpstreamSessionOwner {
   package func sessionIsReady(_ session: UpstreamSession) {}
   package func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) { close() }
   package func sessionEnded(_ session: UpstreamSession, isClean: Bool) { close() }
-  package func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) { close() }
+  package func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) { close() }
   package func sessionDidDrain(_ session: UpstreamSession) {}
 }

@@ -26,7 +26,7 @@ final class StreamSink: CiphertextSink {
 
 extension TLSError.Kind {
   /// The row of our table for what TLS found.
-  package var refusal: Refusal {
+  package var refusal: RefusalCode {
     switch self {
     case .certificateInvalid: .certificateInvalid
     case .certificateExpired: .certificateExpired

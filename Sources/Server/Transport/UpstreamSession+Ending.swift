@@ -17,7 +17,7 @@ extension UpstreamSession {
 
   func fail(_ error: TLSError) { fail(error.kind.refusal, detail: error.description) }
 
-  func fail(_ refusal: Refusal, detail: String) {
+  func fail(_ refusal: RefusalCode, detail: String) {
     let owner = owner
     destination.forget(self)
     close()

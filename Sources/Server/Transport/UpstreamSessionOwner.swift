@@ -6,7 +6,7 @@ package protocol UpstreamSessionOwner: AnyObject {
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>)
   /// Nothing more will come; `isClean` if the upstream said so.
   func sessionEnded(_ session: UpstreamSession, isClean: Bool)
-  func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String)
+  func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String)
   /// Everything queued has gone to the kernel.
   func sessionDidDrain(_ session: UpstreamSession)
 }

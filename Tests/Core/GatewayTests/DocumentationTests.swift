@@ -1,5 +1,4 @@
 import Foundation
-import Gateway
 import TestSupport
 import Testing
 
@@ -9,14 +8,6 @@ import Testing
 
   static func text(_ name: String) throws -> String {
     try String(contentsOfFile: "\(root)/\(name)", encoding: .utf8)
-  }
-
-  /// `### pin-mismatch`, and `**502**, `error=tls_certificate_error`: title.` below it.
-  @Test func thePageOfErrorsIsTheCodes() throws {
-    let section = /### ([a-z0-9-]+)\n\n\*\*(\d{3})\*\*, `error=([a-z_]+)`: (.+)\.\n/
-    let written = try Self.text("docs/errors.md").matches(of: section).map { "\($0.2) \($0.1) \($0.3) \($0.4)" }
-    let meant = RefusalCode.allCases.map(\.row).map { "\($0.status) \($0.code) \($0.proxyError) \($0.title)" }
-    #expect(written.sorted() == meant.sorted())
   }
 
   /// Every document: paths from the top of the repository.

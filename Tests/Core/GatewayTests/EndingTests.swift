@@ -57,7 +57,7 @@ import Testing
 
   @Test func whatWasNeverSentMayBeSentWhateverItIs() throws {
     var played = try RetryTests.played(get(method: "POST"))
-    played.fact { $0.upstreamRefused(.upstreamClosed, output: &$1) }
+    played.fact { $0.upstreamRefused(.plain(.upstreamClosed), output: &$1) }
     #expect(played.sessions.count == 2)
     played.upstream(ok())
     #expect(played.answer == ok())
@@ -65,7 +65,7 @@ import Testing
 
   @Test func aClosedDoorAnswersAndKeepsTheClient() throws {
     var played = try RetryTests.played(get("Content-Length: 2", method: "POST") + "hi")
-    played.fact { $0.upstreamRefused(.credentialUnavailable, output: &$1) }
+    played.fact { $0.upstreamRefused(.plain(.credentialUnavailable), output: &$1) }
     #expect(status(played.answer) == "503" && played.records.last?.bytesUp == 0)
     #expect(played.phase == .awaitingHead && played.log.contains("drop"))
   }

@@ -76,13 +76,13 @@ import Testing
 
   private func act(_ played: inout Conversation, _ snapshots: [Snapshot], _ random: inout SeededGenerator) {
     let snapshot = snapshots.randomElement(using: &random) ?? played.snapshot
-    let refusals: [Refusal] = [.upstreamClosed, .connectionRefused, .credentialUnavailable, .upstreamTimeout]
+    let refusals: [RefusalCode] = [.upstreamClosed, .connectionRefused, .credentialUnavailable, .upstreamTimeout]
     let refusal = refusals.randomElement(using: &random) ?? .internalError
     switch Int.random(in: 0..<40, using: &random) {
     case 0..<14: played.client(piece(clientPieces, &random))
     case 14..<28: played.upstream(piece(upstreamPieces, &random))
     case 28..<31: if played.phase == .awaitingUpstream { played.ready() }
-    case 31: played.fact { $0.upstreamRefused(refusal, output: &$1) }
+    case 31: played.fact { $0.upstreamRefused(.plain(refusal), output: &$1) }
     case 32: played.fact { $0.upstreamFailed(refusal, output: &$1) }
     case 33: played.upstreamEnded(isClean: true)
     case 34: played.upstreamEnded(isClean: false)

@@ -61,7 +61,8 @@ import Testing
         $0.bytesUp = 3; $0.bytesDown = 4
       }, grant: nil, at: 6)
     tally.count(record(499, service: 1, rule: 0) { $0.isAborted = true }, grant: nil, at: 7)
-    tally.count(record(502, service: 1, rule: 1, refusal: .pinMismatch) { $0.isRetried = true }, grant: nil, at: 8)
+    tally.count(
+      record(502, service: 1, rule: 1, refusal: .plain(.pinMismatch)) { $0.isRetried = true }, grant: nil, at: 8)
     let (a, b) = (tally.services[0].counts, tally.services[1].counts)
     #expect(
       a.requests == 1 && a.requests(row: 0, statusClass: 1) == 1 && a.lastSuccess == 5 && a.lastFailure == nil)
@@ -107,7 +108,7 @@ import Testing
     let tally = Tally(try rules(["a": nil]), after: nil)
     tally.count(record(200, service: 0), grant: 0, at: 1)
     tally.count(record(401, service: 0) { $0.isRejected = true }, grant: 0, at: 2)
-    tally.count(record(502, service: 0, refusal: .pinMismatch), grant: 0, at: 3)
+    tally.count(record(502, service: 0, refusal: .plain(.pinMismatch)), grant: 0, at: 3)
     let credential = tally.credentials[0]
     #expect(credential.accepted.count == 1 && credential.rejected.count == 1)
     #expect(credential.accepted.last == 1 && credential.rejected.last == 2)
@@ -117,7 +118,7 @@ import Testing
   @Test func theLastRefusalsAreRememberedNewestFirst() throws {
     let tally = Tally(try rules(["a": nil]), after: nil)
     for time in 1...11 { tally.count(record(404, refusal: .policy(.noService)), grant: nil, at: UInt64(time)) }
-    tally.count(record(502, service: 0, refusal: .pinMismatch), grant: nil, at: 12)
+    tally.count(record(502, service: 0, refusal: .plain(.pinMismatch)), grant: nil, at: 12)
     #expect(tally.recent.entries.map(\.time) == [12, 11, 10, 9, 8, 7, 6, 5])
     #expect(tally.recent.entries[0].service == "a" && tally.recent.entries[0].code == .pinMismatch)
     #expect(tally.recent.entries[1].service == "")

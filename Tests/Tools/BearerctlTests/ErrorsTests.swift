@@ -5,8 +5,8 @@ import Testing
 @Suite struct ErrorsTests {
   private static let root = URL(fileURLWithPath: repositoryRoot)
 
-  @Test("the page in docs is what the program prints; UPDATE_GOLDEN=1 writes it anew")
-  func page() throws {
+  @Test("the page in docs is what the program prints; make generate writes it anew")
+  func generatedPage() throws {
     let run = try Run("errors", "--markdown")
     #expect(run.status == 0)
     let file = Self.root.appendingPathComponent("docs/errors.md")

@@ -24,7 +24,7 @@ extension ClientConnection {
     switch phase {
     case .awaitingUpstream: abort(refusal, output: &output)
     case .exchanging:
-      if refusal == .upstreamClosed, exchange.mayRetryUnsent {
+      if refusal == .plain(.upstreamClosed), exchange.mayRetryUnsent {
         retry(output: &output)
       } else {
         exchange.record.bytesUp = 0
@@ -76,12 +76,12 @@ extension ClientConnection {
   }
 
   /// The session broke, or its answer did not come in time.
-  package mutating func upstreamFailed(_ refusal: Refusal, output: inout Output) {
+  package mutating func upstreamFailed(_ code: RefusalCode, output: inout Output) {
     guard hasSession else { return }
-    if phase == .exchanging, refusal == .upstreamClosed, exchange.mayRetry {
+    if phase == .exchanging, code == .upstreamClosed, exchange.mayRetry {
       retry(output: &output)
     } else {
-      abort(refusal, output: &output)
+      abort(.plain(code), output: &output)
     }
   }
 
@@ -121,10 +121,10 @@ extension ClientConnection {
   package mutating func deadlinePassed(output: inout Output) {
     switch deadline {
     case .idle, .linger: close(output: &output)
-    case .head: if hasBegunHead { refuseHead(.requestTimeout, output: &output) } else { close(output: &output) }
+    case .head: if hasBegunHead { refuseHead(.plain(.requestTimeout), output: &output) } else { close(output: &output) }
     case .responseHead, .upgraded: upstreamFailed(.upstreamTimeout, output: &output)
     case .silence:
-      abort(exchange.isRequestComplete ? .upstreamTimeout : .requestTimeout, output: &output)
+      abort(.plain(exchange.isRequestComplete ? .upstreamTimeout : .requestTimeout), output: &output)
     case .none: break
     }
   }
@@ -132,13 +132,13 @@ extension ClientConnection {
   /// The client sends, but too little for the time that it takes (T54).
   package mutating func requestBodyTooSlow(output: inout Output) {
     guard awaitsRequestBody else { return }
-    abort(.requestTimeout, output: &output)
+    abort(.plain(.requestTimeout), output: &output)
   }
 
   /// The connector's time is up, or the total time.
   package mutating func totalDeadlinePassed(output: inout Output) {
     guard phase == .awaitingUpstream || phase == .exchanging else { return }
-    abort(.upstreamTimeout, output: &output)
+    abort(.plain(.upstreamTimeout), output: &output)
   }
 
   /// A request that was not authorised yet is decided anew; one that was goes on. The shell drops the session it was opening.
@@ -170,8 +170,8 @@ extension ClientConnection {
     switch phase {
     case .awaitingUpstream:
       let wasSent = exchange.record.isRetried || exchange.authRetry.isUnderWay
-      abort(wasSent ? .loggedOut : .loginRequired, output: &output)
-    case .exchanging: abort(.loggedOut, output: &output)
+      abort(.plain(wasSent ? .loggedOut : .loginRequired), output: &output)
+    case .exchanging: abort(.plain(.loggedOut), output: &output)
     case .upgraded: revoked(output: &output)
     case .awaitingHead, .lingering, .closed: break
     }
@@ -180,8 +180,8 @@ extension ClientConnection {
   /// The daemon ends now: whoever has nothing at an upstream yet is told so, what runs is cut.
   package mutating func stopped(output: inout Output) {
     switch phase {
-    case .awaitingHead: if hasBegunHead { refuseHead(.draining, output: &output) }
-    case .awaitingUpstream: abort(.draining, output: &output)
+    case .awaitingHead: if hasBegunHead { refuseHead(.plain(.draining), output: &output) }
+    case .awaitingUpstream: abort(.plain(.draining), output: &output)
     case .exchanging, .upgraded: revoked(output: &output)
     case .lingering, .closed: break
     }

@@ -42,16 +42,6 @@ package struct AccessRecord: Sendable {
   package var place: (service: Int, rule: Int?)? {
     if let route { return (route.service, route.rule) }
     guard case .policy(let refusal) = refusal else { return nil }
-    switch refusal {
-    case .noRule(let service), .callerNotAllowedHere(let service, _), .callerNotGranted(let service, _, _),
-      .clientNotAllowedHere(let service), .clientNotGranted(let service, _):
-      return (service, nil)
-    case .denied(let service, let rule): return (service, rule)
-    case .callerUnknown, .callerNotAllowed, .clientTokenMissing, .clientTokenMalformed, .clientTokenUnknown,
-      .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite, .siteUnknown,
-      .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
-      .noService:
-      return nil
-    }
+    return refusal.place
   }
 }

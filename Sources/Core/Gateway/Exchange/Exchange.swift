@@ -184,7 +184,7 @@ package struct Exchange: ~Copyable, Sendable {
     route = nil
     record.route = nil
     record.generation = snapshot.generation
-    guard snapshot.admissions.indices.contains(listener) else { return .internalError }
+    guard snapshot.admissions.indices.contains(listener) else { return .plain(.internalError) }
     let bytes = head.bytes
     do throws(PolicyRefusal) {
       let gate = snapshot.admission(ofListener: listener, isLocalSocket: isLocalSocket)

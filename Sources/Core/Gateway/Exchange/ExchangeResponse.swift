@@ -27,7 +27,7 @@ extension Exchange {
         position += taken
         noteFreshCookie()
         noteJarCookies()
-        guard redactHead(redaction) else { return .internalError }
+        guard redactHead(redaction) else { return .plain(.internalError) }
         if let refusal = takeHead(redaction, output: &output) { return refusal }
       }
       if responsePhase == .judged { judgeBody(input.extracting(position...), output: &output) }
@@ -56,7 +56,7 @@ extension Exchange {
       return nil
     } catch {
       record.answerProblem = error.reason
-      return .upstreamMalformed
+      return .plain(.upstreamMalformed)
     }
   }
 
@@ -79,11 +79,11 @@ extension Exchange {
     if mayWantSecondTry(output: &output) { return nil }
     if isExpiryForOthers { output.actions.insert(.replaceCredential) }
     record.upstreamStatus = response.status
-    guard let route, let snapshot else { return .internalError }
+    guard let route, let snapshot else { return .plain(.internalError) }
 
     let length = response.bodyLength(answering: head.method)
     responseBody.begin(length)
-    guard chooseTreatment(length, redaction) else { return .encodedAnswer }
+    guard chooseTreatment(length, redaction) else { return .plain(.encodedAnswer) }
     responseFraming = framing(of: length)
     if case .untilClose = responseFraming { closesClient = true }
     // An answer before the end of its request: the rest is taken, but nothing else can follow it here (T17).
@@ -93,7 +93,7 @@ extension Exchange {
     let context = context(route, snapshot)
     if context.injected, response.status == 401 || response.status == 407 {
       record.isRejected = true
-      if snapshot.rules.services[route.service].rejected == .badGateway { return .credentialRejected }
+      if snapshot.rules.services[route.service].rejected == .badGateway { return .plain(.credentialRejected) }
     }
     if let refusal = ResponseForwarding.write(
       response, framing: responseFraming, options: responseOptions, context: context, admitted: admitted,
@@ -112,11 +112,11 @@ extension Exchange {
   /// 101: of use only if it switches to what was asked for, and the request is out (RFC 9110 §7.8).
   private mutating func takeSwitch(output: inout Output) -> Refusal? {
     guard let route, let snapshot, let upgrade = forwarding.upgrade, isRequestComplete else {
-      return .unrequestedUpgrade
+      return .plain(.unrequestedUpgrade)
     }
     responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
     guard Upgrading.isGranted(upgrade, by: response, options: responseOptions), !hasExtensionsAgainstOurWish else {
-      return .unrequestedUpgrade
+      return .plain(.unrequestedUpgrade)
     }
     record.upstreamStatus = response.status
     // What follows are no chunks, whatever the answer before it was.
@@ -140,9 +140,9 @@ extension Exchange {
   /// 1xx: on to clients that can know what it is (RFC 9110 §15.2).
   private mutating func takeInterim(output: inout Output) -> Refusal? {
     informational += 1
-    guard informational <= Exchange.maximumInformational else { return .tooManyInformational }
+    guard informational <= Exchange.maximumInformational else { return .plain(.tooManyInformational) }
     guard head.version == .http11, response.status != 100 || head.expectsContinue else { return nil }
-    guard let route, let snapshot else { return .internalError }
+    guard let route, let snapshot else { return .plain(.internalError) }
     responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
     if ResponseForwarding.writeInterim(
       response, options: responseOptions, context: context(route, snapshot), room: &interimRoom, to: &output.toClient)
@@ -202,11 +202,11 @@ extension Exchange {
     _ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
     releaseHeld(input, redaction, output: &output)
-    if bodyTreatment == .decoded, redaction?.isWhole != true { return .encodedAnswer }
+    if bodyTreatment == .decoded, redaction?.isWhole != true { return .plain(.encodedAnswer) }
     if case .chunked = responseFraming {
       output.toClient.append("0\r\n")
       if !responseBody.trailers.isEmpty, let route, let snapshot {
-        guard redactTrailers(redaction) else { return .internalError }
+        guard redactTrailers(redaction) else { return .plain(.internalError) }
         ResponseForwarding.writeTrailers(
           responseBody, after: response, options: responseOptions, context: context(route, snapshot),
           to: &output.toClient)

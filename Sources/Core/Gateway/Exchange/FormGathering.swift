@@ -60,7 +60,7 @@ extension Exchange {
         case .needsMore: return nil
         case .data(let range):
           record.bytesUp &+= UInt64(range.count)
-          guard form.keep(input.extracting(range)) else { return .formTooLarge }
+          guard form.keep(input.extracting(range)) else { return .plain(.formTooLarge) }
         case .end: break
         }
       }

@@ -78,7 +78,7 @@ extension Exchange {
     case .searched, .decoded:
       output.changed.removeAll(keepingCapacity: true)
       guard let redaction, let rest = redaction.redact(input.extracting(range), changed: &output.changed) else {
-        return bodyTreatment == .decoded ? .encodedAnswer : .internalError
+        return bodyTreatment == .decoded ? .plain(.encodedAnswer) : .plain(.internalError)
       }
       record.redactions = redaction.count
       record.bytesDown &+= UInt64(bodyTreatment == .decoded ? output.changed.count : range.count)

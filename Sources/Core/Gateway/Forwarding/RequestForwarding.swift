@@ -30,17 +30,17 @@ struct RequestForwarding {
     // Connection has to say close then, and servers that switch look for one that says nothing else.
     upgrade =
       isLast ? nil : Upgrading.request(head, options: options, of: snapshot.rules.services[route.service].upgrades)
-    if options.nominatesReservedField { return .reservedFieldInConnection }
-    do throws(Refusal) {
-      maxForwards = try MaxForwards.read(head)
+    if options.nominatesReservedField { return .plain(.reservedFieldInConnection) }
+    do throws(Refusal) { maxForwards = try MaxForwards.read(head) } catch { return error }
+    do throws(RefusalCode) {
       try places.read(head, admitted: admitted, target: target, route: route, snapshot: snapshot)
     } catch {
-      return error
+      return .plain(error)
     }
     guard case .inject(let index) = route.credential else { return nil }
     let headers = snapshot.sharedHeaders(of: route)
     let onClientHeader = headers.value.onClientHeader
-    if nominates(snapshot.rules.grants[index].fieldNames, options, head) { return .reservedFieldInConnection }
+    if nominates(snapshot.rules.grants[index].fieldNames, options, head) { return .plain(.reservedFieldInConnection) }
     let own =
       if case .replace = onClientHeader { 0 } else { most(of: snapshot.rules.grants[index], in: head) }
     switch (onClientHeader, own) {
@@ -50,7 +50,7 @@ struct RequestForwarding {
       return nil
     case (.keep, 1): return nil
     // Of two lines nobody knows which one the upstream takes.
-    case (.keep, _), (.reject, _): return .clientCredentialField
+    case (.keep, _), (.reject, _): return .plain(.clientCredentialField)
     }
   }
 

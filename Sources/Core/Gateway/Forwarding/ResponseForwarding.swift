@@ -37,7 +37,7 @@ struct ResponseForwarding {
         }
       } else if !writeField(field, of: head.bytes, context, &unchanged, &room, to: &output) {
         output.truncate(to: start)
-        return .redirectToSelf
+        return .plain(.redirectToSelf)
       }
     }
     unchanged.flush(head.bytes.span, to: &output)

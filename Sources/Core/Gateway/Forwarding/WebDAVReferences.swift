@@ -18,7 +18,7 @@ struct WebDAVReferences {
   /// Takes the place of what an earlier request named.
   mutating func read(
     _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route, snapshot: Snapshot
-  ) throws(Refusal) {
+  ) throws(RefusalCode) {
     if !values.isEmpty { values.removeAll(keepingCapacity: true) }
     var hasDestination = false
     var judge: PlaceJudge?
@@ -44,7 +44,7 @@ struct WebDAVReferences {
   }
 
   /// `<tag> (["etag"] Not <urn:uuid:…>) …`: what stands between angle brackets outside of parentheses is a place.
-  private static func conditions(_ text: ArraySlice<UInt8>, _ judge: inout PlaceJudge) throws(Refusal) -> [UInt8] {
+  private static func conditions(_ text: ArraySlice<UInt8>, _ judge: inout PlaceJudge) throws(RefusalCode) -> [UInt8] {
     var result: [UInt8] = []
     var rest = text
     var isList = false
@@ -111,7 +111,7 @@ private struct PlaceJudge {
   }
 
   /// A URL of this listener becomes one of the upstream, a path stays a path, a relative reference stays one.
-  mutating func place(_ text: [UInt8]) throws(Refusal) -> [UInt8] {
+  mutating func place(_ text: [UInt8]) throws(RefusalCode) -> [UInt8] {
     places -= 1
     guard places >= 0 else { throw .badDestination }
     var written = ByteBuffer()
@@ -132,7 +132,7 @@ private struct PlaceJudge {
 
   /// Upstreams resolve a relative one against the request (RFC 3986 §5.2), or against a level above it, as CouchDB does with
   /// a document's name: the rules must allow it on every level.
-  private mutating func resolve(_ text: [UInt8], to output: inout ByteBuffer) throws(Refusal) {
+  private mutating func resolve(_ text: [UInt8], to output: inout ByteBuffer) throws(RefusalCode) {
     if Reference.endOfPath(text) == 0 { throw .badDestination }
     var levels = 0
     for (index, byte) in target.path.enumerated() where byte == UInt8(ascii: "/") && index >= route.pathStart {
@@ -150,7 +150,7 @@ private struct PlaceJudge {
   }
 
   /// The canonical form of what this request could have had as its target, with the same effect.
-  private mutating func allowed(_ text: [UInt8]) throws(Refusal) -> CanonicalTarget {
+  private mutating func allowed(_ text: [UInt8]) throws(RefusalCode) -> CanonicalTarget {
     guard text.count <= bytes else { throw .badDestination }
     var place = CanonicalTarget()
     do throws(PolicyRefusal) { try place.read(text.span) } catch { throw .badDestination }

@@ -44,9 +44,9 @@ package enum Problem {
     output.append("\r\nContent-Type: application/problem+json\r\nContent-Length: ")
     output.append(decimal: UInt64(body.count))
     output.append("\r\nProxy-Status: bearerd; error=")
-    output.append(row.proxyError.text)
+    output.append(row.proxyError)
     output.append("; details=\"")
-    output.append(row.code.text)
+    output.append(row.code)
     output.append("\"\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
     if row.status == 405 { output.append(allowedMethods) }
     if let time = patience(refusal) {
@@ -70,9 +70,9 @@ package enum Problem {
   private static func begin(_ row: RefusalRow, status: Int) -> ByteBuffer {
     var body = ByteBuffer()
     body.append("{\"type\":\"urn:bearerd:error:")
-    body.append(row.code.text)
+    body.append(row.code)
     body.append("\",\"title\":\"")
-    body.append(row.title.text)
+    body.append(row.title)
     body.append("\",\"status\":")
     body.append(decimal: UInt64(status))
     return body
@@ -80,14 +80,14 @@ package enum Problem {
 
   private static func end(_ row: RefusalRow, _ body: inout ByteBuffer) {
     body.append(",\"help\":\"bearerctl errors ")
-    body.append(row.code.text)
+    body.append(row.code)
     body.append("\"}\n")
   }
 
   /// In the place of an upstream's body that cannot be searched, with the upstream's status.
   static func encodedAnswer(_ status: Int) -> ByteBuffer {
-    var body = begin(Refusal.encodedAnswer.row, status: status)
-    end(Refusal.encodedAnswer.row, &body)
+    var body = begin(RefusalCode.encodedAnswer.row, status: status)
+    end(RefusalCode.encodedAnswer.row, &body)
     return body
   }
 
@@ -95,7 +95,7 @@ package enum Problem {
     output.append("Content-Type: application/problem+json\r\nProxy-Status: bearerd; received-status=")
     output.append(decimal: UInt64(status))
     output.append("; details=\"")
-    output.append(Refusal.encodedAnswer.row.code.text)
+    output.append(RefusalCode.encodedAnswer.row.code)
     output.append("\"\r\nX-Content-Type-Options: nosniff\r\n")
   }
 
@@ -119,7 +119,7 @@ package enum Problem {
   /// Nothing but what a person does helps: another try would find the same.
   private static func needsPerson(_ refusal: Refusal) -> Bool {
     switch refusal {
-    case .loginRequired, .loggedOut, .credentialSuspended(nil): true
+    case .plain(.loginRequired), .plain(.loggedOut), .credentialSuspended(nil): true
     default: false
     }
   }

@@ -1,68 +1,19 @@
 package import HTTP1
 package import Policy
 
-/// Every answer of our own, in one table: what a client is told when bearerd, and not the upstream, says no.
-///
-/// Texts are fixed: nothing that a request, an upstream or a file contains ever gets into one.
+/// An answer of our own: a code of the table, and what is known of this one refusal beyond it.
 package enum Refusal: Error, Equatable, Sendable {
   case malformed(MessageError.Reason)
   case policy(PolicyRefusal)
-
-  // the request, seen as a whole
-  case reservedFieldInConnection
-  case clientCredentialField
-  case badDestination
-  case destinationDenied
-  case formTooLarge
-  case requestTimeout
-  case draining
-  case auditUnavailable
-
-  // the caller has all that one may have
-  case tooManyConnections
-  case tooManyRequests
+  /// A refusal whose code says all.
+  case plain(RefusalCode)
 
   /// The caller has asked as often as a rate allows.
   case rateLimited(RateExcess)
-
-  // the credential
-  case credentialUnavailable
-  /// Its token endpoint gave none. Milliseconds until it is worth asking again.
+  /// The credential's token endpoint gave none. Milliseconds until it is worth asking again.
   case tokenUnavailable(UInt64, TokenTrouble = .noToken)
-  /// Its token endpoint takes what we have no more, or somebody has logged it out.
-  case loginRequired
-  /// Somebody logged it out while the upstream had the request.
-  case loggedOut
   /// Milliseconds until it is worth asking again; nil: a person has to put another secret in its place.
   case credentialSuspended(UInt64?)
-  case grantDenied
-
-  // the way to the upstream
-  case nameNotFound
-  case nameLookupFailed
-  case nameTimeout
-  case addressForbidden
-  case connectionRefused
-  case connectionFailed
-  case connectionTimeout
-  case handshakeTimeout
-  case handshakeFailed
-  case certificateInvalid
-  case certificateExpired
-  case hostnameMismatch
-  case pinMismatch
-  case pinsExpired
-  case internalError
-
-  // the upstream's answer
-  case upstreamClosed
-  case upstreamMalformed
-  case upstreamTimeout
-  case credentialRejected
-  case encodedAnswer
-  case redirectToSelf
-  case unrequestedUpgrade
-  case tooManyInformational
 }
 
 /// A request beyond a rate.
@@ -87,46 +38,10 @@ extension Refusal {
     switch self {
     case .malformed(let reason): Refusal.code(ofMalformed: reason)
     case .policy(let refusal): refusal.code
-    case .reservedFieldInConnection: .reservedFieldInConnection
-    case .clientCredentialField: .clientCredentialField
-    case .badDestination: .badDestination
-    case .destinationDenied: .destinationDenied
-    case .formTooLarge: .formTooLarge
-    case .requestTimeout: .requestTimeout
-    case .draining: .draining
-    case .auditUnavailable: .auditUnavailable
-    case .tooManyConnections: .tooManyConnections
-    case .tooManyRequests: .tooManyRequests
+    case .plain(let code): code
     case .rateLimited: .rateLimited
-    case .credentialUnavailable: .credentialUnavailable
     case .tokenUnavailable: .tokenUnavailable
-    case .loginRequired: .loginRequired
-    case .loggedOut: .loggedOut
     case .credentialSuspended: .credentialSuspended
-    case .grantDenied: .grantDenied
-    case .nameNotFound: .nameNotFound
-    case .nameLookupFailed: .nameLookupFailed
-    case .nameTimeout: .nameTimeout
-    case .addressForbidden: .addressForbidden
-    case .connectionRefused: .connectionRefused
-    case .connectionFailed: .connectionFailed
-    case .connectionTimeout: .connectionTimeout
-    case .handshakeTimeout: .handshakeTimeout
-    case .handshakeFailed: .handshakeFailed
-    case .certificateInvalid: .certificateInvalid
-    case .certificateExpired: .certificateExpired
-    case .hostnameMismatch: .hostnameMismatch
-    case .pinMismatch: .pinMismatch
-    case .pinsExpired: .pinsExpired
-    case .internalError: .internalError
-    case .upstreamClosed: .upstreamClosed
-    case .upstreamMalformed: .upstreamMalformed
-    case .upstreamTimeout: .upstreamTimeout
-    case .credentialRejected: .credentialRejected
-    case .encodedAnswer: .encodedAnswer
-    case .redirectToSelf: .redirectToSelf
-    case .unrequestedUpgrade: .unrequestedUpgrade
-    case .tooManyInformational: .tooManyInformational
     }
   }
 

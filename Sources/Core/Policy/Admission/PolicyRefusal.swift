@@ -34,6 +34,20 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
   case callerNotGranted(service: Int, grant: Int, uid: UInt32?)
   case clientNotGranted(service: Int, grant: Int)
 
+  /// The service that the request came to, and the rule that decided it, as far as the refusal knows them.
+  package var place: (service: Int, rule: Int?)? {
+    switch self {
+    case .noRule(let service), .callerNotAllowedHere(let service, _), .callerNotGranted(let service, _, _),
+      .clientNotAllowedHere(let service), .clientNotGranted(let service, _):
+      (service, nil)
+    case .denied(let service, let rule): (service, rule)
+    case .callerUnknown, .callerNotAllowed, .clientTokenMissing, .clientTokenMalformed, .clientTokenUnknown,
+      .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite, .siteUnknown, .methodNotSupported, .badPath,
+      .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath, .noService:
+      nil
+    }
+  }
+
   /// Whether all that was missing is a client token that is known.
   package var isOfClientToken: Bool {
     self == .clientTokenMissing || self == .clientTokenMalformed || self == .clientTokenUnknown

@@ -123,8 +123,8 @@ final class TokenFetch: Timed, UpstreamSessionOwner {
     if onEnd != nil { take(reader.inputEnded(isClean: isClean)) }
   }
 
-  func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) {
-    end(.failed("\(refusal.code.row.code): \(detail)"))
+  func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
+    end(.failed("\(refusal.row.code): \(detail)"))
   }
 
   func sessionDidDrain(_ session: UpstreamSession) {}

@@ -105,7 +105,7 @@ extension ClientSession {
     generation.tally.count(&exchange, responseHead: responseHeadTook, at: worker.loop.now)
     // Nothing went anywhere, and whoever asks too much would fill the log as well: one line for many.
     if let refusal = exchange.record.refusal {
-      if refusal == .tooManyRequests { return recordExcess() }
+      if refusal == .plain(.tooManyRequests) { return recordExcess() }
       if case .rateLimited(let excess) = refusal { return record(excess, of: exchange.caller) }
       // Whatever a stranger's request failed for, a malformed one, too.
       if quota.holder == .strangers || refusal.isOfStranger, !worker.logsStranger() { return }

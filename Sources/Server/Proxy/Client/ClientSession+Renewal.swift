@@ -9,7 +9,7 @@ internal import Transport
 /// What became of a session whose answer is held back.
 enum DeferredEnd {
   case ended(isClean: Bool)
-  case failed(Refusal, String)
+  case failed(RefusalCode, String)
 }
 
 /// An upstream that calls a token expired: another one is fetched, once for all who need it, and the request goes out again;
@@ -39,7 +39,7 @@ extension ClientSession {
     {
       return failure.refusal
     }
-    return denied.refusal
+    return .plain(denied.refusal)
   }
 
   func renewCredential() {

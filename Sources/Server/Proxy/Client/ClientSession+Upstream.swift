@@ -72,7 +72,7 @@ extension ClientSession: UpstreamSessionOwner {
     settle()
   }
 
-  func session(_ session: UpstreamSession, didFail refusal: Refusal, detail: String) {
+  func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
     guard session === upstream else { return }
     if holdsAnswer { return deferredEnd = .failed(refusal, detail) }
     failureDetail = detail
@@ -236,7 +236,7 @@ extension ClientSession: UpstreamSessionOwner {
 
 extension Denied {
   /// The row of our table for a door that stayed shut.
-  var refusal: Refusal {
+  var refusal: RefusalCode {
     switch reason {
     case .unavailable: .credentialUnavailable
     case .originNotGranted, .callerNotGranted, .unknownGrant, .wrongSession: .grantDenied

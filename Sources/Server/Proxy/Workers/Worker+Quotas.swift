@@ -80,6 +80,6 @@ extension Worker {
 
 private let tooManyConnections: [UInt8] = {
   var bytes = ByteBuffer()
-  Problem.write(.tooManyConnections, of: RequestHead(), admitted: nil, closes: true, to: &bytes)
+  Problem.write(.plain(.tooManyConnections), of: RequestHead(), admitted: nil, closes: true, to: &bytes)
   return Array(bytes.contents)
 }()

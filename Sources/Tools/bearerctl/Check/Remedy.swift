@@ -21,25 +21,16 @@ struct Remedy {
   func text(_ refusal: Refusal) -> String? {
     switch refusal {
     case .policy(let refusal): text(refusal)
-    case .clientCredentialField:
+    case .plain(.clientCredentialField):
       wrapped("Let the program send no such field, or say on_client_header: replace in the rule or its service.")
-    case .reservedFieldInConnection: "Take the field's name out of the request's Connection field."
-    case .destinationDenied:
+    case .plain(.reservedFieldInConnection): "Take the field's name out of the request's Connection field."
+    case .plain(.destinationDenied):
       wrapped(
         "Let the rules decide \(method) there as they do here, or let the program name a place below the service's own."
       )
-    case .grantDenied: "To let \(user) use the credential, add it to its allow_users."
-    case .malformed, .badDestination, .formTooLarge, .requestTimeout, .draining, .auditUnavailable, .tooManyConnections,
-      .tooManyRequests,
-      .rateLimited, .credentialUnavailable, .tokenUnavailable, .loginRequired, .loggedOut, .credentialSuspended,
-      .nameNotFound,
-      .nameLookupFailed, .nameTimeout,
-      .addressForbidden, .connectionRefused, .connectionFailed, .connectionTimeout, .handshakeTimeout,
-      .handshakeFailed, .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinMismatch, .pinsExpired,
-      .internalError, .upstreamClosed, .upstreamMalformed, .upstreamTimeout, .credentialRejected, .encodedAnswer,
-      .redirectToSelf,
-      .unrequestedUpgrade, .tooManyInformational:
-      nil  // nothing in the file helps, or only a request that is really sent meets it
+    case .plain(.grantDenied): "To let \(user) use the credential, add it to its allow_users."
+    // Nothing in the file helps, or only a request that is really sent meets it.
+    default: nil
     }
   }
 

@@ -7,7 +7,8 @@ enum ErrorCatalogue {
   static func described(_ code: RefusalCode, _ terminal: Terminal) -> String {
     let row = code.row
     let sections = [
-      ("refused by", code.refuser.title), ("what happened", code.text.what), ("what to do", code.text.todo),
+      ("refused by", code.refuser.title.description), ("what happened", code.row.what.description),
+      ("what to do", code.row.todo.description),
     ]
     let paragraphs = sections.map { terminal.dim($0) + "\n" + wrapped($1, width: 78, indentation: "  ") + "\n" }
     return """
@@ -56,9 +57,9 @@ enum ErrorCatalogue {
 
       **\(row.status)**, `error=\(row.proxyError)`: \(row.title).
 
-      \(wrapped(code.text.what, width: 110))
+      \(wrapped(code.row.what.description, width: 110))
 
-      \(wrapped("*What to do.* " + code.text.todo, width: 110))
+      \(wrapped("*What to do.* " + code.row.todo.description, width: 110))
 
       """ + (reasons.isEmpty ? "" : "\n" + reasons.map { "- " + $0.drop { $0 == " " } }.joined())
   }

@@ -211,16 +211,7 @@ struct ExplainReport {
   private func service(of explanation: Explanation) -> Int? {
     if let route = explanation.route { return route.service }
     guard case .policy(let refusal) = explanation.refusal else { return nil }
-    switch refusal {
-    case .noRule(let service), .denied(let service, _), .callerNotAllowedHere(let service, _),
-      .callerNotGranted(let service, _, _), .clientNotAllowedHere(let service), .clientNotGranted(let service, _):
-      return service
-    case .callerUnknown, .callerNotAllowed, .clientTokenMissing, .clientTokenMalformed, .clientTokenUnknown,
-      .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite, .siteUnknown,
-      .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter, .badEscape, .fragment, .ambiguousPath,
-      .noService:
-      return nil
-    }
+    return refusal.place?.service
   }
 
   private func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self).harmless }

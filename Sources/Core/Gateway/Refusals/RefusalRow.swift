@@ -1,0 +1,46 @@
+/// One row of the table of refusals.
+package struct RefusalRow: Sendable {
+  package let refuser: Refuser
+  package let status: Int
+  /// Last part of the problem's `type`; stable.
+  package let code: StaticString
+  /// A registered error type of RFC 9209 §2.3, for `Proxy-Status`.
+  package let proxyError: StaticString
+  /// One sentence without its full stop, which the client is told.
+  package let title: StaticString
+  /// What happened, in whole sentences. Markdown's backticks and links are the only markup, here and in `todo`.
+  package let what: StaticString
+  /// What to do about it.
+  package let todo: StaticString
+
+  init(
+    _ refuser: Refuser, _ status: Int, _ code: StaticString, _ proxyError: StaticString, _ title: StaticString,
+    what: StaticString, todo: StaticString
+  ) {
+    self.refuser = refuser
+    self.status = status
+    self.code = code
+    self.proxyError = proxyError
+    self.title = title
+    self.what = what
+    self.todo = todo
+  }
+}
+
+/// Who said no.
+package enum Refuser: CaseIterable, Sendable {
+  case parser, admission, rules, keyring, routeContext, answer, bearerd
+
+  /// As a heading, and after "refused by".
+  package var title: StaticString {
+    switch self {
+    case .parser: "the HTTP parser: the request is no clean HTTP/1.1"
+    case .admission: "admission: this caller, or a request of this kind, may not ask"
+    case .rules: "your rules: the request may not go out"
+    case .keyring: "the keyring: there is nothing that may be added, and nothing was sent"
+    case .routeContext: "bearerd on the way to the upstream: it did not get the request"
+    case .answer: "bearerd, of the upstream's answer: it cannot be passed on"
+    case .bearerd: "bearerd itself"
+    }
+  }
+}
