@@ -46,8 +46,8 @@ import Testing
     #expect(warnings.filter { $0.severity == .warning }.map(\.line) == [26])
   }
 
-  /// Whoever deletes a `#` gets what the comment says. Alternatives that exclude each other are left out.
-  @Test func commentsOfTheDefaultRead() throws {
+  /// `bearerd.yaml` without the `#` before keys. Alternatives that exclude each other are left out.
+  static func uncommented() throws -> String {
     let placeholder = "sha256/…, sha256/…"
     let pins =
       "sha256/BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6k=, sha256/n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="
@@ -59,7 +59,12 @@ import Testing
       return String(match.1 + match.2)
     }
     let socket = (" address: localhost:7070 ", " address: [localhost:7070, unix:/run/b.sock] ")
-    let text = uncommented.joined(separator: "\n").replacingOccurrences(of: socket.0, with: socket.1)
+    return uncommented.joined(separator: "\n").replacingOccurrences(of: socket.0, with: socket.1)
+  }
+
+  /// Whoever deletes a `#` gets what the comment says.
+  @Test func commentsOfTheDefaultRead() throws {
+    let text = try Self.uncommented()
     var machine = Machine()
     machine.files["/usr/bin/vault-token"] = (0, 0o755, true)
     machine.files["/usr/bin/git"] = (0, 0o755, true)

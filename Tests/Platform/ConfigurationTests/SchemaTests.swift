@@ -2,53 +2,151 @@
 import Foundation
 import Testing
 
-/// What an editor completes is what the reader accepts.
+/// What `config/keys.toml` says of the keys is what the reader does.
 @Suite struct SchemaTests {
   private static func schema() throws -> [String: Any] {
     let data = try Data(contentsOf: ExamplesTests.config.appending(path: "bearerd.schema.json"))
     return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
   }
 
-  private static func check<Key: ConfigurationKey>(_ keys: Key.Type, _ object: Any?, _ name: String) throws {
-    let object = try #require(object as? [String: Any], "\(name)")
-    let properties = try #require(object["properties"] as? [String: Any], "\(name)")
-    #expect(Set(properties.keys) == Set(Key.allCases.map(\.rawValue)), "\(name)")
-    #expect(object["additionalProperties"] as? Bool == false, "\(name)")
-    #expect((object["description"] as? String)?.isEmpty == false, "\(name)")
-    let definitions = try schema()["$defs"] as? [String: Any] ?? [:]
-    for (key, value) in properties {
-      let property = try #require(value as? [String: Any])
-      let target = (property["$ref"] as? String)?.split(separator: "/").last.map(String.init)
-      let referred = target.flatMap { definitions[$0] as? [String: Any] }
-      #expect(target == nil || referred != nil, "\(name).\(key)")
-      #expect((property["description"] ?? referred?["description"]) is String, "\(name).\(key) has no description")
+  /// A file for each section, and for keys that do nothing in that, with `@` where its keys stand.
+  private static let files = [
+    "top": "{ services: { s: { upstream: 'https://s.test/' } }, @ }",
+    "limits": "{ limits: { @ }, services: { s: { upstream: 'https://s.test/' } } }",
+    "timeouts": "{ timeouts: { @ }, services: { s: { upstream: 'https://s.test/' } } }",
+    "audit": "{ audit: { file: /var/log/b/audit.log, @ }, services: { s: { upstream: 'https://s.test/' } } }",
+    "listener":
+      "{ listeners: { main: { address: 'unix:/run/b.sock', @ } }, services: { s: { upstream: 'https://s.test/' } } }",
+    "service": "{ services: { s: { upstream: 'https://s.test/', @ } } }",
+    "rule": "{ services: { s: { upstream: 'https://s.test/', rules: [{ match: /a, deny: true, @ }] } } }",
+    "credential": credential("bearer: { file: s }, @"),
+    "suspend": credential("bearer: { file: s }, suspend: { @ }"),
+    "source": credential("bearer: { command: [/usr/bin/git], @ }"),
+    "oauth1": credential("oauth1: { consumer_key: k, consumer_secret: { file: s }, @ }"),
+    "oauth2": credential(
+      "oauth2: { token_url: 'https://t.test/', grant: client_credentials, client_id: i, client_secret: { file: s }, @ }"
+    ),
+    "login": credential("login: { url: 'https://c.test/l', json: { p: { file: s } }, token: t, @ }"),
+    "digest": credential("digest: { user: u, password: { file: s }, @ }"),
+    "registry": credential("registry: { realm: 'https://c.test/t', @ }"),
+    "credential.replay_buffer": credential("bearer: { file: s }, mode: challenge, @"),
+    "source.store": credential("basic: { password: { command: [/usr/bin/git], format: git-credential, @ } }"),
+    "service.pin_mode": "{ services: { s: { upstream: 'https://s.test/', \(pins), @ } } }",
+    "oauth2.pin_mode": credential(
+      "oauth2: { token_url: 'https://t.test/', grant: client_credentials, client_id: i, client_secret: { file: s }, \(pins), @ }"
+    ),
+    "login.pin_mode": credential("login: { url: 'https://c.test/l', json: { p: { file: s } }, token: t, \(pins), @ }"),
+    "registry.pin_mode": credential("registry: { realm: 'https://c.test/t', \(pins), @ }"),
+    "oauth2.login_timeout": browser, "oauth2.redirect_uri": browser,
+  ]
+
+  private static let pins = "pins: [sha256/BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6k=], backup_pin: none"
+
+  private static let browser = credential(
+    "oauth2: { token_url: 'https://t.test/', grant: authorization_code, client_id: i, authorization_url: 'https://t.test/a', @ }"
+  )
+
+  private static func credential(_ scheme: String) -> String {
+    "{ credentials: { c: { origins: ['https://c.test'], \(scheme) } }, services: { s: { upstream: 'https://c.test/', credential: c } } }"
+  }
+
+  /// Sections with their keys that have a default.
+  private static func defaults() throws -> [(section: String, key: String, value: String)] {
+    let schema = try schema()
+    var kinds = try #require(schema["$defs"] as? [String: [String: Any]])
+    kinds["top"] = schema
+    return kinds.flatMap { section, kind in
+      (kind["properties"] as? [String: [String: Any]] ?? [:]).compactMap { key, property in
+        guard let value = property["default"] else { return nil }
+        let text = try? JSONSerialization.data(
+          withJSONObject: value, options: [.fragmentsAllowed, .withoutEscapingSlashes])
+        return (section, key, String(decoding: text ?? Data(), as: UTF8.self))
+      }
     }
   }
 
-  @Test func keysAreTheReaders() throws {
+  @Test func `a key that says its default changes nothing`() throws {
+    let defaults = try Self.defaults()
+    #expect(defaults.count > 50)
+    for (section, key, value) in defaults {
+      let file = try #require(Self.files["\(section).\(key)"] ?? Self.files[section], "\(section)")
+      var machine = Machine()
+      machine.files["/usr/bin/git"] = (0, 0o755, true)
+      let settings = ["", "\(key): \(value)"].map { keys in
+        switch machine.read(file.replacing("@", with: keys)) {
+        // Sets come in any order.
+        case .success(let read): "\(read.0)".split { " ,()[]".contains($0) }.sorted().joined(separator: " ")
+        case .failure(let errors): "\(keys): \(errors)"
+        }
+      }
+      #expect(settings[0] == settings[1], "\(section).\(key)")
+    }
+  }
+
+  /// Keys that neither `bearerd.yaml` nor an example shows.
+  private static let notShown = [
+    "audit": "required",
+    "credential": "allow_clients allow_groups replay_buffer",
+    "digest": "replay_buffer",
+    "header": "prefix",
+    "limits": "connections_per_user requests_per_user",
+    "login": """
+    allow_addresses backup_pin ca_file expires_in header pin_mode pins pins_expire refresh_on \
+    renew_ahead replay_buffer skew timeout
+    """,
+    "loginHeader": "name prefix",
+    "oauth1": "realm signature",
+    "oauth2": """
+    actor_token actor_token_type allow_addresses assertion_audience audience backup_pin ca_file claims \
+    client_auth key_id login_timeout parameters password pin_mode pins_expire private_key redirect_uri \
+    refresh_on renew_ahead replay_buffer requested_token_type resource skew subject subject_token \
+    subject_token_type timeout user
+    """,
+    "refreshOn": "field status value",
+    "registry": "allow_addresses backup_pin ca_file pin_mode pins pins_expire replay_buffer timeout",
+    "rule": "allow_client_headers case on_client_header rate remove_parameters set_headers",
+    "service": "allow_clients allow_groups backup_pin",
+    "source": "env server store url username",
+  ]
+
+  @Test func `the shipped files show every key but those that are listed`() throws {
     let schema = try Self.schema()
-    #expect(schema["$schema"] as? String == "https://json-schema.org/draft/2020-12/schema")
-    try Self.check(TopKey.self, schema, "top")
-    let kinds = try #require(schema["$defs"] as? [String: Any])
-    try Self.check(ListenerKey.self, kinds["listener"], "listener")
-    try Self.check(BrowsersKey.self, kinds["browsers"], "browsers")
-    try Self.check(CredentialKey.self, kinds["credential"], "credential")
-    try Self.check(SourceKey.self, kinds["source"], "source")
-    try Self.check(BasicKey.self, kinds["basic"], "basic")
-    try Self.check(HeaderKey.self, kinds["header"], "header")
-    try Self.check(OAuth2Key.self, kinds["oauth2"], "oauth2")
-    try Self.check(DigestKey.self, kinds["digest"], "digest")
-    try Self.check(RegistryKey.self, kinds["registry"], "registry")
-    try Self.check(LoginKey.self, kinds["login"], "login")
-    try Self.check(LoginHeaderKey.self, kinds["loginHeader"], "loginHeader")
-    try Self.check(RefreshOnKey.self, kinds["refreshOn"], "refreshOn")
-    try Self.check(SuspendKey.self, kinds["suspend"], "suspend")
-    try Self.check(ClientCertificateKey.self, kinds["clientCertificate"], "clientCertificate")
-    try Self.check(QueryKey.self, kinds["query"], "query")
-    try Self.check(OAuth1Key.self, kinds["oauth1"], "oauth1")
-    try Self.check(ServiceKey.self, kinds["service"], "service")
-    try Self.check(RuleKey.self, kinds["rule"], "rule")
-    try Self.check(TimeoutKey.self, kinds["timeouts"], "timeouts")
-    try Self.check(LimitKey.self, kinds["limits"], "limits")
+    let kinds = try #require(schema["$defs"] as? [String: [String: Any]])
+    let files =
+      try ExamplesTests.examples.map { try ExamplesTests.text("examples/" + $0) } + [ExamplesTests.uncommented()]
+    let shown = try files.reduce(into: Set<String>()) { shown, file in
+      Self.add(try #require(ConfigurationTree(reading: Array(file.utf8))), schema, of: "top", kinds, to: &shown)
+    }
+    var keys: Set<String> = []
+    for (section, kind) in kinds.merging(["top": schema], uniquingKeysWith: { $1 }) {
+      for key in (kind["properties"] as? [String: Any] ?? [:]).keys { keys.insert("\(section).\(key)") }
+    }
+    #expect(shown.subtracting(keys) == [])
+    let listed = Self.notShown.flatMap { section, keys in keys.split(separator: " ").map { "\(section).\($0)" } }
+    #expect(keys.subtracting(shown).sorted() == listed.sorted())
+  }
+
+  /// Keys of a file, as `section.key`, by the schema of their values.
+  private static func add(
+    _ node: ConfigurationTree, _ type: [String: Any], of section: String, _ kinds: [String: [String: Any]],
+    to shown: inout Set<String>
+  ) {
+    if let name = (type["$ref"] as? String)?.split(separator: "/").last.map(String.init), let kind = kinds[name] {
+      return add(node, kind, of: name, kinds, to: &shown)
+    }
+    for choice in type["anyOf"] as? [[String: Any]] ?? [] { add(node, choice, of: section, kinds, to: &shown) }
+    switch node {
+    case .mapping(let entries):
+      let properties = type["properties"] as? [String: [String: Any]]
+      for entry in entries {
+        if properties != nil { shown.insert("\(section).\(entry.key)") }
+        let value = properties?[entry.key] ?? type["additionalProperties"] as? [String: Any]
+        if let value { add(entry.value, value, of: section, kinds, to: &shown) }
+      }
+    case .sequence(let nodes):
+      guard let items = type["items"] as? [String: Any] else { return }
+      for node in nodes { add(node, items, of: section, kinds, to: &shown) }
+    case .scalar: break
+    }
   }
 }

@@ -19,46 +19,12 @@ import Testing
     return sections
   }
 
-  /// `.It Ic allow_users , allow_groups`
-  private static func keys(_ lines: [String]) -> [String] {
-    lines.filter { $0.hasPrefix(".It Ic ") }.flatMap { $0.dropFirst(".It Ic ".count).components(separatedBy: " , ") }
-  }
-
   /// `.It Fl c , Fl -config Ar file`
   private static func options(_ lines: [String]) -> Set<String> {
     Set(
       lines.filter { $0.hasPrefix(".It Fl ") }.flatMap { line in
         line.matches(of: /Fl (-?[A-Za-z][A-Za-z-]*)/).map { String($0.1) }
       })
-  }
-
-  @Test func `every key of the configuration stands in bearerd.yaml(5), in its section, and no other`() throws {
-    let titles = [
-      "listener": "A listener", "browsers": "Web pages", "credential": "A credential",
-      "source": "The source of a secret", "basic": "Basic", "oauth2": "Tokens of an authorization server",
-      "login": "A login by form", "loginHeader": "The header of a login", "refreshOn": "An answer that means expiry",
-      "digest": "Digest", "registry": "Container registries", "header": "A header of a credential",
-      "service": "A service", "rule": "A rule",
-      "limits": "Limits",
-      "timeouts": "Timeouts", "suspend": "When a credential is held back", "audit": "The audit file",
-      "clientCertificate": "A client certificate", "query": "A parameter of the query",
-      "oauth1": "Signed requests",
-    ]
-    let data = try Data(contentsOf: URL(fileURLWithPath: "\(Self.root)/config/bearerd.schema.json"))
-    let schema = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
-    var kinds = (schema["$defs"] as? [String: [String: Any]] ?? [:]).filter { $1["properties"] != nil }
-    kinds["file"] = schema
-    let sections = try Self.sections("bearerd.yaml.5")
-    for (kind, definition) in kinds {
-      let title = kind == "file" ? "The file" : titles[kind] ?? "(no section for \(kind))"
-      let written = Self.keys(sections[title] ?? [])
-      let meant = Set((definition["properties"] as? [String: Any] ?? [:]).keys)
-      #expect(Set(written) == meant, "\(title)")
-      #expect(Set(written).count == written.count, "\(title): a key stands there twice")
-    }
-    for (title, lines) in sections where !Self.keys(lines).isEmpty {
-      #expect(title == "The file" || titles.values.contains(title), "\(title) is nothing in the schema")
-    }
   }
 
   /// What `--experimental-dump-help` says of a command.

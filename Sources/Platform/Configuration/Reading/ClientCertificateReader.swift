@@ -1,11 +1,5 @@
 internal import Policy
 
-package enum ClientCertificateKey: String, ConfigurationKey {
-  package static let kind = "\"client_certificate\""
-  case certificate
-  case privateKey = "private_key"
-}
-
 extension CredentialSettings {
   /// What TLS shows an upstream that asks who we are: names and paths, no secret.
   package struct ClientCertificate: Sendable, Equatable {

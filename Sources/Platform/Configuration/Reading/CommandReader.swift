@@ -5,8 +5,6 @@ extension SettingsReader {
   private static let usualTimeToLive: UInt64 = 600_000
   private static let shortestTimeToLive: UInt64 = 1_000
   private static let usualTimeout: UInt64 = 10_000
-  /// Less than systemd waits for a daemon to start.
-  private static let longestTimeout: UInt64 = 60_000
 
   func command(
     _ node: YAMLNode, _ fields: Fields<SourceKey>, for use: SecretUse
@@ -61,8 +59,6 @@ extension SettingsReader {
   }
 
   private func timeout(_ fields: Fields<SourceKey>) -> UInt64 {
-    guard let node = fields[.timeout], let time = duration(node) else { return Self.usualTimeout }
-    if time > Self.longestTimeout { report.error(node.place, "longer than 1m: nobody waits so long for a secret") }
-    return time
+    duration(.timeout, of: fields, "nobody waits so long for a secret") ?? Self.usualTimeout
   }
 }

@@ -3,8 +3,6 @@ internal import Policy
 /// `digest` of a credential: a user and a password, of which an upstream is shown what it can check and nobody can use again
 /// (RFC 7616).
 extension SettingsReader {
-  private static let largestReplayBuffer = 1 << 20
-
   func digest(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
     guard case .mapping = node.content else {
       report.error(
@@ -16,7 +14,7 @@ extension SettingsReader {
     let errors = report.errorCount
     let user = digestUser(fields, origins)
     let hashes = fields[.algorithms].flatMap { digestHashes($0) }
-    let buffer = fields[.replayBuffer].flatMap { size($0, in: 0...Self.largestReplayBuffer) }
+    let buffer = size(.replayBuffer, of: fields)
     guard let node = fields[.password] else {
       missing(.password, in: fields, "\"digest\" has no password", help: "add to it: password: { file: NAME }")
       return nil

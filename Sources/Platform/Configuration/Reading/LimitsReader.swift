@@ -5,20 +5,20 @@ extension SettingsReader {
   func limits(_ node: YAMLNode, at place: TextLocation) -> Limits {
     var limits = Limits()
     guard let fields = fields(node, at: place, of: LimitKey.self) else { return limits }
-    if let bytes = fields[.head].flatMap({ size($0, in: 1 << 10...1 << 20) }) { limits.headBytes = bytes }
-    if let count = fields[.fields].flatMap({ integer($0, in: 16...4096) }) { limits.fields = count }
-    if let bytes = fields[.target].flatMap({ size($0, in: 256...1 << 20) }) { limits.targetBytes = bytes }
-    if let count = fields[.connections].flatMap({ integer($0, in: 1...1_000_000) }) { limits.connections = count }
-    if let count = fields[.connectionsPerUser].flatMap({ integer($0, in: 1...1_000_000) }) {
+    if let bytes = size(.head, of: fields) { limits.headBytes = bytes }
+    if let count = integer(.fields, of: fields) { limits.fields = count }
+    if let bytes = size(.target, of: fields) { limits.targetBytes = bytes }
+    if let count = integer(.connections, of: fields) { limits.connections = count }
+    if let count = integer(.connectionsPerUser, of: fields) {
       limits.connectionsPerUser = count
     }
-    if let count = fields[.requestsPerUser].flatMap({ integer($0, in: 1...1_000_000) }) {
+    if let count = integer(.requestsPerUser, of: fields) {
       limits.requestsPerUser = count
     }
-    if let count = fields[.idlePerIdentity].flatMap({ integer($0, in: 0...65_536) }) { limits.idlePerIdentity = count }
+    if let count = integer(.idlePerIdentity, of: fields) { limits.idlePerIdentity = count }
     if let time = fields[.clientHead].flatMap({ duration($0) }) { limits.clientHead = time }
     if let time = fields[.clientIdle].flatMap({ duration($0) }) { limits.clientIdle = time }
-    if let bytes = fields[.clientBodyRate].flatMap({ size($0, in: 0...1 << 20) }) { limits.clientBodyRate = bytes }
+    if let bytes = size(.clientBodyRate, of: fields) { limits.clientBodyRate = bytes }
     if let time = fields[.upstreamIdle].flatMap({ duration($0) }) { limits.upstreamIdle = time }
     if let time = fields[.drain].flatMap({ duration($0, orZero: true) }) { limits.drain = time }
     if let time = fields[.revokedGrace].flatMap({ duration($0, orZero: true) }) { limits.revokedGrace = time }

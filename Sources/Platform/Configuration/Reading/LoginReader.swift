@@ -2,7 +2,6 @@ internal import Policy
 
 /// `login` of a credential: a session that is begun by a form or by JSON, and goes out as a token or as a cookie.
 extension SettingsReader {
-  private static let longestTimeout: UInt64 = 60_000
   private static let mostFields = 32
   private static let longestName = 128
   private static let deepestPath = 8
@@ -23,11 +22,8 @@ extension SettingsReader {
     if let time = fields[.lifetime].flatMap({ duration($0) }) { login.lifetime = time }
     if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { login.renewAhead = time }
     if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { login.skew = time }
-    if let size = fields[.replayBuffer].flatMap({ size($0, in: 0...(1 << 20)) }) { login.replayBuffer = size }
-    if let node = fields[.timeout], let time = duration(node) {
-      if time > Self.longestTimeout { report.error(node.place, "longer than 1m: nobody waits so long for a login") }
-      login.timeout = time
-    }
+    if let size = size(.replayBuffer, of: fields) { login.replayBuffer = size }
+    if let time = duration(.timeout, of: fields, "nobody waits so long for a login") { login.timeout = time }
     if let node = fields[.refreshOn] { login.refreshOn = refreshOn(node) }
     let scheme = scheme(login, fields)
     return report.errorCount == errors ? scheme : nil

@@ -5,12 +5,10 @@ internal import Policy
 extension SettingsReader {
   private enum Mode { case preemptive, challenge }
 
-  private static let largestReplayBuffer = 1 << 20
-
   /// What is kept of a request's body for the second one, in bytes; nil: the credential goes out at once.
   func bodyKeptForChallenge(_ fields: Fields<CredentialKey>) -> Int? {
     let mode: Mode? = fields[.mode].flatMap { choice($0, [("preemptive", .preemptive), ("challenge", .challenge)]) }
-    let buffer = fields[.replayBuffer].flatMap { size($0, in: 0...Self.largestReplayBuffer) }
+    let buffer = size(.replayBuffer, of: fields)
     let other = Self.otherKind(fields)
     if fields.has(.mode), let other {
       report.error(

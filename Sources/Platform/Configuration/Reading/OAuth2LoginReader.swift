@@ -2,8 +2,6 @@ internal import Policy
 
 /// What a person's login needs: from another device (RFC 8628), or by a browser (RFC 6749 section 4.1, RFC 8252).
 extension SettingsReader {
-  private static let longestLogin: UInt64 = 3_600_000
-
   func readLogin(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
     token.deviceAuthorization = fields[.deviceAuthorizationURL].flatMap {
       endpoint($0, like: "https://login.example.com/oauth2/device")
@@ -12,8 +10,7 @@ extension SettingsReader {
       endpoint($0, like: "https://login.example.com/oauth2/authorize")
     }
     if let redirect = fields[.redirectURI].flatMap({ redirect($0) }) { token.redirect = redirect }
-    if let node = fields[.loginTimeout], let time = duration(node) {
-      if time > Self.longestLogin { report.error(node.place, "longer than 1h: whoever comes back then begins anew") }
+    if let time = duration(.loginTimeout, of: fields, "whoever comes back then begins anew") {
       token.loginTimeout = time
     }
     guard token.grant == .authorizationCode, let node = fields[.issuer], let issuer = token.issuer else { return }

@@ -2,8 +2,6 @@ internal import Policy
 
 /// `oauth2` of a credential: tokens that a server of its own grants (RFC 6749), and that go out as `Authorization: Bearer`.
 extension SettingsReader {
-  private static let longestTimeout: UInt64 = 60_000
-  private static let largestReplayBuffer = 1 << 20
   /// RFC 7519 section 4.1.
   private static let ownClaims: Set<String> = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"]
 
@@ -124,12 +122,8 @@ extension SettingsReader {
   private func readTimes(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
     if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { token.renewAhead = time }
     if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { token.skew = time }
-    if let size = fields[.replayBuffer].flatMap({ size($0, in: 0...Self.largestReplayBuffer) }) {
-      token.replayBuffer = size
-    }
-    guard let node = fields[.timeout], let time = duration(node) else { return }
-    if time > Self.longestTimeout { report.error(node.place, "longer than 1m: nobody waits so long for a token") }
-    token.timeout = time
+    if let size = size(.replayBuffer, of: fields) { token.replayBuffer = size }
+    if let time = duration(.timeout, of: fields, "nobody waits so long for a token") { token.timeout = time }
   }
 
   /// - Parameter endpoint: which is shown it.

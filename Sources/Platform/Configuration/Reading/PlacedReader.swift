@@ -1,19 +1,5 @@
 internal import Policy
 
-package enum QueryKey: String, ConfigurationKey {
-  package static let kind = "\"query\""
-  case name, value
-}
-
-package enum OAuth1Key: String, ConfigurationKey {
-  package static let kind = "\"oauth1\""
-  case consumerKey = "consumer_key"
-  case consumerSecret = "consumer_secret"
-  case token
-  case tokenSecret = "token_secret"
-  case signature, realm
-}
-
 extension CredentialSettings {
   /// Who signs requests (RFC 5849): names and paths, no secret.
   package struct OAuth1: Sendable, Equatable {

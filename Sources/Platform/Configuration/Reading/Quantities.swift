@@ -23,6 +23,28 @@ extension SettingsReader {
     return bytes
   }
 
+  /// A size within the bounds of its key.
+  func size<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> Int? {
+    fields[key].flatMap { size($0, in: key.bounds) }
+  }
+
+  /// A number within the bounds of its key.
+  func integer<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> Int? {
+    fields[key].flatMap { integer($0, in: key.bounds) }
+  }
+
+  /// A duration of at most what the key's bounds say.
+  /// - Parameter reason: why not longer.
+  func duration<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>, _ reason: String) -> UInt64? {
+    guard let node = fields[key], let time = duration(node) else { return nil }
+    let most = key.bounds.upperBound
+    if time > UInt64(most) {
+      let text = most % 3_600_000 == 0 ? "\(most / 3_600_000)h" : "\(most / 60_000)m"
+      report.error(node.place, "longer than \(text): \(reason)")
+    }
+    return time
+  }
+
   /// Milliseconds of `500ms`, `10s`, `10m`, `1h`; at most a week, which fits every timer.
   func duration(_ node: YAMLNode, orZero: Bool = false) -> UInt64? {
     let wanted = "a duration like 10s, 500ms, 10m or 1h"

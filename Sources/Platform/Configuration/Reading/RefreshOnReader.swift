@@ -38,7 +38,7 @@ extension SettingsReader {
   }
 
   private func status(_ node: YAMLNode) -> Int? {
-    guard let status = integer(node, in: 400...499) else { return nil }
+    guard let status = integer(node, in: RefreshOnKey.status.bounds) else { return nil }
     switch status {
     case 407, 408, 421, 425, 429:
       report.error(node.place, "\(status) says nothing of a credential: another one would get the same answer")

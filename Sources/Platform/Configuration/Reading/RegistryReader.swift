@@ -4,9 +4,6 @@ extension RegistryKey: TrustKey { static let ifPinsFail = "no token is asked for
 
 /// `registry` of a credential: the token flow of container registries.
 extension SettingsReader {
-  private static let longestTimeout: UInt64 = 60_000
-  private static let largestReplayBuffer = 1 << 20
-
   /// - Parameter name: of the credential.
   func registry(_ node: YAMLNode, at place: TextLocation, of name: String) -> CredentialSettings.Scheme? {
     guard case .mapping = node.content else {
@@ -24,13 +21,8 @@ extension SettingsReader {
     var registry = CredentialSettings.Registry(name: name, realm: realm)
     (registry.trust, registry.allowedAddresses) = (trust, allowed)
     readLogin(fields, into: &registry)
-    if let node = fields[.timeout], let time = duration(node) {
-      if time > Self.longestTimeout { report.error(node.place, "longer than 1m: nobody waits so long for a token") }
-      registry.timeout = time
-    }
-    if let size = fields[.replayBuffer].flatMap({ size($0, in: 0...Self.largestReplayBuffer) }) {
-      registry.replayBuffer = size
-    }
+    if let time = duration(.timeout, of: fields, "nobody waits so long for a token") { registry.timeout = time }
+    if let size = size(.replayBuffer, of: fields) { registry.replayBuffer = size }
     return report.errorCount == errors ? .registry(registry) : nil
   }
 

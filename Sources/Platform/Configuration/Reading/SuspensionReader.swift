@@ -15,7 +15,7 @@ extension SettingsReader {
     }
     var suspension = Suspension()
     guard let fields = fields(node, at: place, of: SuspendKey.self) else { return nil }
-    if let count = fields[.after].flatMap({ integer($0, in: 1...1_000) }) { suspension.after = count }
+    if let count = integer(.after, of: fields) { suspension.after = count }
     if let time = fields[.time].flatMap({ duration($0) }) { suspension.time = time }
     return suspension
   }

@@ -6,8 +6,7 @@ package enum WorkerCount: Sendable, Equatable {
   /// As many as there are processors for the process.
   case eachProcessor
 
-  /// Beyond that, threads wait for each other.
-  package static let most = 64
+  package static var most: Int { TopKey.workers.bounds.upperBound }
 }
 
 extension SettingsReader {
@@ -15,7 +14,7 @@ extension SettingsReader {
     let wanted = "a whole number from 1 to \(WorkerCount.most), or auto"
     guard let text = text(node, wanted) else { return nil }
     if text == "auto" { return .eachProcessor }
-    guard let number = decimal(text), (1...WorkerCount.most).contains(number) else {
+    guard let number = decimal(text), TopKey.workers.bounds.contains(number) else {
       report.error(node.place, "expected \(wanted), not \(quoted(text))")
       return nil
     }
