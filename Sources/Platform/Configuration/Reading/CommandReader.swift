@@ -2,9 +2,7 @@ internal import Policy
 
 /// `command` of a source: a program that prints the secret (T42).
 extension SettingsReader {
-  private static let usualTimeToLive: UInt64 = 600_000
   private static let shortestTimeToLive: UInt64 = 1_000
-  private static let usualTimeout: UInt64 = 10_000
 
   func command(
     _ node: YAMLNode, _ fields: Fields<SourceKey>, for use: SecretUse
@@ -52,13 +50,13 @@ extension SettingsReader {
   }
 
   private func timeToLive(_ fields: Fields<SourceKey>) -> UInt64? {
-    guard let node = fields[.ttl] else { return Self.usualTimeToLive }
+    guard let node = fields[.ttl] else { return SourceKey.ttlDefault }
     guard let time = optionalDuration(node) else { return nil }
     if let time, time < Self.shortestTimeToLive { report.error(node.place, "a program runs once a second at most") }
     return time
   }
 
   private func timeout(_ fields: Fields<SourceKey>) -> UInt64 {
-    duration(.timeout, of: fields, "nobody waits so long for a secret") ?? Self.usualTimeout
+    duration(.timeout, of: fields, "nobody waits so long for a secret") ?? SourceKey.timeoutDefault
   }
 }

@@ -18,7 +18,7 @@ extension SettingsReader {
     if fields.has(.replayBuffer), mode != .challenge || other != nil {
       reportIdleBuffer(fields, mode, other)
     }
-    return mode == .challenge ? buffer ?? 65_536 : nil
+    return mode == .challenge ? buffer ?? CredentialKey.replayBufferDefault : nil
   }
 
   /// Why the buffer would be of no use, unless the mode beside it has been reported.

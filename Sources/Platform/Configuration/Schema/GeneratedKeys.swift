@@ -13,6 +13,7 @@ package enum TopKey: String, ConfigurationKey {
   case metrics
   case audit
   case workers
+  package static let workersDefault = 1
 
   package var bounds: ClosedRange<Int> {
     switch self {
@@ -63,6 +64,7 @@ package enum CredentialKey: String, ConfigurationKey {
   case oauth1
   case mode
   case replayBuffer = "replay_buffer"
+  package static let replayBufferDefault = 65_536
 
   package var bounds: ClosedRange<Int> {
     switch self {
@@ -85,6 +87,8 @@ package enum SourceKey: String, ConfigurationKey {
   case username
   case store
   case server
+  package static let ttlDefault: UInt64 = 600_000
+  package static let timeoutDefault: UInt64 = 10_000
 
   package var bounds: ClosedRange<Int> {
     switch self {
@@ -149,6 +153,11 @@ package enum OAuth2Key: String, ConfigurationKey {
   case redirectURI = "redirect_uri"
   case loginTimeout = "login_timeout"
   case refreshOn = "refresh_on"
+  package static let renewAheadDefault: UInt64 = 60_000
+  package static let skewDefault: UInt64 = 10_000
+  package static let timeoutDefault: UInt64 = 10_000
+  package static let replayBufferDefault = 65_536
+  package static let loginTimeoutDefault: UInt64 = 300_000
 
   package var bounds: ClosedRange<Int> {
     switch self {
@@ -181,6 +190,10 @@ package enum LoginKey: String, ConfigurationKey {
   case timeout
   case replayBuffer = "replay_buffer"
   case refreshOn = "refresh_on"
+  package static let renewAheadDefault: UInt64 = 60_000
+  package static let skewDefault: UInt64 = 10_000
+  package static let timeoutDefault: UInt64 = 10_000
+  package static let replayBufferDefault = 65_536
 
   package var bounds: ClosedRange<Int> {
     switch self {
@@ -215,6 +228,8 @@ package enum SuspendKey: String, ConfigurationKey {
   package static let kind = "\"suspend\""
   case after
   case time = "for"
+  package static let afterDefault = 5
+  package static let timeDefault: UInt64 = 60_000
 
   package var bounds: ClosedRange<Int> {
     switch self {
@@ -230,6 +245,7 @@ package enum DigestKey: String, ConfigurationKey {
   case password
   case algorithms
   case replayBuffer = "replay_buffer"
+  package static let replayBufferDefault = 65_536
 
   package var bounds: ClosedRange<Int> {
     switch self {
@@ -252,6 +268,8 @@ package enum RegistryKey: String, ConfigurationKey {
   case caFile = "ca_file"
   case allowAddresses = "allow_addresses"
   case replayBuffer = "replay_buffer"
+  package static let timeoutDefault: UInt64 = 10_000
+  package static let replayBufferDefault = 65_536
 
   package var bounds: ClosedRange<Int> {
     switch self {
@@ -340,6 +358,10 @@ package enum TimeoutKey: String, ConfigurationKey {
   case bodySilence = "body_silence"
   case upgraded
   case total
+  package static let connectDefault: UInt64 = 10_000
+  package static let handshakeDefault: UInt64 = 10_000
+  package static let responseHeadDefault: UInt64 = 600_000
+  package static let bodySilenceDefault: UInt64 = 600_000
 }
 
 package enum LimitKey: String, ConfigurationKey {
@@ -357,6 +379,17 @@ package enum LimitKey: String, ConfigurationKey {
   case upstreamIdle = "upstream_idle"
   case drain
   case revokedGrace = "revoked_grace"
+  package static let headDefault = 65_536
+  package static let fieldsDefault = 128
+  package static let targetDefault = 16_384
+  package static let connectionsDefault = 16_384
+  package static let idlePerIdentityDefault = 64
+  package static let clientHeadDefault: UInt64 = 30_000
+  package static let clientIdleDefault: UInt64 = 600_000
+  package static let clientBodyRateDefault = 1
+  package static let upstreamIdleDefault: UInt64 = 60_000
+  package static let drainDefault: UInt64 = 30_000
+  package static let revokedGraceDefault: UInt64 = 30_000
 
   package var bounds: ClosedRange<Int> {
     switch self {

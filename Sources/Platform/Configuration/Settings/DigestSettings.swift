@@ -8,7 +8,7 @@ extension CredentialSettings {
     /// What an upstream may have us compute.
     package var hashes = Set(DigestHash.allCases)
     /// `Grant.replayBuffer`
-    package var replayBuffer = 65_536
+    package var replayBuffer = DigestKey.replayBufferDefault
 
     package init(user: Value, password: Source) {
       self.user = user

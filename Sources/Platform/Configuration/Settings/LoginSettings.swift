@@ -26,11 +26,11 @@ extension CredentialSettings {
     package var expiresIn: [String]?
     /// Milliseconds, as are those below.
     package var lifetime: UInt64?
-    package var renewAhead: UInt64 = 60_000
-    package var skew: UInt64 = 10_000
-    package var timeout: UInt64 = 10_000
+    package var renewAhead = LoginKey.renewAheadDefault
+    package var skew = LoginKey.skewDefault
+    package var timeout = LoginKey.timeoutDefault
     /// Bytes.
-    package var replayBuffer = 65_536
+    package var replayBuffer = LoginKey.replayBufferDefault
     package var refreshOn: [ExpirySigns.Sign] = []
 
     init(name: String, endpoint: Endpoint, encoding: Encoding, fields: [Field], prize: Prize) {

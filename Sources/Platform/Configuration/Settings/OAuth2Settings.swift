@@ -75,17 +75,17 @@ extension CredentialSettings {
     package var authorization: Endpoint?
     package var redirect = LoopbackRedirect.standard
     /// Milliseconds for which a browser is waited for.
-    package var loginTimeout: UInt64 = 300_000
+    package var loginTimeout = OAuth2Key.loginTimeoutDefault
     /// Absolute: where a login is kept, or a refresh token that has taken the place of the first one; nil: none is ever granted.
     package var store: String?
     /// Milliseconds, as are those below: ahead of the end of use.
-    package var renewAhead: UInt64 = 60_000
+    package var renewAhead = OAuth2Key.renewAheadDefault
     /// Ahead of the expiry.
-    package var skew: UInt64 = 10_000
+    package var skew = OAuth2Key.skewDefault
     /// Of one request to the endpoint, all in all.
-    package var timeout: UInt64 = 10_000
+    package var timeout = OAuth2Key.timeoutDefault
     /// Bytes of a request's body that are kept, so that it can be sent once more when the upstream calls the token expired.
-    package var replayBuffer = 65_536
+    package var replayBuffer = OAuth2Key.replayBufferDefault
     /// What calls the token expired, besides 401.
     package var refreshOn: [ExpirySigns.Sign] = []
 

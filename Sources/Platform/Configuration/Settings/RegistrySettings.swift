@@ -13,9 +13,9 @@ extension CredentialSettings {
     package var allowedAddresses: [AddressBlock] = []
     package var trust = TrustPolicy()
     /// Milliseconds for one request there, all in all.
-    package var timeout: UInt64 = 10_000
+    package var timeout = RegistryKey.timeoutDefault
     /// `Grant.replayBuffer`
-    package var replayBuffer = 65_536
+    package var replayBuffer = RegistryKey.replayBufferDefault
 
     package init(name: String, realm: Endpoint) {
       self.name = name

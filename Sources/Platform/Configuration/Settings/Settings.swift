@@ -147,21 +147,21 @@ package struct ListenerSettings: Sendable, Equatable {
 }
 
 package struct Limits: Sendable, Equatable {
-  package var headBytes = 65_536
-  package var fields = 128
-  package var targetBytes = 16_384
-  package var connections = 16_384
+  package var headBytes = LimitKey.headDefault
+  package var fields = LimitKey.fieldsDefault
+  package var targetBytes = LimitKey.targetDefault
+  package var connections = LimitKey.connectionsDefault
   /// nil: a part of all connections, which leaves some to others.
   package var connectionsPerUser: Int?
   package var requestsPerUser: Int?
-  package var idlePerIdentity = 64
+  package var idlePerIdentity = LimitKey.idlePerIdentityDefault
   /// Milliseconds.
-  package var clientHead: UInt64 = 30_000
-  package var clientIdle: UInt64 = 600_000
+  package var clientHead = LimitKey.clientHeadDefault
+  package var clientIdle = LimitKey.clientIdleDefault
   /// Bytes per second, on average over the time of a service's body silence; 0: any.
-  package var clientBodyRate = 1
-  package var upstreamIdle: UInt64 = 60_000
-  package var drain: UInt64 = 30_000
-  package var revokedGrace: UInt64 = 30_000
+  package var clientBodyRate = LimitKey.clientBodyRateDefault
+  package var upstreamIdle = LimitKey.upstreamIdleDefault
+  package var drain = LimitKey.drainDefault
+  package var revokedGrace = LimitKey.revokedGraceDefault
   package init() {}
 }
