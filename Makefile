@@ -59,7 +59,7 @@ demo: deps build ## a TLS upstream, bearerd in front of it, and one request thro
 test: test-deps ## all tests (TEST_ARGS='--filter Policy' for some)
 	$(run_tests) $(TEST_ARGS)
 
-generate: test-deps ## write anew what is derived from tables: of the keys (config/keys.toml), and of the error codes
+generate: deps ## write anew what is derived from tables: of the keys (config/keys.toml), and of the error codes
 	@.ci/generate
 	$(SWIFT) build --product bearerctl
 	.build/debug/bearerctl errors --markdown > .build/errors.md && mv .build/errors.md docs/errors.md
