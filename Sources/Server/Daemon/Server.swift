@@ -187,7 +187,7 @@ package final class Server {
       $0.providers.tokens?.close()
     }
     journal.event(.notice, "stopping", ("connections", String(worker.sessionCount + workerGroup.connections)))
-    processEvents?.startDrain(limit: worker.limits.drain) { [unowned self] in finish() }
+    processEvents?.startDrain(limit: worker.generation.settings.limits.drain) { [unowned self] in finish() }
     // A refresh token that is on its way is stored before the end (T68).
     tokens?.stop {
       isOver.tokens = true

@@ -39,9 +39,9 @@ package final class AccessLog {
   private var secondText: [UInt8] = []
   private var secondShown: Int64 = -1
   /// Where a record of each exchange goes as well; nil: nowhere.
-  package var audit: AuditWriter?
+  private var auditWriter: AuditWriter?
   /// The same, if nothing may go out without one.
-  package var requiredAudit: AuditWriter?
+  private var requiredWriter: AuditWriter?
   private var hasRecords = false
   /// How many bytes wait to be written: where the next line begins.
   package var bufferedBytes: Int { buffer.count }
@@ -70,7 +70,7 @@ package final class AccessLog {
   package func flush() -> Bool {
     if hasRecords {
       hasRecords = false
-      audit?.wake()
+      auditWriter?.wake()
     }
     if buffer.isEmpty { return true }
     var waiting = take()
@@ -89,10 +89,16 @@ package final class AccessLog {
     if let share { share.write(lines, of: number) } else { StandardError.write(lines) }
   }
 
+  package var audit: AuditWriter? { auditWriter }
+  package var requiredAudit: AuditWriter? { requiredWriter }
+
+  /// From now on a record of each exchange goes to `audit` as well; nothing may go out unless `required` can take one.
+  package func use(audit: AuditWriter?, required: AuditWriter?) { (auditWriter, requiredWriter) = (audit, required) }
+
   /// Why no request may go out now; nil: it may.
   package var auditProblem: String? {
-    guard let requiredAudit, !requiredAudit.isDependable else { return nil }
-    return requiredAudit.status.problem ?? "too many records wait to be written"
+    guard let requiredWriter, !requiredWriter.isDependable else { return nil }
+    return requiredWriter.status.problem ?? "too many records wait to be written"
   }
 
   /// An event that is no exchange. Values are escaped; callers pass none that could be a secret, and nil for what is not there.
@@ -140,7 +146,7 @@ package final class AccessLog {
   /// Hands on the line that begins there, without its time or priority, and takes it back if the log has no room for it.
   package func record(_ audit: AuditWriter, from start: Int, isPromised: Bool) {
     let head = hasPriorities ? AccessLog.priorityCount : AccessLog.timeCount
-    let isPromised = isPromised && requiredAudit != nil
+    let isPromised = isPromised && requiredWriter != nil
     let all = buffer.contents
     audit.append(clock.text.span, all.span.extracting((start + head)...), isPromised: isPromised)
     hasRecords = true

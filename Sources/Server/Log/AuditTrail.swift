@@ -133,13 +133,11 @@ package final class AuditTrail {
   }
 
   private func follow(_ settings: AuditSettings) {
-    journal.audit = scribe?.writer
-    journal.requiredAudit = settings.isRequired ? scribe?.writer : nil
+    journal.use(audit: scribe?.writer, required: settings.isRequired ? scribe?.writer : nil)
   }
 
   private func leave() {
-    journal.audit = nil
-    journal.requiredAudit = nil
+    journal.use(audit: nil, required: nil)
     if let scribe { dismissed.append(scribe) }
     (scribe, file) = (nil, nil)
   }

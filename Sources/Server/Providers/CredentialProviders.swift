@@ -12,18 +12,15 @@ package import Transport
 /// for token endpoints.
 package final class CredentialProviders {
   let context: WorkerContext
-  /// The configuration that is in use, with its keyring.
-  package private(set) var generation: Generation
+  // Other modules read what changes by getters: a stored property that they see costs a check of exclusive access at each use.
+  private var current: Generation
+  private var watch: SecretWatch?
+  private var commandWaits: CommandWaits?
+  private var tokenWaiters: TokenWaiters?
   /// The credentials of a configuration that is to come; nil: none is being prepared.
   package var prepared: GenerationDraft?
   /// Credentials that were logged out since the last reload began: it does not bring them back.
   package var loggedOutMeanwhile: Set<String> = []
-  /// Reads files of secrets when they change, and once more where one is missing.
-  package private(set) var secrets: SecretWatch?
-  /// Requests that wait for a secret that a program has yet to print.
-  package private(set) var commands: CommandWaits?
-  /// Requests that wait for a token that an endpoint has yet to grant.
-  package private(set) var tokens: TokenWaiters?
   package private(set) lazy var registries = RegistryAsking(providers: self)
   /// Called after each read of a file of a secret.
   var onSecretRead: ((SecretSource, _ loggedOut: Set<String>) -> Void)?
@@ -35,7 +32,7 @@ package final class CredentialProviders {
 
   package init(context: WorkerContext, generation: Generation, jars: CookieJars, link: (any ProvidersLink)?) {
     self.context = context
-    self.generation = generation
+    current = generation
     self.jars = jars
     self.link = link
     keepCookies()
@@ -45,25 +42,34 @@ package final class CredentialProviders {
   var deadlines: DeadlineQueue { context.deadlines }
   var journal: AccessLog { context.journal }
 
+  /// The configuration that is in use, with its keyring.
+  package var generation: Generation { current }
+  /// Reads files of secrets when they change, and once more where one is missing.
+  package var secrets: SecretWatch? { watch }
+  /// Requests that wait for a secret that a program has yet to print.
+  package var commands: CommandWaits? { commandWaits }
+  /// Requests that wait for a token that an endpoint has yet to grant.
+  package var tokens: TokenWaiters? { tokenWaiters }
+
   /// Goes on with the secrets that a start has found.
   package func begin(after first: InitialLoad) {
     let watch = SecretWatch(providers: self, first: first)
-    secrets = watch
+    self.watch = watch
     let commands = CommandWaits(providers: self)
     if let link {
       commands.onVerdict = { value, isAccepted in
         link.tellFirstProviders { $0.commands?.onVerdict?(value, isAccepted) }
       }
     }
-    self.commands = commands
-    tokens = TokenWaiters(providers: self)
+    commandWaits = commands
+    tokenWaiters = TokenWaiters(providers: self)
     watch.begin(generation, after: first)
   }
 
   /// This generation is the current one from now on. What was prepared for it is over; `SecretWatch` follows separately, once
   /// the requests under way have been decided anew.
   package func adopt(_ new: Generation) {
-    generation = new
+    current = new
     keepCookies()
     tokens?.follow(new)
   }

@@ -127,7 +127,7 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     tally.connected(microseconds: lap())
     let session = UpstreamSession(stream: stream, destination: destination, context: context)
     self.session = session
-    session.owner = self
+    session.hand(to: self)
     session.begin(timeout: timeouts.handshake)
   }
 

@@ -8,7 +8,7 @@ package final class UpstreamPool {
   /// nil: plain HTTP to a loopback address, which has no door for secrets.
   package let context: ClientContext?
   let generation: UInt64
-  package private(set) var idle: [UpstreamSession] = []
+  private var idleSessions: [UpstreamSession] = []
   /// Sessions that are idle, in use or being made.
   package private(set) var sessionCount = 0
   /// What TLS had to say about the pins has been logged.
@@ -26,6 +26,8 @@ package final class UpstreamPool {
     self.context = context
     self.generation = generation
   }
+
+  package var idle: [UpstreamSession] { idleSessions }
 
   func opened() { sessionCount += 1 }
   func closed() { sessionCount -= 1 }
@@ -59,14 +61,14 @@ package final class UpstreamPool {
     var all = take()
     all.append(session)
     let isTooMany = all.count > limit
-    idle = all
+    idleSessions = all
     return isTooMany ? time / 2 : time
   }
 
   func forget(_ session: UpstreamSession) {
     var all = take()
     if let index = all.lastIndex(where: { $0 === session }) { all.remove(at: index) }
-    idle = all
+    idleSessions = all
   }
 
   /// What there is so far serves nobody else, and nothing of it is resumed: requests under way end on it.
@@ -83,14 +85,14 @@ package final class UpstreamPool {
   }
 
   package func closeIdle() {
-    let sessions = idle
-    idle = []
+    let sessions = idleSessions
+    idleSessions = []
     for session in sessions { session.close() }
   }
 
   private func popLast(_ choice: Choice) -> UpstreamSession? {
     var all = take()
-    defer { idle = all }
+    defer { idleSessions = all }
     switch choice {
     case .any: return all.popLast()
     case .neverAuthenticated:
@@ -102,8 +104,8 @@ package final class UpstreamPool {
 
   /// To be put back at once. Changed in place, the property would be checked at each of its uses for two at a time.
   private func take() -> [UpstreamSession] {
-    let taken = idle
-    idle = []
+    let taken = idleSessions
+    idleSessions = []
     return taken
   }
 }

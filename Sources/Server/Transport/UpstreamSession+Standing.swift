@@ -11,7 +11,7 @@ extension UpstreamSession {
   /// Between requests, but not among the idle ones. False: it is of no further use.
   func rest(with owner: any UpstreamSessionOwner) -> Bool {
     guard isOfUse, !destination.isRetired else { return false }
-    self.owner = owner
+    hand(to: owner)
     setReading(true)
     context.deadlines.schedule(self, at: context.loop.now + context.idleConnections.time)
     return true

@@ -13,7 +13,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
   private let epoch: UInt64
   let stream: EventLoop.Stream
   /// Let go when the session is, and when its exchange ends.
-  package var owner: (any UpstreamSessionOwner)?
+  private(set) var owner: (any UpstreamSessionOwner)?
   let context: WorkerContext
   private var handshake: Handshake?
   private var isShakingHands = false
@@ -26,7 +26,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
   /// The upstream has said that it is done.
   var isEnding = false
   /// Somebody has logged in on it, who alone may go on with it.
-  package var isDedicated = false
+  private var isOfOneClient = false
   /// A credential has gone out on it.
   private(set) var hasCarriedCredential = false
   private var writeFailed = false
@@ -177,6 +177,12 @@ package final class UpstreamSession: Timed, StreamDelegate {
     setReading(true)
     context.deadlines.schedule(self, at: context.loop.now + time)
   }
+
+  package var isDedicated: Bool { isOfOneClient }
+  package func dedicate() { isOfOneClient = true }
+
+  /// `owner` hears of it from now on.
+  package func hand(to owner: any UpstreamSessionOwner) { self.owner = owner }
 
   /// Taken from the idle ones.
   package func taken(by owner: any UpstreamSessionOwner) {

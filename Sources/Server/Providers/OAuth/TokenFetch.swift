@@ -72,7 +72,7 @@ final class TokenFetch: Timed, UpstreamSessionOwner {
 
   private func send(over session: UpstreamSession) {
     self.session = session
-    session.owner = self
+    session.hand(to: self)
     isSent = true
     do throws(Denied) {
       switch request.take() {

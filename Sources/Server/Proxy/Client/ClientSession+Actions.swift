@@ -11,36 +11,36 @@ internal import Transport
 
 extension ClientSession {
   /// Carries out what the machine wants done, in the order that `Actions` lists.
-  func perform(_ input: Span<UInt8>, _ output: borrowing Output) {
+  /// Returns what opening a connection came to, if it was wanted and that is known at once.
+  func perform(_ input: Span<UInt8>, _ output: borrowing Output) -> Opened? {
     let actions = output.actions
-    if actions.isEmpty { return }
+    if actions.isEmpty { return nil }
     if actions.contains(.sendHead) {
-      if !sendHead(input, output) { return }
+      if !sendHead(input, output) { return nil }
     } else if actions.contains(.sendBody), let upstream {
       upstream.send(output.toUpstream.storage.span.extracting(first: output.toUpstream.count))
       upstream.send(input.extracting(output.upstreamBody))
     }
     if actions.contains(.sendToClient) {
       // Whoever sees the end of the answer may ask once more, and another worker at that.
-      if actions.contains(.record), holdsRequest {
-        giveRequestBack()
-        hasHeldRequest = true
-      }
+      if actions.contains(.record) { attempt.returnQuotaEarly() }
       sendToClient(input, output)
     }
     if actions.contains(.shutdownUpstream) { upstream?.shutdown() }
-    if actions.contains(.dedicateUpstream) { upstream?.isDedicated = true }
+    if actions.contains(.dedicateUpstream) { upstream?.dedicate() }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
     if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
     if actions.contains(.resetUpstream) { endUpstream(reuse: false, isCut: true) }
     if actions.contains(.record) { record() }
-    guard actions.concernConnections else { return }
-    if actions.contains(.openUpstream) { open(fresh: false) }
-    if actions.contains(.openFreshUpstream) { open(fresh: true) }
+    guard actions.concernConnections else { return nil }
+    var opened: Opened?
+    if actions.contains(.openUpstream) { opened = open(fresh: false) }
+    if actions.contains(.openFreshUpstream) { opened = open(fresh: true) }
     if actions.contains(.renewCredential) { renewCredential() }
     if actions.contains(.replaceCredential) { replaceCredential() }
     if actions.contains(.shutdownClient) { stream.shutdown() }
     if actions.contains(.reset) { close(reset: true) } else if actions.contains(.close) { close() }
+    return opened
   }
 
   private func sendToClient(_ input: Span<UInt8>, _ output: borrowing Output) {
@@ -74,29 +74,29 @@ extension ClientSession {
       takeCookiePass(forGrant: output.grant, isAsked: output.isAsked)
       let body = output.upstreamBody
       let head = output.upstreamHead.storage.span.extracting(first: output.upstreamHead.count)
-      let attempt: ChallengeAttempt?
+      let challenge: ChallengeAttempt?
       if output.toUpstream.isEmpty {
-        attempt = try upstream.send(
-          head: head, grant: output.grant, cookies: jarTicket, caller: output.caller, isAsked: output.isAsked,
+        challenge = try upstream.send(
+          head: head, grant: output.grant, cookies: attempt.jarTicket, caller: output.caller, isAsked: output.isAsked,
           body: input.extracting(body), keyring: worker.generation.keyring)
       } else {
-        attempt = try upstream.send(
-          head: head, grant: output.grant, cookies: jarTicket, caller: output.caller, isAsked: output.isAsked,
+        challenge = try upstream.send(
+          head: head, grant: output.grant, cookies: attempt.jarTicket, caller: output.caller, isAsked: output.isAsked,
           body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count),
           keyring: worker.generation.keyring)
         upstream.send(input.extracting(body))
       }
       beginRedaction()
       if let grant = output.grant, worker.generation.keyring.hasListeners(grant: grant) {
-        heardValues = worker.generation.keyring.heardValues(ofGrant: grant)
+        attempt.heardValues = worker.generation.keyring.heardValues(ofGrant: grant)
       }
-      spendRate()
+      attempt.spendRate(at: worker.loop.now)
       if let grant = output.grant { noteToken(grant) }
-      note(attempt)
-      headSentAt = Clock.monotonicMicroseconds
+      note(challenge)
+      timing.headSentAt = Clock.monotonicMicroseconds
       return true
     } catch {
-      returnPass()
+      attempt.returnBreaker()
       failureDetail = error.description
       worker.journal.denied(error, route: standing.route, generation: generation)
       let refusal = refusal(of: error)

@@ -9,7 +9,7 @@ internal import Setup
 extension ClientSession {
   /// Why the credential may not go out now; nil: it may.
   func suspension(ofGrant grant: Int, of keyring: Keyring) -> Refusal? {
-    returnPass()
+    attempt.returnBreaker()
     guard let breaker = routeContext?.breaker, !breaker.isClosed(for: keyring.generation(ofGrant: grant)) else {
       return nil
     }
@@ -19,12 +19,14 @@ extension ClientSession {
 
   /// The head is about to go out. The answers to others may have come since the session was asked for, and so may a new value.
   func takePass(forGrant grant: Int) -> Refusal? {
-    returnPass()
+    attempt.returnBreaker()
     guard let breaker = routeContext?.breaker else { return nil }
-    let now = worker.loop.now
     if !breaker.isClosed(for: generation.keyring.generation(ofGrant: grant)) { follow(breaker, grant) }
-    pass = breaker.shared.letOut(at: now)
-    return pass == nil ? suspended(grant, breaker.shared.wait(at: now) ?? 0) : nil
+    guard let permit = BreakerPermit(breaker, on: worker.loop) else {
+      return suspended(grant, breaker.shared.wait(at: worker.loop.now) ?? 0)
+    }
+    attempt.take(permit)
+    return nil
   }
 
   /// - Parameter wait: milliseconds until one request may try it.
@@ -40,26 +42,16 @@ extension ClientSession {
 
   /// As soon as the upstream has said what it thinks of the credential.
   func noteVerdict() {
-    guard let pass, standing.upstreamStatus != 0 else { return }
-    self.pass = nil
-    guard let breaker = routeContext?.breaker else { return }
-    breaker.answered(
-      status: standing.upstreamStatus, to: pass, at: worker.loop.now, journal: worker.journal)
+    guard standing.upstreamStatus != 0 else { return }
+    attempt.answered(status: standing.upstreamStatus, journal: worker.journal)
   }
 
   /// The same, to the programs that have a part in it.
   func tellPrograms() {
     guard standing.upstreamStatus != 0 else { return }
-    let values = heardValues
-    heardValues = []
+    let values = attempt.heardValues
+    attempt.heardValues = []
     guard let verdict = CredentialVerdict(status: standing.upstreamStatus) else { return }
     worker.providers.commands?.answered(verdict, to: values)
-  }
-
-  /// It did not go out, or goes out once more.
-  func returnPass() {
-    guard let pass else { return }
-    self.pass = nil
-    routeContext?.breaker?.shared.takeBack(pass, at: worker.loop.now)
   }
 }

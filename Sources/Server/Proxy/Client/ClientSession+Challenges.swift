@@ -9,18 +9,18 @@ internal import Setup
 
 /// A credential that answers challenges: what went out is remembered until the answer says what came of it.
 extension ClientSession {
-  func note(_ attempt: ChallengeAttempt?) {
-    self.attempt = attempt
+  func note(_ challenge: ChallengeAttempt?) {
+    attempt.challenge = challenge
     // Whatever the upstream answers, it has not judged what it was not shown.
-    if attempt?.isBare == true { returnPass() }
-    // Nor has whoever gave it anything to hear of it; a registry never sees it.
-    if let attempt, attempt.isBare || attempt.tokenServer != nil { heardValues = [] }
+    if challenge?.isBare == true { attempt.returnBreaker() }
+    // Nor has the program that gave it anything to hear of it; a registry never sees it.
+    if let challenge, challenge.isBare || challenge.tokenServer != nil { attempt.heardValues = [] }
   }
 
   /// The head of the answer goes on, if there is one yet.
   func noteChallenge() {
-    guard let attempt, standing.upstreamStatus != 0 else { return }
-    self.attempt = nil
+    guard let attempt = attempt.challenge, standing.upstreamStatus != 0 else { return }
+    self.attempt.challenge = nil
     guard let head = slot?.machine.exchange.response else { return }
     switch CredentialVerdict(status: standing.upstreamStatus) {
     // A request that cannot go out once more still helps the next one.
@@ -37,8 +37,8 @@ extension ClientSession {
       _ = attempt.rejected(with: challenge)
       // Somebody else has used the nonce up meanwhile: it says that the password was right.
       if challenge?.isStale == true {
-        returnPass()
-        heardValues = []
+        self.attempt.returnBreaker()
+        self.attempt.heardValues = []
       }
     } else if let scheme = attempt.awaited {
       if !scheme.isWanted(by: head) { complain(attempt) }
@@ -64,8 +64,8 @@ extension ClientSession {
 
   /// The head of the answer is held back, and asks for something that the credential can give.
   func meetChallenge() {
-    guard let attempt else { return }
-    self.attempt = nil
+    guard let attempt = attempt.challenge else { return }
+    self.attempt.challenge = nil
     guard let head = slot?.machine.exchange.response else { return }
     var isWorthIt = false
     if let hashes = attempt.hashes {
@@ -75,19 +75,20 @@ extension ClientSession {
     } else if let challenge = registryChallenge(in: head, attempt) {
       isWorthIt = attempt.rejected(with: challenge)
       if !isWorthIt, generation === worker.generation, let grant = standing.grant {
-        secretWait = worker.providers.registries.ask(challenge, for: attempt, grant: grant) { [unowned self] in
+        let wait = worker.providers.registries.ask(challenge, for: attempt, grant: grant) { [unowned self] in
           challengeMet($0)
         }
+        opening = .value(wait)
         return
       }
     }
     let wait = SecretWait { [unowned self] in challengeMet(isWorthIt) }
-    secretWait = wait
+    opening = .value(wait)
     worker.loop.onNextTurn { wait.end() }
   }
 
   private func challengeMet(_ isWorthIt: Bool) {
-    secretWait = nil
+    opening = .nothing
     guard isWorthIt, generation === worker.generation else { return giveUpSecondTry() }
     tryOnceMore()
   }

@@ -13,7 +13,7 @@ extension ClientSession {
     guard let slot else { return }
     let grant = generation === worker.generation ? standing.grant : nil
     slot.machine.withExchange { exchange in
-      exchange.takeFreshCookie { [worker, tokenGeneration] cookie, bytes in
+      exchange.takeFreshCookie { [worker, version = attempt.tokenVersion] cookie, bytes in
         guard let grant, let tokens = worker.providers.tokens else { return }
         var lifetime: UInt64?
         switch cookie.lifetime(now: Clock.now.seconds, of: bytes) {
@@ -23,7 +23,7 @@ extension ClientSession {
         case .seconds(let seconds): lifetime = min(seconds, 315_360_000) * 1_000
         }
         tokens.offer(
-          bytes.extracting(cookie.value), lifetime: lifetime, after: tokenGeneration, ofGrant: grant)
+          bytes.extracting(cookie.value), lifetime: lifetime, after: version, ofGrant: grant)
       }
     }
   }
@@ -34,10 +34,10 @@ extension ClientSession {
     guard let grant, let routeContext, routeContext.keepsCookies, let origin = routeContext.jarOrigin,
       isAsked || !generation.snapshot.rules.grants[grant].authRetry.waitsToBeAsked
     else {
-      if jarTicket != nil { jarTicket = nil }
+      if attempt.jarTicket != nil { attempt.jarTicket = nil }
       return
     }
-    jarTicket = worker.generation.keyring.jarTicket(
+    attempt.jarTicket = worker.generation.keyring.jarTicket(
       ofGrant: grant, to: origin, holder: worker.providers.tokens?.standing(ofGrant: grant)?.holder ?? 0)
   }
 
@@ -47,7 +47,7 @@ extension ClientSession {
     let jars = worker.sharedState.jars
     let now = Clock.now.seconds
     slot.machine.withExchange { exchange in
-      exchange.takeJarCookies { [jarTicket] cookie, bytes in
+      exchange.takeJarCookies { [jarTicket = attempt.jarTicket] cookie, bytes in
         guard let jarTicket else { return }
         var lifetime: UInt64?
         switch cookie.cookie.lifetime(now: now, of: bytes) {

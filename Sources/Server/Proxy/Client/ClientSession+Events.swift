@@ -4,6 +4,7 @@ internal import Gateway
 internal import HTTP1
 internal import Policy
 internal import Setup
+internal import Transport
 
 /// Events in, actions out.
 extension ClientSession {
@@ -11,9 +12,9 @@ extension ClientSession {
     let nothing: [UInt8] = []
     var output = worker.takeOutput()
     tell(&output, event)
-    perform(nothing.span, output)
+    let opened = perform(nothing.span, output)
     worker.giveBack(consume output)
-    if openResult != nil { takeOpened() }
+    if let opened { resumeInput(with: opened) }
   }
 
   /// The one way to the machine.
@@ -36,7 +37,7 @@ extension ClientSession {
   private func acquireSlot() -> ExchangeSlot {
     let taken = worker.acquireSlot()
     taken.machine.serve(
-      listener: listenerID.index, caller: caller, isLocalSocket: stream.isUnix, localEnd: localEnd,
+      listener: listenerID.index, caller: peer.caller, isLocalSocket: stream.isUnix, localEnd: peer.localEnd,
       isFresh: standing.isFresh)
     slot = taken
     return taken
@@ -50,15 +51,15 @@ extension ClientSession {
 
   /// Nothing has gone out of the request under way, and there is a newer configuration.
   func decideAnew() {
-    returnPass()
+    attempt.returnBreaker()
     generation = worker.generation
     let nothing: [UInt8] = []
     var output = worker.takeOutput()
     tell(&output) { machine, output in machine.configurationChanged(generation.snapshot, output: &output) }
     findWay()
-    perform(nothing.span, output)
+    let opened = perform(nothing.span, output)
     worker.giveBack(consume output)
-    if openResult != nil { takeOpened() }
+    if let opened { resumeInput(with: opened) }
   }
 
   /// The next request mostly goes where the last one went.
@@ -72,7 +73,7 @@ extension ClientSession {
   }
 
   func feedPending() {
-    guard let held = pending, !isClosed, !isResting else { return }
+    guard let held = pending, !isClosed, !turnShare.isUsedUp else { return }
     pending = nil
     let bytes = held.bytes
     keep(held, from: feed(bytes.span))
@@ -97,9 +98,9 @@ extension ClientSession {
   private func feed(_ input: Span<UInt8>, _ output: inout Output) -> Int {
     var position = 0
     while position < input.count, !isClosed,
-      !standing.isAwaitingHead || stream.queuedBytes == 0 && !isResting
+      !standing.isAwaitingHead || stream.queuedBytes == 0 && !turnShare.isUsedUp
     {
-      if isOrphan, standing.isAwaitingHead || standing.phase == .awaitingUpstream {
+      if state == .orphaned, standing.isAwaitingHead || standing.phase == .awaitingUpstream {
         close()
         return position
       }
@@ -110,10 +111,8 @@ extension ClientSession {
           input, position: &position, snapshot: worker.generation.snapshot, output: &output)
       }
       if wasAwaitingHead, position > start { begin() }
-      perform(input, output)
-      while let opened = openResult.take() {
-        take(opened, input, position: &position, &output)
-      }
+      var opened = perform(input, output)
+      while let next = opened.take() { opened = take(next, input, position: &position, &output) }
       if position == start, standing.phase == phase { break }
     }
     return position
@@ -123,15 +122,12 @@ extension ClientSession {
   func begin() {
     takeTurn()
     generation = worker.generation
-    hasSpentRate = false
-    startedAt = worker.loop.now
+    attempt.reset()
     lastDeadline = nil
     failureDetail = nil
-    responseHeadTook = nil
-    if !heardValues.isEmpty { heardValues = [] }
-    if attempt != nil { attempt = nil }
     findWay()
     if unprovenNumber != nil, slot?.machine.exchange.caller?.client != nil { worker.prove(self) }
-    totalBy = if let total = routeContext?.timeouts.total { startedAt + total } else { .max }
+    timing = ExchangeTiming(startedAt: worker.loop.now)
+    if let total = routeContext?.timeouts.total { timing.totalBy = timing.startedAt + total }
   }
 }

@@ -14,7 +14,7 @@ extension ClientSession {
   /// deadline that now runs.
   func settle() {
     // That goes on within this turn. A turn reads for as long as there is something to read, and here it would pile up (T54).
-    if opensLater {
+    if case .endOfTurn = opening {
       if isReading, let pending, pending.bytes.count >= ClientSession.muchPending {
         isReading = false
         stream.stopReading()
@@ -22,7 +22,7 @@ extension ClientSession {
       return
     }
     feedPending()
-    guard !isClosed, !isClosing else { return }
+    guard state == .open || state == .orphaned else { return }
     let wantsClient = wantsClientBytes
     if wantsClient != isReading {
       isReading = wantsClient
@@ -44,7 +44,7 @@ extension ClientSession {
     guard standing.wantsClientBytes else { return false }
     switch standing.phase {
     // Who does not take answers cannot ask for more of them.
-    case .awaitingHead: return stream.queuedBytes == 0 && !isResting
+    case .awaitingHead: return stream.queuedBytes == 0 && !turnShare.isUsedUp
     // Bytes that the machine holds back wait in `pending`, and what comes after them in the socket.
     case .awaitingUpstream, .exchanging, .upgraded:
       return (pending == nil || !standing.holdsClientBytes) && (upstream?.queuedBytes ?? 0) == 0
@@ -71,9 +71,9 @@ extension ClientSession {
     guard deadline != lastDeadline || deadline == .silence || deadline == .upgraded else { return }
     lastDeadline = deadline
     let now = worker.loop.now
-    if deadline == .head { startedAt = now }
+    if deadline == .head { timing.startedAt = now }
     let due = if let time = time(of: deadline) { now + time } else { UInt64.max }
-    worker.deadlines.schedule(self, at: standing.isRunning ? min(due, totalBy) : due)
+    worker.deadlines.schedule(self, at: standing.isRunning ? min(due, timing.totalBy) : due)
   }
 
   func time(of deadline: Deadline) -> UInt64? {
@@ -92,17 +92,13 @@ extension ClientSession {
     slot?.machine.withExchange { exchange in record(&exchange) }
     // The next head may be refused before it is whole.
     failureDetail = nil
-    responseHeadTook = nil
+    timing.responseHeadTook = nil
   }
 
   private func record(_ exchange: inout Exchange) {
-    pass = nil
-    let wentOut = holdsRequest || hasHeldRequest
-    hasHeldRequest = false
-    returnRate()
-    giveRequestBack()
+    let wentOut = attempt.end()
     bodyPace.rest()
-    generation.tally.count(&exchange, responseHead: responseHeadTook, at: worker.loop.now)
+    generation.tally.count(&exchange, responseHead: timing.responseHeadTook, at: worker.loop.now)
     // Nothing went anywhere, and whoever asks too much would fill the log as well: one line for many.
     if let refusal = exchange.record.refusal {
       if refusal == .plain(.tooManyRequests) { return recordExcess() }
@@ -126,7 +122,7 @@ extension ClientSession {
     guard !isClosed else { return }
     endUpstream(reuse: false)
     if reset || stream.queuedBytes == 0 { return finishClosing(reset: reset) }
-    isClosing = true
+    state = .closing
     isReading = false
     stream.stopReading()
     worker.deadlines.schedule(self, at: worker.loop.now + worker.limits.clientHead)
@@ -134,13 +130,11 @@ extension ClientSession {
 
   func finishClosing(reset: Bool = false) {
     guard !isClosed else { return }
-    isClosed = true
+    state = .closed
     endDedicated()
-    pass = nil
-    returnRate()
+    _ = attempt.end()
     worker.deadlines.cancel(self)
     endUpstream(reuse: false)
-    giveRequestBack()
     if reset { stream.reset() } else { stream.close() }
     worker.ended(self)
   }

@@ -8,37 +8,17 @@ internal import System
 /// The rate's part in an exchange (T8): asked as the last of all before anything is opened, told when the head has gone out. A
 /// request costs once, however often it is sent, and one that bearerd refuses or cannot deliver costs nothing.
 extension ClientSession {
-  struct RateHold {
-    let limiter: RateLimiter
-    let caller: Caller
-  }
-
   /// Why the request may not go out now; nil: it may.
   func rateExcess(_ routeContext: RouteContext) -> Refusal? {
-    guard let limiter = routeContext.limiter, !hasSpentRate, let caller = slot?.machine.exchange.caller else {
+    guard let limiter = routeContext.limiter, !attempt.hasSpentRate, let caller = slot?.machine.exchange.caller else {
       return nil
     }
     guard let wait = worker.sharedState.lock({ limiter.reserve(for: caller, at: worker.loop.now) }) else {
-      rateHold = RateHold(limiter: limiter, caller: caller)
+      attempt.take(RatePermit(of: limiter, for: caller, under: worker.sharedState.lock))
       return nil
     }
     let limit = generation.snapshot.rules.rateLimit(service: routeContext.route.service, rule: routeContext.route.rule)
     return .rateLimited(RateExcess(limiter.rate, rule: limit.rule, wait: wait))
-  }
-
-  /// The head has gone out.
-  func spendRate() {
-    guard let hold = rateHold else { return }
-    rateHold = nil
-    hasSpentRate = true
-    worker.sharedState.lock { hold.limiter.spend(hold.caller, at: worker.loop.now) }
-  }
-
-  /// It did not, or is decided once more.
-  func returnRate() {
-    guard let hold = rateHold else { return }
-    rateHold = nil
-    worker.sharedState.lock { hold.limiter.giveBack(to: hold.caller) }
   }
 
   /// Whoever asks too much would fill the log as well: one line for many.

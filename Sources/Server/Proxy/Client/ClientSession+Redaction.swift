@@ -30,12 +30,12 @@ extension ClientSession {
   func settleHeld() {
     guard let redactor = slot?.redactor else { return }
     // What follows is here already, and is searched in a moment.
-    if redactor.isHolding, !isClosed, !isSearching {
-      let heldBack = heldBack ?? HoldTimer(self)
-      self.heldBack = heldBack
-      worker.deadlines.schedule(heldBack, at: worker.loop.now + ClientSession.longestHold)
-    } else if let heldBack {
-      worker.deadlines.schedule(heldBack, at: .max)
+    if redactor.isHolding, !isClosed, !response.isSearching {
+      let timer = holdTimer ?? HoldTimer(self)
+      holdTimer = timer
+      worker.deadlines.schedule(timer, at: worker.loop.now + ClientSession.longestHold)
+    } else if let holdTimer {
+      worker.deadlines.schedule(holdTimer, at: .max)
     }
   }
 
@@ -47,7 +47,7 @@ extension ClientSession {
 
   func endRedaction() {
     slot?.redactor.end()
-    if let heldBack { worker.deadlines.cancel(heldBack) }
+    if let holdTimer { worker.deadlines.cancel(holdTimer) }
   }
 }
 

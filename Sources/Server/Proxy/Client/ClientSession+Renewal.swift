@@ -6,19 +6,14 @@ internal import Providers
 internal import Setup
 internal import Transport
 
-/// What became of a session whose answer is held back.
-enum DeferredEnd {
-  case ended(isClean: Bool)
-  case failed(RefusalCode, String)
-}
-
 /// An upstream that calls a token expired: another one is fetched, once for all who need it, and the request goes out again;
 /// or the answer goes on as it came (T41).
 extension ClientSession {
   /// With which token the request goes out.
   func noteToken(_ grant: Int) {
-    tokenGeneration = worker.providers.tokens?.generation(ofGrant: grant) ?? 0
-    if tokenGeneration != 0 { valueGeneration = worker.generation.keyring.generation(ofGrant: grant) }
+    let version = worker.providers.tokens?.generation(ofGrant: grant) ?? 0
+    attempt.tokenVersion = version
+    if version != 0 { attempt.valueVersion = worker.generation.keyring.generation(ofGrant: grant) }
   }
 
   /// True when the token has ended while the connection was made: the request waits for the next one, as it would have before,
@@ -28,7 +23,7 @@ extension ClientSession {
       tokens.failure(ofGrant: grant) != nil
     else { return false }
     session.release()
-    if !awaitsToken(grant, tokens, from: .filesOfToken, false) { open(false, after: .token) }
+    if !awaitsToken(grant, tokens, from: .filesOfToken, false) { valueCame(false, after: .token) }
     return true
   }
 
@@ -43,29 +38,29 @@ extension ClientSession {
   }
 
   func renewCredential() {
-    deferredEnd = nil
-    if attempt != nil { return meetChallenge() }
+    response.end = nil
+    if attempt.challenge != nil { return meetChallenge() }
     guard generation === worker.generation, let grant = standing.grant, let tokens = worker.providers.tokens,
-      let wait = tokens.replace(tokenGeneration, ofGrant: grant, onEnd: { [unowned self] in renewed($0) })
+      let wait = tokens.replace(attempt.tokenVersion, ofGrant: grant, onEnd: { [unowned self] in renewed($0) })
     else {
       let wait = SecretWait { [unowned self] in renewed(false) }
-      secretWait = wait
+      opening = .value(wait)
       return worker.loop.onNextTurn { wait.end() }
     }
-    secretWait = wait
+    opening = .value(wait)
   }
 
   /// For those who come next.
   func replaceCredential() {
     guard generation === worker.generation, let grant = standing.grant else { return }
-    worker.providers.tokens?.replace(tokenGeneration, ofGrant: grant)
+    worker.providers.tokens?.replace(attempt.tokenVersion, ofGrant: grant)
   }
 
   private func renewed(_ hasAnother: Bool) {
-    secretWait = nil
+    opening = .nothing
     // The same value once more would be rejected once more.
     if hasAnother, let grant = standing.grant, generation === worker.generation,
-      generation.keyring.generation(ofGrant: grant) != valueGeneration
+      generation.keyring.generation(ofGrant: grant) != attempt.valueVersion
     {
       return tryOnceMore()
     }
@@ -73,11 +68,10 @@ extension ClientSession {
   }
 
   func tryOnceMore() {
-    let rest = upstreamPending?.bytes ?? []
-    upstreamPending = nil
-    deferredEnd = nil
+    let rest = response.bytes?.bytes ?? []
+    (response.bytes, response.end) = (nil, nil)
     // The value was good once: that it has expired does not count against it.
-    returnPass()
+    attempt.returnBreaker()
     step { machine, output in machine.credentialRenewed(rest: rest, output: &output) }
     settle()
   }
@@ -88,11 +82,11 @@ extension ClientSession {
   }
 
   func offerHeldAnswer() {
-    let bytes = upstreamPending?.bytes ?? []
-    upstreamPending = nil
+    let bytes = response.bytes?.bytes ?? []
+    response.bytes = nil
     takeResponse(bytes.span)
-    if !holdsAnswer, let upstream, let end = deferredEnd {
-      deferredEnd = nil
+    if !holdsAnswer, let upstream, let end = response.end {
+      response.end = nil
       switch end {
       case .ended(let isClean): return sessionEnded(upstream, isClean: isClean)
       case .failed(let refusal, let detail): return session(upstream, didFail: refusal, detail: detail)

@@ -18,33 +18,41 @@ extension ClientSession {
   /// changes all the time would keep a request for ever.
   /// - Parameter isAvailable: it can go out as it is.
   func awaitsSecret(_ grant: Int, _ isAvailable: Bool, from stage: SecretStage, fresh: Bool) -> Bool {
-    if stage == .files, !isAvailable || generation.keyring.hasFiles(grant: grant) && isReading(grant) {
-      secretWait = worker.providers.secrets?.wait(forGrant: grant) { [unowned self] in open(fresh, after: .files) }
-      if secretWait != nil { return true }
+    if stage == .files, !isAvailable || generation.keyring.hasFiles(grant: grant) && isReading(grant),
+      let wait = worker.providers.secrets?.wait(
+        forGrant: grant, onEnd: { [unowned self] in valueCame(fresh, after: .files) })
+    {
+      opening = .value(wait)
+      return true
     }
     if let tokens = worker.providers.tokens, tokens.has(grant: grant), awaitsToken(grant, tokens, from: stage, fresh) {
       return true
     }
-    if stage.rawValue <= SecretStage.command.rawValue, !isAvailable {
-      secretWait = worker.providers.commands?.wait(forGrant: grant) { [unowned self] in open(fresh, after: .command) }
-    }
-    return secretWait != nil
+    guard stage.rawValue <= SecretStage.command.rawValue, !isAvailable,
+      let wait = worker.providers.commands?.wait(
+        forGrant: grant, onEnd: { [unowned self] in valueCame(fresh, after: .command) })
+    else { return false }
+    opening = .value(wait)
+    return true
   }
 
   func awaitsToken(_ grant: Int, _ tokens: TokenWaiters, from stage: SecretStage, _ fresh: Bool) -> Bool {
     guard stage.rawValue <= SecretStage.token.rawValue else { return false }
     let hasLooked = stage.rawValue > SecretStage.filesOfToken.rawValue
-    secretWait = tokens.wait(forGrant: grant, hasLooked: hasLooked) { [unowned self] isAsked in
-      open(fresh, after: isAsked ? .token : .filesOfToken)
+    let wait = tokens.wait(forGrant: grant, hasLooked: hasLooked) { [unowned self] isAsked in
+      valueCame(fresh, after: isAsked ? .token : .filesOfToken)
     }
-    return secretWait != nil
+    guard let wait else { return false }
+    opening = .value(wait)
+    return true
   }
 
   private func isReading(_ grant: Int) -> Bool { worker.providers.secrets?.isReading(forGrant: grant) == true }
 
-  func open(_ fresh: Bool, after stage: SecretStage) {
-    secretWait = nil
-    openNow(fresh: fresh, from: SecretStage(rawValue: stage.rawValue + 1) ?? .over)
-    if openResult != nil { takeOpened() }
+  /// What was waited for at `stage` has come, or will not.
+  func valueCame(_ fresh: Bool, after stage: SecretStage) {
+    opening = .nothing
+    let opened = openNow(fresh: fresh, from: SecretStage(rawValue: stage.rawValue + 1) ?? .over)
+    if let opened { resumeInput(with: opened) }
   }
 }

@@ -16,9 +16,9 @@ extension ClientSession: UpstreamSessionOwner {
 
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
     guard session === upstream else { return }
-    if let held = upstreamPending {
-      upstreamPending = PendingBytes.adding(plaintext, to: upstreamPending)
-      upstreamPending = nil
+    if let held = response.bytes {
+      response.bytes = PendingBytes.adding(plaintext, to: held)
+      response.bytes = nil
       let bytes = held.bytes
       takeResponse(bytes.span)
     } else {
@@ -33,38 +33,44 @@ extension ClientSession: UpstreamSessionOwner {
     tell(&output) { [redactor = slot?.redactor] machine, output in
       machine.receivedFromUpstream(input, position: &position, redaction: redactor, output: &output)
     }
-    if attempt != nil { noteChallenge() }
+    if attempt.challenge != nil { noteChallenge() }
     if standing.hasFreshCookie { offerFreshCookie() }
     if standing.hasJarCookies { keepCookies() }
-    if pass != nil { noteVerdict() }
-    if !heardValues.isEmpty { tellPrograms() }
-    if headSentAt != 0, standing.hasResponseHead {
-      responseHeadTook = Clock.monotonicMicroseconds &- headSentAt
-      headSentAt = 0
+    if attempt.hasBreaker { noteVerdict() }
+    if !attempt.heardValues.isEmpty { tellPrograms() }
+    if timing.headSentAt != 0, standing.hasResponseHead {
+      timing.responseHeadTook = Clock.monotonicMicroseconds &- timing.headSentAt
+      timing.headSentAt = 0
     }
-    perform(input, output)
+    let opened = perform(input, output)
     let continuesLater = output.actions.contains(.continueLater)
     worker.giveBack(consume output)
-    defer { settleHeld() }
-    guard position < input.count, upstream != nil else { return }
-    upstreamPending = PendingBytes.adding(input.extracting(position...), to: upstreamPending)
-    guard continuesLater, !isSearching else { return }
-    isSearching = true
+    if position < input.count, upstream != nil {
+      response.bytes = PendingBytes.adding(input.extracting(position...), to: response.bytes)
+      if continuesLater { searchLater() }
+    }
+    settleHeld()
+    if let opened { resumeInput(with: opened) }
+  }
+
+  private func searchLater() {
+    guard !response.isSearching else { return }
+    response.isSearching = true
     worker.loop.onNextTurn { [weak self] in self?.continueSearch() }
   }
 
   private func continueSearch() {
-    guard isSearching else { return }
-    isSearching = false
+    guard response.isSearching else { return }
+    response.isSearching = false
     offerHeldAnswer()
   }
 
   /// Some of what came of the upstream waits, and so does its end.
-  var holdsAnswer: Bool { standing.isHeld || isSearching }
+  var holdsAnswer: Bool { standing.isHeld || response.isSearching }
 
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
     guard session === upstream else { return session.close() }
-    if holdsAnswer { return deferredEnd = .ended(isClean: isClean) }
+    if holdsAnswer { return response.end = .ended(isClean: isClean) }
     failureDetail = isClean ? nil : "closed without close_notify"
     step { [redactor = slot?.redactor] machine, output in
       machine.upstreamEnded(isClean: isClean, redaction: redactor, output: &output)
@@ -74,7 +80,7 @@ extension ClientSession: UpstreamSessionOwner {
 
   func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
     guard session === upstream else { return }
-    if holdsAnswer { return deferredEnd = .failed(refusal, detail) }
+    if holdsAnswer { return response.end = .failed(refusal, detail) }
     failureDetail = detail
     step { machine, output in machine.upstreamFailed(refusal, output: &output) }
     settle()
@@ -82,76 +88,61 @@ extension ClientSession: UpstreamSessionOwner {
 
   func sessionDidDrain(_ session: UpstreamSession) { settle() }
 
-  /// Leaves its result in `openResult` if it is there at once.
+  /// Returns a connection, or why there is none, if that is known at once; nil: it comes later, to `resumeInput`.
   ///
   /// A change of a secret that came before the request may be heard of after it, as its descriptor may come later in the same
   /// turn, or with the next one (T44). At the end of the turn the worker asks for all of them.
-  func open(fresh: Bool) {
+  func open(fresh: Bool) -> Opened? {
     guard let grant = standing.grant, generation.keyring.hasFiles(grant: grant) else { return openNow(fresh: fresh) }
-    (opensLater, opensFresh) = (true, fresh)
+    opening = .endOfTurn(isFresh: fresh)
     worker.openAtTurnEnd(self)
+    return nil
   }
 
   func turnEnded() {
-    guard opensLater else { return }
-    opensLater = false
-    openNow(fresh: opensFresh)
-    if openResult != nil { takeOpened() } else { settle() }
+    guard case .endOfTurn(let isFresh) = opening else { return }
+    opening = .nothing
+    if let opened = openNow(fresh: isFresh) { resumeInput(with: opened) } else { settle() }
   }
 
   /// - Parameter stage: of what is waited for; those before it are over.
-  func openNow(fresh: Bool, from stage: SecretStage = .files) {
-    if standing.generation != worker.generation.snapshot.generation { return decideAnew() }
-    guard let routeContext else { return }
-    returnRate()
+  func openNow(fresh: Bool, from stage: SecretStage = .files) -> Opened? {
+    if standing.generation != worker.generation.snapshot.generation {
+      decideAnew()
+      return nil
+    }
+    guard let routeContext else { return nil }
+    attempt.returnRate()
     // The second try of a request that is out already is no other request.
-    if !fresh, let problem = worker.journal.auditProblem {
-      openResult = .failed(ConnectFailure(.auditUnavailable, problem))
-      return
-    }
-    guard takeRequest() else {
-      openResult = .failed(ConnectFailure(.tooManyRequests, ""))
-      return
-    }
+    if !fresh, let problem = worker.journal.auditProblem { return .failed(.auditUnavailable, problem) }
+    guard takeRequest() else { return .failed(.tooManyRequests) }
     if let grant = standing.grant {
       let keyring = generation.keyring
       if keyring.isLoggedOut(grant: grant) {
-        openResult = .failed(ConnectFailure(.loginRequired, keyring.status(ofGrant: grant).problem ?? ""))
-        return
+        return .failed(.loginRequired, keyring.status(ofGrant: grant).problem ?? "")
       }
       let isAvailable = keyring.isAvailable(grant: grant)
-      if awaitsSecret(grant, isAvailable, from: stage, fresh: fresh) { return }
-      if let failure = worker.providers.tokens?.failure(ofGrant: grant) {
-        openResult = .failed(failure)
-        return
-      }
+      if awaitsSecret(grant, isAvailable, from: stage, fresh: fresh) { return nil }
+      if let failure = worker.providers.tokens?.failure(ofGrant: grant) { return .failed(failure) }
       guard isAvailable else {
-        let problem = keyring.status(ofGrant: grant).problem
-        openResult = .failed(ConnectFailure(.credentialUnavailable, problem ?? "there is no secret"))
-        return
+        return .failed(.credentialUnavailable, keyring.status(ofGrant: grant).problem ?? "there is no secret")
       }
       if let refusal = suspension(ofGrant: grant, of: keyring) {
-        openResult = .failed(ConnectFailure(refusal, "the upstream keeps rejecting the credential"))
-        return
+        return .failed(refusal, "the upstream keeps rejecting the credential")
       }
     }
-    if let excess = rateExcess(routeContext) {
-      openResult = .failed(ConnectFailure(excess, ""))
-      return
-    }
+    if let excess = rateExcess(routeContext) { return .failed(excess) }
     do throws(TLSError) {
       let destination = try generation.destination(of: routeContext)
       let now = worker.context.moment().calendar
       if !fresh, let idle = takeDedicated(for: destination, at: now) ?? destination.takeIdle(at: now, idleChoice) {
         idle.taken(by: self)
-        openResult = .session(idle, isReused: true)
-      } else {
-        connect(
-          to: destination, timeouts: routeContext.timeouts, tally: generation.tally.services[routeContext.route.service]
-        )
+        return .session(idle, isReused: true)
       }
+      return connect(
+        to: destination, timeouts: routeContext.timeouts, tally: generation.tally.services[routeContext.route.service])
     } catch {
-      openResult = .failed(ConnectFailure(error.kind.refusal, error.detail))
+      return .failed(error.kind.refusal, error.detail)
     }
   }
 
@@ -164,54 +155,55 @@ extension ClientSession: UpstreamSessionOwner {
   }
 
   func cancelOpening() {
-    opensLater = false
-    secretWait?.cancel()
-    secretWait = nil
-    connector?.cancel()
-    connector = nil
+    opening.cancel()
+    opening = .nothing
   }
 
-  func connect(to destination: UpstreamPool, timeouts: Timeouts, tally: ServiceTally) {
+  /// nil: what comes of it comes later, to `resumeInput`.
+  private func connect(to destination: UpstreamPool, timeouts: Timeouts, tally: ServiceTally) -> Opened? {
     var isInCall = true
+    var result: Opened?
     let connector = Connector(
       destination: destination, timeouts: timeouts, tally: tally, context: worker.context
-    ) { [unowned self] result in
-      self.connector = nil
-      switch result {
+    ) { [unowned self] outcome in
+      opening = .nothing
+      switch outcome {
       case .success(let session):
         if awaitsNextToken(session) { return }
-        openResult = .session(session, isReused: false)
-      case .failure(let failure): openResult = .failed(failure)
+        result = .session(session, isReused: false)
+      case .failure(let failure): result = .failed(failure)
       }
-      if !isInCall { takeOpened() }
+      if !isInCall, let opened = result.take() { resumeInput(with: opened) }
     }
-    self.connector = connector
+    opening = .connection(connector)
     connector.start()
     isInCall = false
-    if openResult != nil { self.connector = nil }
+    return result.take()
   }
 
-  /// A session, or the reason why there is none, came on a later turn.
-  func takeOpened() {
+  /// The client's bytes that waited go on, behind what opening a connection came to on a later turn, if it is that.
+  func resumeInput(with opened: consuming Opened? = nil) {
     let held = pending
     pending = nil
     let bytes = held?.bytes ?? []
     var position = 0
     var output = worker.takeOutput()
-    while let opened = openResult.take() {
-      take(opened, bytes.span, position: &position, &output)
-    }
+    var next = opened
+    while let opened = next.take() { next = take(opened, bytes.span, position: &position, &output) }
     worker.giveBack(consume output)
     if let held { keep(held, from: position) }
     settle()
   }
 
-  func take(_ opened: consuming Opened, _ input: Span<UInt8>, position: inout Int, _ output: inout Output) {
+  /// Returns what opening another one, which this may lead to, comes to at once.
+  func take(
+    _ opened: consuming Opened, _ input: Span<UInt8>, position: inout Int, _ output: inout Output
+  ) -> Opened? {
     switch opened {
     case .session(let session, let isReused):
       upstream = session
-      upstreamPending = nil
-      session.owner = self
+      response.bytes = nil
+      session.hand(to: self)
       tell(&output) { machine, output in
         machine.upstreamReady(isReused: isReused, input, position: &position, output: &output)
       }
@@ -219,18 +211,28 @@ extension ClientSession: UpstreamSessionOwner {
       failureDetail = failure.detail
       tell(&output) { machine, output in machine.upstreamRefused(failure.refusal, output: &output) }
     }
-    perform(input, output)
+    return perform(input, output)
   }
 
   func endUpstream(reuse: Bool, isCut: Bool = false) {
     cancelOpening()
     endRedaction()
-    isSearching = false
+    response.isSearching = false
     guard let upstream else { return }
     self.upstream = nil
-    (upstreamPending, deferredEnd) = (nil, nil)
+    response = PendingResponse()
     if reuse, upstream.isDedicated { return keepDedicated(upstream) }
     if reuse { upstream.release() } else if isCut { upstream.reset() } else { upstream.close() }
+  }
+}
+
+extension Opened {
+  fileprivate static func failed(_ refusal: Refusal, _ detail: String = "") -> Opened {
+    .failed(ConnectFailure(refusal, detail))
+  }
+
+  fileprivate static func failed(_ code: RefusalCode, _ detail: String = "") -> Opened {
+    .failed(.plain(code), detail)
   }
 }
 

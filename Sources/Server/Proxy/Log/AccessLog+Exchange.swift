@@ -44,7 +44,7 @@ extension AccessLog {
     if let refusal = exchange.record.refusal { line.field("refused", refusal.row.code.description) }
     line.field(keys.up, exchange.record.bytesUp)
     line.field(keys.down, exchange.record.bytesDown)
-    line.field(keys.milliseconds, session.worker.loop.now - session.startedAt)
+    line.field(keys.milliseconds, session.worker.loop.now - session.timing.startedAt)
     let decidedBy = exchange.record.generation
     line.field(keys.generation, decidedBy == 0 ? generation.snapshot.generation : decidedBy)
     if exchange.record.isPreflight { line.raw(" preflight=true") }

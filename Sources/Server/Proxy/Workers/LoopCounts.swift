@@ -15,7 +15,7 @@ package struct LoopCounts: Sendable {
 
   init(of worker: Worker) {
     (turns, stalls, longestTurn) = (worker.turn, worker.stalls.count, worker.loop.longestTurn)
-    let began = worker.sessions.values.lazy.filter(\.isWaitingForAnswer).map(\.startedAt).min()
+    let began = worker.sessions.values.lazy.filter(\.isWaitingForAnswer).map { $0.timing.startedAt }.min()
     oldestRequest = began.map { worker.loop.now - min($0, worker.loop.now) }
   }
 }

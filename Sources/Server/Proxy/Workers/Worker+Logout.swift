@@ -47,7 +47,7 @@ extension UpstreamPool {
 extension ClientSession {
   /// Somebody has logged a credential out: the request under way ends, if it has that one.
   func loggedOut(_ credential: String, _ cut: inout LogoutCut) {
-    guard let grant = standing.grant, !isClosed, !isClosing,
+    guard let grant = standing.grant, state == .open || state == .orphaned,
       generation.snapshot.rules.grants[grant].includes(credential)
     else { return }
     switch standing.phase {
@@ -56,7 +56,7 @@ extension ClientSession {
     case .upgraded: cut.upgraded += 1
     case .awaitingHead, .lingering, .closed: return
     }
-    returnPass()
+    attempt.returnBreaker()
     failureDetail = "the credential was logged out"
     step { machine, output in machine.loggedOut(output: &output) }
     settle()

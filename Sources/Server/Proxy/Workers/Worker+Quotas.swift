@@ -51,8 +51,8 @@ extension Worker {
   }
 
   /// Whether one more request of this caller may ask for a session of its own at an upstream. It counts from now on.
-  func admitsRequest(of quota: CallerQuota) -> Bool {
-    quota.takeRequest(outOf: limits.requestsPerUser(outOf: connectionLimit))
+  func admitRequest(of quota: CallerQuota) -> QuotaPermit? {
+    QuotaPermit(of: quota, outOf: limits.requestsPerUser(outOf: connectionLimit))
   }
 
   /// Whether a request of somebody who is not admitted gets a line in the log.

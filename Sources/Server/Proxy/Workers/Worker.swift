@@ -1,4 +1,4 @@
-package import Configuration
+internal import Configuration
 internal import Credentials
 package import EventLoop
 internal import Gateway
@@ -17,7 +17,7 @@ package final class Worker {
   package let sharedState: SharedState
   private let connectionFlood: Flood
   /// Of the current generation, at hand: the way there is long, and each event asks.
-  package private(set) var limits: Limits
+  private(set) var limits: Limits
   package var lifetime = Lifetime()
   /// The one output of the machines: lent within a turn, never across. nil: lent.
   private var output: Output? = Output()
@@ -174,7 +174,8 @@ package final class Worker {
   }
 
   private func limitIdleConnections() {
-    context.idleConnections = (isDraining ? 0 : context.share(of: limits.idlePerIdentity), limits.upstreamIdle)
+    context.limitIdleConnections(
+      to: isDraining ? 0 : context.share(of: limits.idlePerIdentity), time: limits.upstreamIdle)
   }
 
   // MARK: the end

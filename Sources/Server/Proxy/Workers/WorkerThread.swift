@@ -78,8 +78,7 @@ package enum WorkerThread {
       let worker = Worker(
         loop: loop, journal: journal, sharedState: beginning.sharedState, generation: generation,
         deferredRelease: deferredRelease, link: link)
-      journal.audit = installation.audit
-      journal.requiredAudit = installation.requiredAudit
+      journal.use(audit: installation.audit, required: installation.requiredAudit)
       worker.listen(at: worker.entrances(installation.entrances), affordable: beginning.affordable)
       worker.providers.begin(after: first)
       try link.listen(worker)

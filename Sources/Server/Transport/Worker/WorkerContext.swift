@@ -18,7 +18,7 @@ package final class WorkerContext {
   /// How many workers the process has.
   package let workers: Int
   /// How many connections each upstream pool keeps while no request uses them, and for how many milliseconds.
-  package var idleConnections: (count: Int, time: UInt64) = (0, 0)
+  private(set) var idleConnections: (count: Int, time: UInt64) = (0, 0)
   /// Closes connections that nobody uses: no file descriptor is left.
   package var onDescriptorShortage: () -> Void = {}
   private var clockSteps = ClockSteps()
@@ -46,6 +46,8 @@ package final class WorkerContext {
   package func share(of all: Int) -> Int { WorkerContext.share(of: all, among: workers) }
 
   static func share(of all: Int, among workers: Int) -> Int { all == 0 ? 0 : (all - 1) / workers + 1 }
+
+  package func limitIdleConnections(to count: Int, time: UInt64) { idleConnections = (count, time) }
 
   /// The time by which certificates and pins are judged. Logs when the calendar's clock has been set since the last call (T57).
   package func moment() -> Moment {

@@ -1,0 +1,27 @@
+internal import Providers
+internal import Transport
+
+/// What a request waits for on its way to an upstream connection, or to another try.
+enum Opening {
+  case nothing
+  /// The end of this turn of the loop. `isFresh`: a connection that was kept will not do.
+  case endOfTurn(isFresh: Bool)
+  /// A value of its credential that is on its way.
+  case value(SecretWait)
+  case connection(Connector)
+
+  /// Nobody waits any more.
+  func cancel() {
+    switch self {
+    case .nothing, .endOfTurn: break
+    case .value(let wait): wait.cancel()
+    case .connection(let connector): connector.cancel()
+    }
+  }
+}
+
+/// What opening a connection came to.
+enum Opened {
+  case session(UpstreamSession, isReused: Bool)
+  indirect case failed(ConnectFailure)
+}
