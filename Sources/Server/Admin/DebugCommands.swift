@@ -23,7 +23,7 @@ package enum DebugCommands {
     #if DEBUG
       [
         "trap": { [worker] answer in
-          worker.generation.keyring.trap(withSecretOfGrant: 0)
+          worker.providers.generation.keyring.trap(withSecretOfGrant: 0)
           answer(.success([]))
         },
         "stall": { answer in
@@ -41,8 +41,8 @@ package enum DebugCommands {
         },
         // Nor a minute.
         "look again": { [worker, workerGroup] answer in
-          worker.providers.secrets?.pause = 0
-          workerGroup.tell { $0.providers.secrets?.pause = 0 }
+          worker.providers.secrets?.lookWithoutPause()
+          workerGroup.tell { $0.providers.secrets?.lookWithoutPause() }
           answer(.success([]))
         },
         // No test waits half a minute.

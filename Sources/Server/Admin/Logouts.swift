@@ -27,13 +27,14 @@ package final class Logouts {
   ///   - name: of a credential.
   ///   - onEnd: called once, unless the daemon ends: one JSON document, of which nothing is a secret.
   package func logOut(_ name: String, onEnd: @escaping (Result<[UInt8], StartError>) -> Void) {
-    guard let index = worker.generation.grant(named: name), !worker.generation.settings.credentials[index].isCombined
+    guard let index = worker.providers.generation.grant(named: name),
+      !worker.providers.generation.settings.credentials[index].isCombined
     else {
       return onEnd(.failure(.system("There is no credential \"\(name)\" in the configuration in use.")))
     }
-    let settings = worker.generation.settings.credentials[index]
+    let settings = worker.providers.generation.settings.credentials[index]
     guard !worker.isDraining else { return onEnd(.failure(.system("bearerd is stopping"))) }
-    guard let source = worker.generation.keyring.token(ofGrant: index) else {
+    guard let source = worker.providers.generation.keyring.token(ofGrant: index) else {
       return cut(name) { onEnd(.success(LogoutReport(settings, cut: $0, outcome: nil).bytes)) }
     }
     // In this order: nothing waits for one of them alone.
@@ -63,7 +64,7 @@ package final class Logouts {
     } then: { [unowned self] (others: [LogoutCut]) in
       for other in others { all.add(other) }
       // Programs that nobody wants to hear of any more run no more.
-      commands?.follow(worker.generation)
+      commands?.follow(worker.providers.generation)
       worker.journal.event(
         .notice, "logged-out", ("credential", name),
         ("requests", String(all.waiting + all.underWay + all.answers + all.upgraded)),

@@ -33,7 +33,7 @@ package struct MetricsReport {
     self.counts = counts
   }
 
-  private var generation: Generation { worker.generation }
+  private var generation: Generation { worker.providers.generation }
   private var services: [Service] { generation.snapshot.rules.services }
   private var tallies: [WorkerCounts.ServiceRow] { counts.services }
 

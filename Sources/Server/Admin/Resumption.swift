@@ -21,7 +21,7 @@ package struct Resumption {
   /// - Parameter name: of a credential; those that go out together with it are resumed as well.
   /// - Returns: one JSON document.
   package func resume(_ name: String) -> Result<[UInt8], StartError> {
-    let generation = worker.generation
+    let generation = worker.providers.generation
     guard generation.grant(named: name) != nil else {
       return .failure(.system("There is no credential \"\(name)\" in the configuration in use."))
     }

@@ -27,7 +27,7 @@ package struct StatusReport {
     self.counts = counts
   }
 
-  private var generation: Generation { worker.generation }
+  private var generation: Generation { worker.providers.generation }
 
   private var document: [UInt8] {
     var json = JSONWriter()

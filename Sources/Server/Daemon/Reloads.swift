@@ -62,7 +62,8 @@ final class Reloads {
     ServiceManager.notify("RELOADING=1")
     limit?.start(after: patience)
     let (file, audited, looks, step) = (file, audit.file, looks, Preparation.Step())
-    let before = PreparedTables.Former(settings: worker.generation.settings, limits: worker.generation.limits)
+    let before = PreparedTables.Former(
+      settings: worker.providers.generation.settings, limits: worker.providers.generation.limits)
     self.step = step
     beside.run { () -> Result<Preparation, StartError> in
       do throws(StartError) {

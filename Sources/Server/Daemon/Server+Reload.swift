@@ -20,7 +20,8 @@ extension Server {
 
   private func judge(_ preparation: Preparation, _ answer: @escaping Reloads.Answer) {
     let workers = preparation.settings.workers.count
-    guard workers == sharedState.workers || preparation.settings.workers == worker.generation.settings.workers else {
+    guard workers == sharedState.workers || preparation.settings.workers == worker.providers.generation.settings.workers
+    else {
       return answer(
         fail(.system("workers: it says \(workers), and \(sharedState.workers) run: restart bearerd for this change")))
     }
@@ -45,7 +46,7 @@ extension Server {
   private func adopt(_ preparation: Preparation, _ answer: @escaping Reloads.Answer) throws(StartError) {
     loop.note(.reload)
     let settings = preparation.settings
-    let number = worker.generation.snapshot.generation + 1
+    let number = worker.providers.generation.snapshot.generation + 1
     try held.check(settings, preparation.tables.upstreams)
     let new = try slots(for: settings)
     do throws(StartError) {
@@ -58,7 +59,8 @@ extension Server {
     slots = new
     for (index, slot) in new.enumerated() { slot.follow(settings.listeners[index], index: index) }
     let limits =
-      preparation.tables.limits ?? SharedLimits(settings, after: worker.generation.limits, lock: sharedState.lock)
+      preparation.tables.limits
+      ?? SharedLimits(settings, after: worker.providers.generation.limits, lock: sharedState.lock)
     limits.begin()
     let installation = Installation(
       preparation: preparation,
@@ -76,13 +78,13 @@ extension Server {
     }
     for slot in added { slot.announce(in: journal) }
     held.closeUnclaimed(by: settings, journal: journal)
-    let unreported = worker.generation.keyring.unreported
-    commands?.follow(worker.generation)
-    tokens?.follow(worker.generation)
+    let unreported = worker.providers.generation.keyring.unreported
+    commands?.follow(worker.providers.generation)
+    tokens?.follow(worker.providers.generation)
     control?.follow(settings)
     loop.inPieces(preparation.reachChanges) { [journal] in
       CredentialReach.report($0, in: journal)
-    } then: { [unowned self, generation = worker.generation] in
+    } then: { [unowned self, generation = worker.providers.generation] in
       generation.keyring.reportLocks(to: journal)
       loop.inPieces(unreported) { [journal] in
         generation.keyring.report($0, to: journal, of: generation)
@@ -122,7 +124,7 @@ extension Server {
   }
 
   func reloadFailed(_ error: StartError) {
-    let number = worker.generation.snapshot.generation
+    let number = worker.providers.generation.snapshot.generation
     error.report(to: journal)
     worker.lifetime.reloaded(problem: error.summary)
     journal.event(.error, "reload-failed", ("detail", error.summary), ("still", "generation \(number)"))

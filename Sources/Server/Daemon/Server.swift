@@ -106,7 +106,7 @@ package final class Server {
   /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over. Is ready when all
   /// listeners accept: requests wait for a command that has not given its secret yet.
   package func run() throws(StartError) {
-    worker.generation.keyring.report(to: journal, of: worker.generation)
+    worker.providers.generation.keyring.report(to: journal, of: worker.providers.generation)
     worker.providers.begin(after: firstSecrets)
     if let beginning { try workerGroup.start(beginning) }
     let reloads = Reloads(
@@ -137,8 +137,9 @@ package final class Server {
           exchange.end(Resumption(worker: worker, tokens: tokens).resume(name))
         },
       ],
-      credentials: { [worker] in worker.generation.settings.credentials.filter { !$0.isCombined }.map(\.name) })
-    control?.follow(worker.generation.settings)
+      credentials: { [worker] in worker.providers.generation.settings.credentials.filter { !$0.isCombined }.map(\.name)
+      })
+    control?.follow(worker.providers.generation.settings)
     processEvents = try ProcessEvents(
       loop: loop,
       watch: { [loop, workerGroup, journal] interval in
@@ -153,21 +154,21 @@ package final class Server {
       throw .system(error.description)
     }
     for slot in slots { slot.announce(in: journal) }
-    held.closeUnclaimed(by: worker.generation.settings, journal: journal)
+    held.closeUnclaimed(by: worker.providers.generation.settings, journal: journal)
     commands = try SecretCommands(providers: worker.providers) { [unowned self] command in
       tokens?.changed(command)
       guard !workerGroup.links.isEmpty else { return }
-      let output = worker.generation.keyring.commandOutputs.output(of: command)
+      let output = worker.providers.generation.keyring.commandOutputs.output(of: command)
       workerGroup.tell { $0.providers.commands?.adopt(output) }
     }
     worker.providers.commands?.onVerdict = { [unowned self] in commands?.heard($0, isAccepted: $1) }
-    commands?.follow(worker.generation)
+    commands?.follow(worker.providers.generation)
     let renewals = try TokenManager(providers: worker.providers)
     tokens = renewals
-    renewals.follow(worker.generation)
+    renewals.follow(worker.providers.generation)
     logouts = Logouts(worker: worker, workerGroup: workerGroup, tokens: renewals, commands: commands)
     journal.event(.notice, "ready", ("version", ProgramVersion.text), ("configuration", file))
-    ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.generation.snapshot.generation)")
+    ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.providers.generation.snapshot.generation)")
     loop.run()
     journal.flush()
   }
@@ -187,7 +188,7 @@ package final class Server {
       $0.providers.tokens?.close()
     }
     journal.event(.notice, "stopping", ("connections", String(worker.sessionCount + workerGroup.connections)))
-    processEvents?.startDrain(limit: worker.generation.settings.limits.drain) { [unowned self] in finish() }
+    processEvents?.startDrain(limit: worker.providers.generation.settings.limits.drain) { [unowned self] in finish() }
     // A refresh token that is on its way is stored before the end (T68).
     tokens?.stop {
       isOver.tokens = true

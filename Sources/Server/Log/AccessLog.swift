@@ -90,6 +90,7 @@ package final class AccessLog {
   }
 
   package var audit: AuditWriter? { auditWriter }
+  package var hasAudit: Bool { auditWriter != nil }
   package var requiredAudit: AuditWriter? { requiredWriter }
 
   /// From now on a record of each exchange goes to `audit` as well; nothing may go out unless `required` can take one.
@@ -144,7 +145,8 @@ package final class AccessLog {
   }
 
   /// Hands on the line that begins there, without its time or priority, and takes it back if the log has no room for it.
-  package func record(_ audit: AuditWriter, from start: Int, isPromised: Bool) {
+  package func record(from start: Int, isPromised: Bool) {
+    guard let audit = auditWriter else { return }
     let head = hasPriorities ? AccessLog.priorityCount : AccessLog.timeCount
     let isPromised = isPromised && requiredWriter != nil
     let all = buffer.contents

@@ -51,6 +51,11 @@ package final class CredentialProviders {
   /// Requests that wait for a token that an endpoint has yet to grant.
   package var tokens: TokenWaiters? { tokenWaiters }
 
+  /// Why no token of a credential can be had; nil: there is one, or the credential has none.
+  package func tokenFailure(ofGrant index: Int) -> ConnectFailure? { tokenWaiters?.failure(ofGrant: index) }
+  /// The number of a credential's token; 0: it has none.
+  package func tokenVersion(ofGrant index: Int) -> UInt64 { tokenWaiters?.generation(ofGrant: index) ?? 0 }
+
   /// Goes on with the secrets that a start has found.
   package func begin(after first: InitialLoad) {
     let watch = SecretWatch(providers: self, first: first)

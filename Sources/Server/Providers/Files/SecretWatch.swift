@@ -25,7 +25,7 @@ package final class SecretWatch {
   /// come into being; and if there is one, as a directory further up may have been moved, or something mounted over it. No
   /// watch tells of either.
   private static let pauseIfMissing: UInt64 = 1_000
-  package var pause: UInt64 = 60_000
+  private var pause: UInt64 = 60_000
 
   init(providers: CredentialProviders, first: InitialLoad) {
     self.providers = providers
@@ -92,6 +92,11 @@ package final class SecretWatch {
 
   /// Files that somebody may wait for.
   package var pending: Set<SecretSource> { reads?.pending ?? [] }
+
+  #if DEBUG
+    /// No test waits a minute.
+    package func lookWithoutPause() { pause = 0 }
+  #endif
 
   /// Whether a request for this credential of the current generation may have to wait: some file is being read.
   package func isReading(forGrant index: Int) -> Bool {

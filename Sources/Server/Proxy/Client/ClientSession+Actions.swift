@@ -70,6 +70,7 @@ extension ClientSession {
       step { machine, output in machine.upstreamRefused(refusal, output: &output) }
       return false
     }
+    let keyring = worker.generation.keyring
     do throws(Denied) {
       takeCookiePass(forGrant: output.grant, isAsked: output.isAsked)
       let body = output.upstreamBody
@@ -78,17 +79,17 @@ extension ClientSession {
       if output.toUpstream.isEmpty {
         challenge = try upstream.send(
           head: head, grant: output.grant, cookies: attempt.jarTicket, caller: output.caller, isAsked: output.isAsked,
-          body: input.extracting(body), keyring: worker.generation.keyring)
+          body: input.extracting(body), keyring: keyring)
       } else {
         challenge = try upstream.send(
           head: head, grant: output.grant, cookies: attempt.jarTicket, caller: output.caller, isAsked: output.isAsked,
           body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count),
-          keyring: worker.generation.keyring)
+          keyring: keyring)
         upstream.send(input.extracting(body))
       }
       beginRedaction()
-      if let grant = output.grant, worker.generation.keyring.hasListeners(grant: grant) {
-        attempt.heardValues = worker.generation.keyring.heardValues(ofGrant: grant)
+      if let grant = output.grant, keyring.hasListeners(grant: grant) {
+        attempt.heardValues = keyring.heardValues(ofGrant: grant)
       }
       attempt.spendRate(at: worker.loop.now)
       if let grant = output.grant { noteToken(grant) }

@@ -11,7 +11,7 @@ internal import Transport
 extension ClientSession {
   /// With which token the request goes out.
   func noteToken(_ grant: Int) {
-    let version = worker.providers.tokens?.generation(ofGrant: grant) ?? 0
+    let version = worker.providers.tokenVersion(ofGrant: grant)
     attempt.tokenVersion = version
     if version != 0 { attempt.valueVersion = worker.generation.keyring.generation(ofGrant: grant) }
   }
@@ -30,7 +30,7 @@ extension ClientSession {
   /// The code of a door that stayed shut, and why: a token may have ended in this very moment.
   func refusal(of denied: Denied) -> Refusal {
     if case .unavailable = denied.reason, generation === worker.generation, let grant = standing.grant,
-      let failure = worker.providers.tokens?.failure(ofGrant: grant)
+      let failure = worker.providers.tokenFailure(ofGrant: grant)
     {
       return failure.refusal
     }

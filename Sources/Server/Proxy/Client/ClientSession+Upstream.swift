@@ -123,7 +123,7 @@ extension ClientSession: UpstreamSessionOwner {
       }
       let isAvailable = keyring.isAvailable(grant: grant)
       if awaitsSecret(grant, isAvailable, from: stage, fresh: fresh) { return nil }
-      if let failure = worker.providers.tokens?.failure(ofGrant: grant) { return .failed(failure) }
+      if let failure = worker.providers.tokenFailure(ofGrant: grant) { return .failed(failure) }
       guard isAvailable else {
         return .failed(.credentialUnavailable, keyring.status(ofGrant: grant).problem ?? "there is no secret")
       }

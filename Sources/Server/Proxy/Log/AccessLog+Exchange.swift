@@ -15,7 +15,7 @@ extension AccessLog {
   ) {
     let (before, generation) = (bufferedBytes, session.generation)
     let level = exchange.record.isOrdinary ? Level.info : .warning
-    guard var line = begin(level, isRecord: audit != nil) else { return }
+    guard var line = begin(level, isRecord: hasAudit) else { return }
     if let route = exchange.record.route {
       let routeContext = session.routeContext ?? generation.routeContext(of: route)
       line.raw(routeContext.logText)
@@ -64,7 +64,7 @@ extension AccessLog {
       if let help { line.field("help", help) }
     }
     end(line)
-    if let audit { self.record(audit, from: before, isPromised: isPromised) }
+    if hasAudit { record(from: before, isPromised: isPromised) }
   }
 
   /// The keyring's door stayed shut: worth a line of its own, because policy should have said so before.

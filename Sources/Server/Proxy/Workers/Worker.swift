@@ -16,7 +16,8 @@ package final class Worker {
   package let providers: CredentialProviders
   package let sharedState: SharedState
   private let connectionFlood: Flood
-  /// Of the current generation, at hand: the way there is long, and each event asks.
+  /// The providers' current generation, and its limits, at hand: the way there is long, and each event asks.
+  private(set) var generation: Generation
   private(set) var limits: Limits
   package var lifetime = Lifetime()
   /// The one output of the machines: lent within a turn, never across. nil: lent.
@@ -63,6 +64,7 @@ package final class Worker {
     self.sharedState = sharedState
     context = WorkerContext(loop: loop, journal: journal, workers: sharedState.workers)
     providers = CredentialProviders(context: context, generation: generation, jars: sharedState.jars, link: link)
+    self.generation = generation
     limits = generation.settings.limits
     connectionFlood = context.heap.flood()
     exchangePool = ExchangePool(flood: context.heap.flood())
@@ -85,7 +87,6 @@ package final class Worker {
   package var loop: Loop { context.loop }
   var deadlines: DeadlineQueue { context.deadlines }
   package var journal: AccessLog { context.journal }
-  package var generation: Generation { providers.generation }
   var connectionLimit: Int { min(limits.connections, affordable) }
 
   // MARK: connections
@@ -157,6 +158,7 @@ package final class Worker {
   func adopt(_ new: Generation, entrances: [ListenerID]) {
     let old = generation
     providers.adopt(new)
+    generation = new
     limits = new.settings.limits
     limitIdleConnections()
     self.entrances = entrances
