@@ -86,7 +86,7 @@ package final class Server {
     self.worker = worker
     workerGroup = WorkerGroup(worker: worker)
     worker.workerGroup = workerGroup
-    worker.metrics = { [unowned worker] in MetricsReport.bytes(of: worker, $0) }
+    worker.scrapes.text = { [unowned worker] in MetricsReport.bytes(of: worker, $0) }
     let acceptor = Acceptor(worker: worker, workerGroup: workerGroup)
     self.acceptor = acceptor
     slots = sockets.enumerated().map { acceptor.slot($1, index: $0) }

@@ -56,7 +56,7 @@ extension ClientSession {
     guard let slot else { return }
     var answer = ByteBuffer()
     MetricsAnswer.write(
-      worker.metrics(worker.allCounts ?? WorkerCounts(of: worker)),
+      worker.scrapes.text(worker.scrapes.allCounts ?? WorkerCounts(of: worker)),
       isHead: slot.machine.exchange.head.method == .head,
       closes: slot.machine.exchange.answerClosesClient, to: &answer)
     let contents = answer.contents

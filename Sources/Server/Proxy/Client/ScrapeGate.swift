@@ -23,9 +23,9 @@ final class ScrapeGate: StreamDelegate {
     stream.stopReading()
     workerGroup.count { [session, worker] counts in
       guard !session.isClosed else { return }
-      worker.allCounts = counts
+      worker.scrapes.allCounts = counts
       session.stream(stream, didRead: held.span)
-      worker.allCounts = nil
+      worker.scrapes.allCounts = nil
       if session.isReading, !session.isClosed { stream.startReading() }
     }
   }

@@ -50,10 +50,14 @@ package final class Worker {
   package weak var workerGroup: WorkerGroup? {
     didSet { providers.tellOthers = { [weak workerGroup] message in workerGroup?.tell { message($0.providers) } } }
   }
-  /// The text of a scrape.
-  package var metrics: (WorkerCounts) -> [UInt8] = { _ in [] }
-  /// What all workers have counted, while a scrape is answered; nil: there is one.
-  var allCounts: WorkerCounts?
+  package var scrapes = Scrapes()
+
+  /// How scrapes are answered, which ask this worker.
+  package struct Scrapes {
+    package var text: (WorkerCounts) -> [UInt8] = { _ in [] }
+    /// What all workers have counted, while one is answered; nil: there is one worker.
+    var allCounts: WorkerCounts?
+  }
 
   package init(
     loop: Loop, journal: AccessLog, sharedState: SharedState, generation: Generation, deferredRelease: DeferredRelease,
