@@ -82,6 +82,9 @@ package struct CredentialBreaker: Sendable {
     }
   }
 
+  /// One request is out to try the credential.
+  package var isTried: Bool { if case .probing = state { true } else { false } }
+
   /// Milliseconds until a request may be let out; nil: one may now.
   package func wait(at now: UInt64) -> UInt64? {
     switch state {

@@ -8,7 +8,7 @@ internal import Setup
 /// The breaker's part in an exchange: asked before anything is opened and again when the head goes out, told of the answer.
 extension ClientSession {
   /// Why the credential may not go out now; nil: it may.
-  func suspension(ofGrant grant: Int, of keyring: Keyring) -> Refusal? {
+  func suspension(ofGrant grant: Int, of keyring: Keyring) -> GateObstacle? {
     attempt.returnBreaker()
     guard let breaker = routeContext?.breaker, !breaker.isClosed(for: keyring.generation(ofGrant: grant)) else {
       return nil
@@ -23,17 +23,17 @@ extension ClientSession {
     guard let breaker = routeContext?.breaker else { return nil }
     if !breaker.isClosed(for: generation.keyring.generation(ofGrant: grant)) { follow(breaker, grant) }
     guard let permit = BreakerPermit(breaker, on: worker.loop) else {
-      return suspended(grant, breaker.shared.wait(at: worker.loop.now) ?? 0)
+      return suspended(grant, breaker.shared.wait(at: worker.loop.now) ?? 0).refusal
     }
     attempt.take(permit)
     return nil
   }
 
   /// - Parameter wait: milliseconds until one request may try it.
-  private func suspended(_ grant: Int, _ wait: UInt64) -> Refusal {
-    if case .probing = routeContext?.breaker?.shared.state.state { return .credentialSuspended(wait) }
-    // A token and what a program prints may be another one by then; a file is what somebody wrote.
-    return .credentialSuspended(generation.settings.credentials[grant].changesByItself ? wait : nil)
+  private func suspended(_ grant: Int, _ wait: UInt64) -> GateObstacle {
+    .suspended(
+      wait, isTried: routeContext?.breaker?.shared.state.isTried ?? false,
+      changesByItself: generation.settings.credentials[grant].changesByItself)
   }
 
   private func follow(_ breaker: BreakerView, _ grant: Int) {

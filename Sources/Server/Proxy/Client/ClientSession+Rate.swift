@@ -9,7 +9,7 @@ internal import System
 /// request costs once, however often it is sent, and one that bearerd refuses or cannot deliver costs nothing.
 extension ClientSession {
   /// Why the request may not go out now; nil: it may.
-  func rateExcess(_ routeContext: RouteContext) -> Refusal? {
+  func rateExcess(_ routeContext: RouteContext) -> RateExcess? {
     guard let limiter = routeContext.limiter, !attempt.hasSpentRate, let caller = slot?.machine.exchange.caller else {
       return nil
     }
@@ -18,7 +18,7 @@ extension ClientSession {
       return nil
     }
     let limit = generation.snapshot.rules.rateLimit(service: routeContext.route.service, rule: routeContext.route.rule)
-    return .rateLimited(RateExcess(limiter.rate, rule: limit.rule, wait: wait))
+    return RateExcess(limiter.rate, rule: limit.rule, wait: wait)
   }
 
   /// Whoever asks too much would fill the log as well: one line for many.

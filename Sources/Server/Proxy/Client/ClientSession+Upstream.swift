@@ -113,25 +113,14 @@ extension ClientSession: UpstreamSessionOwner {
     }
     guard let routeContext else { return nil }
     attempt.returnRate()
-    // The second try of a request that is out already is no other request.
-    if !fresh, let problem = worker.journal.auditProblem { return .failed(.auditUnavailable, problem) }
-    guard takeRequest() else { return .failed(.tooManyRequests) }
-    if let grant = standing.grant {
-      let keyring = generation.keyring
-      if keyring.isLoggedOut(grant: grant) {
-        return .failed(.loginRequired, keyring.status(ofGrant: grant).problem ?? "")
-      }
-      let isAvailable = keyring.isAvailable(grant: grant)
-      if awaitsSecret(grant, isAvailable, from: stage, fresh: fresh) { return nil }
-      if let failure = worker.providers.tokenFailure(ofGrant: grant) { return .failed(failure) }
-      guard isAvailable else {
-        return .failed(.credentialUnavailable, keyring.status(ofGrant: grant).problem ?? "there is no secret")
-      }
-      if let refusal = suspension(ofGrant: grant, of: keyring) {
-        return .failed(refusal, "the upstream keeps rejecting the credential")
-      }
+    let grant = standing.grant
+    let isAvailable = grant.map { generation.keyring.isAvailable(grant: $0) } ?? false
+    let gates = RequestGates(hasCredential: grant != nil, isRetry: fresh)
+    switch gates.verdict({ fact(of: $0, grant ?? 0, isAvailable, routeContext, from: stage, fresh: fresh) }) {
+    case .passed: break
+    case .awaited: return nil
+    case .refused(_, let obstacle): return .failed(obstacle.refusal, obstacle.detail)
     }
-    if let excess = rateExcess(routeContext) { return .failed(excess) }
     do throws(TLSError) {
       let destination = try generation.destination(of: routeContext)
       let now = worker.context.moment().calendar
@@ -143,6 +132,25 @@ extension ClientSession: UpstreamSessionOwner {
         to: destination, timeouts: routeContext.timeouts, tally: generation.tally.services[routeContext.route.service])
     } catch {
       return .failed(error.kind.refusal, error.detail)
+    }
+  }
+
+  /// How a gate stands for the request: what it takes is reserved, and what it waits for is asked for.
+  private func fact(
+    of gate: RequestGate, _ grant: Int, _ isAvailable: Bool, _ routeContext: RouteContext, from stage: SecretStage,
+    fresh: Bool
+  ) -> GateFact {
+    switch gate {
+    case .audit: worker.journal.auditProblem.map { .closed(.unrecorded($0)) } ?? .open
+    case .concurrency: takeRequest() ? .open : .closed(.tooManyRequests)
+    case .login:
+      generation.keyring.isLoggedOut(grant: grant)
+        ? .closed(.loggedOut(generation.keyring.status(ofGrant: grant).problem)) : .open
+    case .value: awaitsSecret(grant, isAvailable, from: stage, fresh: fresh) ? .awaited : .open
+    case .token: worker.providers.tokenFailure(ofGrant: grant).map { .closed(.noToken($0.refusal, $0.detail)) } ?? .open
+    case .secret: isAvailable ? .open : .closed(.noSecret(generation.keyring.status(ofGrant: grant).problem))
+    case .suspension: suspension(ofGrant: grant, of: generation.keyring).map { .closed($0) } ?? .open
+    case .rate: rateExcess(routeContext).map { .closed(.rateExceeded($0)) } ?? .open
     }
   }
 
