@@ -107,6 +107,7 @@ let package = Package(
       "Admin", in: .server,
       [
         "Proxy", "Providers", "Setup", "Log", "Audit", "Gateway", "Configuration", "OAuth", "Credentials", "Policy",
+        "HTTP1",
         "EventLoop", "System",
       ]),
     module(

@@ -111,6 +111,40 @@ import Testing
   }
 }
 
+/// What a running daemon is asked by `explain`.
+extension ExplainEqualsLive {
+  private func explain(_ path: String, _ stage: Stage) throws -> CommandResult {
+    try run([RunningDaemon.binary("bearerctl"), "explain", "GET", path, "--config", stage.daemon!.file])
+  }
+
+  @Test func `a daemon that has not read the file as it is now says how it decides`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(service: "rules: [{ match: \"/**\" }]", more: "control: c.sock"))
+    let same = try explain("/api/x", stage)
+    #expect(same.status == 0 && same.output.hasSuffix("\nIt would go out.\n"), "\(same.output)")
+    let other = stage.configuration(service: "rules: [{ match: /y }]", more: "control: c.sock")
+    try stage.scratch.write("bearerd.yaml", other, mode: 0o644)
+    let changed = try explain("/api/x", stage)
+    #expect(changed.status == 1 && changed.output.contains("Refused: 403 no-rule."), "\(changed.output)")
+    #expect(
+      changed.output.hasSuffix("decides otherwise: service api, rule 1, credential canary.\n"), "\(changed.output)")
+    try stage.daemon!.reload()
+    #expect(try !explain("/api/x", stage).output.contains("decides otherwise"))
+  }
+
+  @Test func `a secret that the daemon has not got is told, whatever the file looks like from here`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: "control: c.sock"))
+    #expect(try explain("/api/x", stage).status == 0)
+    try FileManager.default.removeItem(atPath: stage.scratch.path + "/canary.token")
+    #expect(try eventually { try stage.get("/api/x").status == 503 })
+    let gone = try explain("/api/x", stage)
+    #expect(
+      gone.status == 1 && gone.output.hasSuffix("\nIt would be refused now: 503 credential-unavailable.\n"),
+      "\(gone.output)")
+  }
+}
+
 /// Reproducible requests, most of them nearly right.
 extension SeededGenerator {
   fileprivate mutating func pick(_ choices: [String]) -> String { choices.randomElement(using: &self) ?? "" }

@@ -28,6 +28,7 @@ let floors: [String: Set<String>] = [
   ],
   "Admin": [
     "Proxy", "Providers", "Setup", "Log", "Audit", "Gateway", "Configuration", "OAuth", "Credentials", "Policy",
+    "HTTP1",
     "EventLoop", "System",
   ],
   "Proxy": [

@@ -7,7 +7,7 @@ internal import System
 
 /// Where `bearerctl` asks: a unix socket for root and the daemon's own user. One line in, the answer out, closed (T52).
 ///
-/// A line is a command, or the verb of one and the name of a credential. An answer is `ok` or `error` and what there is to
+/// A line is a command, or the verb of one and the name of a credential or, for `explain`, a request. An answer is `ok` or `error` and what there is to
 /// say, on lines of its own; a command about a credential may send lines `progress TEXT` ahead of it.
 package final class ControlSocket: ListenerDelegate, StreamDelegate {
   private var listener: Listener?
@@ -15,10 +15,13 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   private let commands: [String: Command]
   /// By verb.
   private let credentialCommands: [String: CredentialCommand]
+  /// By verb; each gets the rest of its line.
+  private let queries: [String: Query]
   /// Of the configuration in use.
   private let credentials: () -> [String]
   private var connections: [ObjectIdentifier: Connection] = [:]
-  private static let maximumLine = 1_024
+  /// Bytes: a request of `explain` is a whole head in hexadecimal digits.
+  private static let maximumLine = 262_144
   private static let maximumConnections = 16
   /// Bytes: whoever does not read gets no more progress.
   private static let maximumQueue = 65_536
@@ -26,6 +29,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   package typealias Command = (_ answer: @escaping (Result<[UInt8], StartError>) -> Void) -> Void
   /// Begins, perhaps ends at once, and else holds on to the exchange.
   package typealias CredentialCommand = (_ name: String, _ exchange: ControlExchange) -> Void
+  package typealias Query = (_ text: String) -> Result<[UInt8], StartError>
 
   private struct Connection {
     let stream: EventLoop.Stream
@@ -41,12 +45,13 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
 
   package init(
     loop: Loop, journal: AccessLog, commands: [String: Command], credentialCommands: [String: CredentialCommand],
-    credentials: @escaping () -> [String]
+    queries: [String: Query], credentials: @escaping () -> [String]
   ) {
     self.loop = loop
     self.journal = journal
     self.commands = commands
     self.credentialCommands = credentialCommands
+    self.queries = queries
     self.credentials = credentials
   }
 
@@ -122,8 +127,9 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
 
   package func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
     guard var connection = connections[ObjectIdentifier(stream)], !connection.hasAsked else { return }
+    let known = connection.input.count
     for index in bytes.indices { connection.input.append(bytes[index]) }
-    let end = connection.input.firstIndex(of: UInt8(ascii: "\n"))
+    let end = connection.input[known...].firstIndex(of: UInt8(ascii: "\n"))
     connection.hasAsked = end != nil
     connections[ObjectIdentifier(stream)] = connection
     if let end {
@@ -136,6 +142,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   private func answer(_ command: String, on stream: EventLoop.Stream) {
     if let carryOut = commands[command] { return carryOut { [unowned self] in finish(stream, $0) } }
     let words = command.split(separator: " ", maxSplits: 1).map(String.init)
+    if words.count == 2, let query = queries[words[0]] { return finish(stream, query(words[1])) }
     guard words.count == 2, let carryOut = credentialCommands[words[0]] else {
       return finish(stream, .failure(.system("This daemon does not know that request.")))
     }

@@ -137,6 +137,7 @@ package final class Server {
           exchange.end(Resumption(worker: worker, tokens: tokens).resume(name))
         },
       ],
+      queries: ["explain": { [worker] in ExplainAnswer.bytes(to: $0, by: worker) }],
       credentials: { [worker] in worker.providers.generation.settings.credentials.filter { !$0.isCombined }.map(\.name)
       })
     control?.follow(worker.providers.generation.settings)

@@ -36,6 +36,8 @@ import Testing
           redact      errors: the credential is masked in the answer's head and trailers, and in the body of an error
 
         It would go out.
+        No daemon runs with this file; only one knows how many requests are under way,
+        whether somebody has logged out, whether the credential is suspended.
 
         """)
   }

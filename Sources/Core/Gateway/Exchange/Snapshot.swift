@@ -44,6 +44,15 @@ package final class Snapshot: Sendable {
     (plans, signsForms) = (tables.plans, tables.signsForms)
   }
 
+  /// The same, but for how client tokens are told apart: `explain` knows a client's name and no token of it.
+  package init(_ other: Snapshot, tokenHash: @escaping TokenHash) {
+    self.tokenHash = tokenHash
+    (metricsListener, generation, rules) = (other.metricsListener, other.generation, other.rules)
+    (admissions, gates, socketGates) = (other.admissions, other.gates, other.socketGates)
+    (headLimits, ownAuthorities, ownPorts) = (other.headLimits, other.ownAuthorities, other.ownPorts)
+    (plans, signsForms) = (other.plans, other.signsForms)
+  }
+
   /// What follows from the rules alone: made on any thread, since it takes the longer the more services there are.
   package struct Tables: Sendable {
     let plans: [ForwardingPlan]

@@ -92,11 +92,20 @@ package final class RateLimiter {
   /// Of those who have not all that the rate allows; by user, then by client.
   package func standings(at milliseconds: UInt64) -> [Standing] {
     let now = ticks(milliseconds)
-    return buckets.filter { !isFull($0.value, at: now) }.map { caller, bucket in
-      Standing(
-        caller: caller, left: (capacity &- min(used(bucket, at: now), capacity)) / cost,
-        wait: wait(bucket, at: now) ?? 0)
-    }.sorted { ($0.caller.uid ?? 0, $0.caller.client ?? "") < ($1.caller.uid ?? 0, $1.caller.client ?? "") }
+    return buckets.filter { !isFull($0.value, at: now) }.map { standing(of: $0, $1, at: now) }.sorted {
+      ($0.caller.uid ?? 0, $0.caller.client ?? "") < ($1.caller.uid ?? 0, $1.caller.client ?? "")
+    }
+  }
+
+  /// What is left to one caller. Reserves nothing.
+  package func standing(of caller: Caller, at milliseconds: UInt64) -> Standing {
+    standing(of: caller, buckets[caller] ?? Bucket(), at: ticks(milliseconds))
+  }
+
+  private func standing(of caller: Caller, _ bucket: Bucket, at now: UInt64) -> Standing {
+    Standing(
+      caller: caller, left: (capacity &- min(used(bucket, at: now), capacity)) / cost,
+      wait: wait(bucket, at: now) ?? 0)
   }
 
   var bucketCount: Int { buckets.count }

@@ -6,8 +6,8 @@ package struct Explanation: Sendable {
   /// nil: it would go out.
   package let refusal: Refusal?
   package let route: Route?
-  /// Whose client token came with it; nil: nobody's.
-  package let client: String?
+  /// Who asks, with the name of the client whose token came along; nil: the kernel did not say.
+  package let caller: Caller?
   /// The canonical path, as matched and logged.
   package let path: String
   /// Why each rule of the service won or lost; empty without rules or when no service was found.
@@ -48,7 +48,7 @@ package struct Explanation: Sendable {
     }
     self.refusal = refusal
     route = exchange.route
-    client = exchange.caller?.client
+    self.caller = exchange.caller
     path = String(decoding: exchange.target.path, as: UTF8.self)
     rules = trace ?? []
     self.notes = notes ?? ForwardingNotes()

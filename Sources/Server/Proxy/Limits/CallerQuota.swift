@@ -119,6 +119,11 @@ final class CallerQuotas: @unchecked Sendable {
     }
   }
 
+  /// How many requests of a holder are under way.
+  func requestsUnderWay(of holder: CallerQuota.Holder) -> Int {
+    (lock { quotas[holder] })?.requestsUnderWay ?? 0
+  }
+
   /// What was refused since the log last spoke of each. It does now.
   func takeRefused() -> [(name: String, count: Int)] {
     lock {

@@ -26,9 +26,9 @@ struct Explain: ParsableCommand {
         bearerctl explain GET /github/user --user deploy -H 'Accept: text/html'
         bearerctl explain GET /github/user --listener docker --client ci
 
-      It reads the configuration file as it is now; a daemon that has not been reloaded may decide otherwise. \
-      A daemon that runs with this file is asked three things: whether the credential is suspended, what a rate \
-      leaves to who asks, and whether it can keep the record that audit requires.
+      It reads the configuration file as it is now. A daemon that runs with this file is asked as well: it runs the same \
+      code over what it knows now (suspensions, tokens, rates, the audit file, requests under way), and where it has not \
+      read the file as it is, its own decision is shown. Without one, what only it could know is listed.
       Root may ask about the file of another user: it is judged as that user's own daemon would.
       Exits with 0 if the request would go out, and with 1 if it would be refused.
       """)
@@ -73,44 +73,33 @@ struct Explain: ParsableCommand {
     let index = try listenerIndex(for: url, in: settings)
     let listener = settings.listeners[index]
     let snapshot = ConfigurationLoader.snapshot(
-      of: settings, generation: 1, ports: settings.listeners.map { _ in [url.port ?? RequestURL.defaultPort] },
-      tokenHash: try tokenHash(listener))
-    let authority = url.authority ?? listener.firstAuthority
+      of: settings, generation: 1, ports: settings.listeners.map { _ in [url.port ?? RequestURL.defaultPort] })
+    try checkClient(listener)
+    let authority = url.authority ?? listener.firstAuthority()
     let caller = try self.caller(host: authority, listener)
 
     func report(_ head: RequestHead) -> ExplainReport {
       ExplainReport(
         method: method, authority: authority, host: hostField ?? authority, origin: PageOrigins.origin(of: head),
         target: url.target, caller: caller, unit: unit(of: caller), listener: listener, settings: settings,
-        silent: loaded.silent,
         terminal: .output)
     }
-    var head = RequestHead()
+    var request = ExplainRequest()
+    (request.listener, request.caller, request.client) = (listener.name, caller, client)
+    (request.authority, request.line) = (url.authority, "\(method) \(url.target)")
+    // Stands for the client's token, of which the file has only a hash.
+    request.fields = (client == nil ? [] : ["Authorization: Bearer \(ClientToken.placeholder)"]) + headers
     do throws(MessageError) {
-      var reader = HeadReader(limits: snapshot.headLimits)
-      let bytes = request(target: url.target, authority: authority)
-      guard try reader.readRequest(bytes.span, into: &head) != nil else { throw MessageError(.closedInHead) }
+      guard let (head, explanation) = try request.explanation(by: snapshot, of: settings) else {
+        throw MessageError(.closedInHead)
+      }
+      let gates = ExplainedGates(request, explanation, of: loaded)
+      StandardOutput.print(report(head).text(explanation, gates))
+      if explanation.refusal == nil, gates.refusal == nil { return }
     } catch {
       StandardOutput.print(report(RequestHead()).malformed(error))
-      throw Failure(Failure.no)
     }
-    // A listener of every address may be called by the one that was connected to.
-    let isEverywhere = listener.addresses.contains { if case .tcp(let ip, _) = $0 { ip.isUnspecified } else { false } }
-    let explanation = Explanation(
-      head, caller: caller, listener: index,
-      localEnd: caller.uid == nil || isEverywhere ? LocalEnd(authority) : nil, snapshot: snapshot)
-    let live = Live(explanation, caller: caller, of: loaded)
-    StandardOutput.print(report(head).text(explanation, refusal: explanation.refusal, live: live))
-    if explanation.refusal != nil || live.refusal != nil { throw Failure(Failure.no) }
-  }
-
-  /// The head as a client would send it.
-  private func request(target: String, authority: String) -> [UInt8] {
-    // A token that stands for the client's: `tokenHash` takes it for that.
-    let token = client == nil ? [] : ["Authorization: Bearer \(ClientToken.placeholder)"]
-    let fields = (token + headers).map { $0 + "\r\n" }.joined()
-    let host = hostField == nil ? "Host: \(authority)\r\n" : ""
-    return Array("\(method) \(target) HTTP/1.1\r\n\(host)\(fields)\r\n".utf8)
+    throw Failure(Failure.no)
   }
 
   /// Of `--header 'Host: …'`.
@@ -119,17 +108,13 @@ struct Explain: ParsableCommand {
     return field.dropFirst("host:".count).split { $0 == " " || $0 == "\t" }.joined(separator: " ")
   }
 
-  /// Nobody knows a client's token, only its hash: what stands for the token gets that.
-  private func tokenHash(_ listener: ListenerSettings) throws -> TokenHash {
-    guard let client else { return { TokenDigest.of($0) } }
+  private func checkClient(_ listener: ListenerSettings) throws {
+    guard let client, !listener.clients.contains(where: { $0.name == client }) else { return }
     let known = listener.clients.map(\.name).joined(separator: ", ")
-    guard let digest = listener.clients.first(where: { $0.name == client })?.digests.first else {
-      throw Failure(
-        Failure.usage,
-        "listener \(listener.name) has no client \(client.harmless); \(known.isEmpty ? "it has none" : "there is \(known)")"
-      )
-    }
-    return { _ in digest }
+    throw Failure(
+      Failure.usage,
+      "listener \(listener.name) has no client \(client.harmless); \(known.isEmpty ? "it has none" : "there is \(known)")"
+    )
   }
 
   /// Who does not say is this user, but where only a network leads.

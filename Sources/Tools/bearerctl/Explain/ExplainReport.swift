@@ -18,20 +18,16 @@ struct ExplainReport {
   let unit: String?
   let listener: ListenerSettings
   let settings: Settings
-  /// Files of secrets that do not answer.
-  let silent: Set<String>
   let terminal: Terminal
 
-  /// - Parameters:
-  ///   - refusal: of the explanation, or of the keyring.
-  ///   - live: what a running daemon says of the credential and of who asks.
-  func text(_ explanation: Explanation, refusal: Refusal?, live: Live) -> String {
+  func text(_ explanation: Explanation, _ gates: ExplainedGates) -> String {
     var rows = [
       Row("listener", ["\(listener.name), at \(listener.place)"]),
       Row("caller", [who]),
     ]
     if !listener.clients.isEmpty {
-      rows.append(Row("client", [explanation.client.map { "\($0), by its token" } ?? "none: no token that is known"]))
+      rows.append(
+        Row("client", [explanation.caller?.client.map { "\($0), by its token" } ?? "none: no token that is known"]))
     }
     if let page = explanation.page { rows.append(Row("page", ["\(page.harmless), listed under browsers"])) }
     if !explanation.path.isEmpty { rows.append(Row("path", [explanation.path])) }
@@ -40,9 +36,13 @@ struct ExplainReport {
       rows.append(Row("service", ["\(service.name), for \(service.upstream.origin)\(text(service.upstream.basePath))"]))
       rows.append(Row("rules", RuleLines(service, explanation.rules, file: settings.file, terminal: terminal).lines))
     }
-    if explanation.refusal == nil, let route = explanation.route { rows += outgoing(route, explanation, live) }
-    let end = refusal.map { verdict($0, path: explanation.path) } ?? goesOut(explanation, live)
-    return start + rows.map(shown).joined() + "\n" + end
+    if explanation.refusal == nil, let route = explanation.route { rows += outgoing(route, explanation, gates) }
+    let end = explanation.refusal.map { verdict($0, path: explanation.path) } ?? goesOut(explanation, gates)
+    let other = gates.otherDecision.map {
+      terminal.warning("The running daemon has not read the file as it is now, and decides otherwise: \($0.words).")
+        + "\n"
+    }
+    return start + rows.map(shown).joined() + "\n" + end + (other ?? "")
   }
 
   /// Not even HTTP.
@@ -76,7 +76,10 @@ struct ExplainReport {
 
   // MARK: where it would go
 
-  private func outgoing(_ route: Route, _ explanation: Explanation, _ live: Live) -> [Row] {
+  private func outgoing(_ route: Route, _ explanation: Explanation, _ gates: ExplainedGates) -> [Row] {
+    func lines(_ gate: RequestGate...) -> [String] {
+      gate.flatMap { gates.lines(of: $0) }.map { $0.refuses ? terminal.bad($0.text) : $0.text }
+    }
     let service = settings.rules.services[route.service]
     let line = text(explanation.upstreamHead.prefix { $0 != 13 }).split(separator: " ")
     var target = line.count > 1 ? String(line[1]) : ""
@@ -86,8 +89,8 @@ struct ExplainReport {
     switch route.credential {
     case .inject(let index) where explanation.grant != nil:
       credential =
-        self.credential(settings.credentials[index], explanation.grant, live.heldBack)
-        + (live.notLoggedIn.map { [terminal.bad($0.row)] } ?? [])
+        self.credential(settings.credentials[index], explanation.grant)
+        + lines(.login, .value, .token, .secret, .suspension)
     case .inject: credential = ["none added: the program's own stays (on_client_header: keep)"]
     case .none: credential = ["none; what the program sends is removed"]
     case .pass: credential = ["the program's own passes"]
@@ -98,7 +101,7 @@ struct ExplainReport {
     let connection = explanation.closesUpstream ? [Row("connection", [closing])] : []
     return [Row("upstream", [wire(line.first, service, target)])] + upgrade + connection + [
       Row("pins", pins(of: service))
-    ] + rate(of: route, live.rateLeft) + (live.unrecorded.map { [Row("audit", [terminal.bad($0.row)])] } ?? []) + [
+    ] + rate(of: route, lines(.rate)) + optional("requests", lines(.concurrency)) + optional("audit", lines(.audit)) + [
       Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + removed),
       Row("added", added(explanation)),
     ] + (explanation.grant.map { cookies($0, service) + [Row("redact", [redaction(of: service)])] } ?? [])
@@ -109,12 +112,13 @@ struct ExplainReport {
     return [Row("cookies", ["jar of credential \(grant.name) for \(service.upstream.origin)"])]
   }
 
-  private func rate(of route: Route, _ left: RateLeft?) -> [Row] {
+  private func optional(_ label: String, _ lines: [String]) -> [Row] { lines.isEmpty ? [] : [Row(label, lines)] }
+
+  private func rate(of route: Route, _ left: [String]) -> [Row] {
     let limit = settings.rules.rateLimit(service: route.service, rule: route.rule)
     guard let rate = limit.rate else { return [] }
     let owner = limit.rule.map { "rule \($0 + 1)" } ?? "the service"
-    let live = left.map { [$0.refuses ? terminal.bad($0.row) : $0.row] } ?? []
-    return [Row("rate", ["\(rate) of \(owner), for each caller"] + live)]
+    return [Row("rate", ["\(rate) of \(owner), for each caller"] + left)]
   }
 
   private func redaction(of service: Service) -> String {
@@ -143,14 +147,13 @@ struct ExplainReport {
     return pinning.pins.map(\.description) + [mode, "besides chain and name, by \(authorities)"]
   }
 
-  private func credential(_ credential: CredentialSettings, _ grant: Grant?, _ heldBack: SuspensionView?) -> [String] {
+  private func credential(_ credential: CredentialSettings, _ grant: Grant?) -> [String] {
     let sources = credential.sources.map(\.short)
     return ["\(credential.name)" + (sources.first.map { ", from \($0)" } ?? "")]
       + sources.dropFirst().map { "and \($0)" }
       + (credential.certificate.map { ["with certificate \($0.file), if TLS asks for one"] } ?? [])
       + (grant?.secondTryLines ?? [])
       + (credential.suspension.map { [text($0)] } ?? [])
-      + (heldBack.map { [terminal.bad($0.row)] } ?? [])
   }
 
   private func text(_ suspension: Suspension) -> String {
@@ -179,7 +182,7 @@ struct ExplainReport {
 
   // MARK: the verdict
 
-  private func goesOut(_ explanation: Explanation, _ live: Live) -> String {
+  private func goesOut(_ explanation: Explanation, _ gates: ExplainedGates) -> String {
     if explanation.isPreflight {
       return terminal.good("bearerd would answer it itself: the page may send what it asks about.") + "\n"
     }
@@ -189,14 +192,13 @@ struct ExplainReport {
     guard explanation.route != nil else {
       return terminal.good("bearerd would answer it itself: these are its metrics.") + "\n"
     }
-    if let row = live.refusal?.row {
+    if let row = gates.refusal?.row {
       return terminal.bad("It would be refused now: \(row.status) \(row.code).") + "\n"
     }
-    let credential = settings.credentials.first { $0.name == explanation.grant?.name }
-    let missing = credential?.allSources.filter { SourceStatus($0, silent: silent).isMissing } ?? []
-    guard let source = missing.first else { return terminal.good("It would go out.") + "\n" }
+    let unknown = gates.unknown.map { wrapped("No daemon runs with this file; only one knows \($0).") + "\n" } ?? ""
+    guard let source = gates.missingSource else { return terminal.good("It would go out.") + "\n" + unknown }
     return terminal.warning("It would go out, but only with its secret:") + "\n"
-      + wrapped("\(SourceStatus(source, silent: silent)). As long as the daemon finds none, it answers 503.") + "\n"
+      + wrapped("\(source). As long as the daemon finds none, it answers 503.") + "\n" + unknown
   }
 
   private func verdict(_ refusal: Refusal, path: String) -> String {

@@ -67,21 +67,6 @@ extension ListenerSettings {
     }
   }
 
-  /// What a client that has only a path would say in `Host`. Of port 0 nobody knows which one it will be.
-  var firstAuthority: String {
-    for address in addresses {
-      switch address {
-      case .localhost(let port): return port == 0 ? "localhost" : "localhost:\(port)"
-      case .tcp(let ip, let port) where ip.isUnspecified: return port == 0 ? "localhost" : "localhost:\(port)"
-      case .tcp(let ip, let port):
-        let host = ip.bytes.count == 16 ? "[\(ip)]" : "\(ip)"
-        return port == 0 ? host : "\(host):\(port)"
-      case .unix, .systemd: continue
-      }
-    }
-    return "localhost"
-  }
-
   /// For people.
   var place: String {
     addresses.map { address in

@@ -1,0 +1,88 @@
+package import Policy
+
+/// One gate as `explain` shows it.
+package struct GateReport: Sendable {
+  package let gate: RequestGate
+  package let fact: GateFact
+  /// Numbers about the gate, open or not; nil: the gate has none.
+  package let numbers: Numbers?
+
+  package enum Numbers: Sendable {
+    /// The upstream has rejected the credential so often in a row, and one request may try it in so many milliseconds.
+    case suspension(rejections: Int, wait: UInt64)
+    /// So many requests are left to the caller, and one more comes in so many milliseconds.
+    case rate(left: UInt64, wait: UInt64)
+  }
+
+  package init(_ gate: RequestGate, _ fact: GateFact, _ numbers: Numbers? = nil) {
+    self.gate = gate
+    self.fact = fact
+    self.numbers = numbers
+  }
+
+  /// Writes one JSON object: `gate`, `state` (`open`, `awaited`, or the code of the refusal), `detail` and numbers.
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.member("gate", gate.rawValue)
+      switch fact {
+      case .open, .unknown: json.member("state", "open")
+      case .awaited: json.member("state", "awaited")
+      case .closed(let obstacle):
+        json.member("state", obstacle.refusal.row.code.description)
+        json.member("detail", obstacle.detail)
+      }
+      switch numbers {
+      case .suspension(let rejections, let wait):
+        json.member("rejections", UInt64(rejections))
+        json.member("milliseconds", wait)
+      case .rate(let left, let wait):
+        json.member("left", left)
+        json.member("milliseconds", wait)
+      case nil: break
+      }
+    }
+  }
+}
+
+/// All gates of a request that nothing is done for: what is known of each, and what would become of the request.
+package struct GateReports: Sendable {
+  private let gates: RequestGates
+  package let all: [GateReport]
+
+  /// - Parameter report: asked in order of all gates that apply to the request; none if the rules refuse it.
+  package init(_ explanation: Explanation, _ report: (RequestGate, Route) -> GateReport) {
+    gates = RequestGates(hasCredential: explanation.grant != nil, isRetry: false)
+    var all: [GateReport] = []
+    if explanation.refusal == nil, let route = explanation.route {
+      _ = gates.verdict { gate in
+        all.append(report(gate, route))
+        return .open
+      }
+    }
+    self.all = all
+  }
+
+  /// The first closed gate, as the request would be refused; nil: it would go out, perhaps after a wait.
+  package var refusal: RefusalCode? {
+    let verdict = gates.verdict { gate in
+      guard let report = all.first(where: { $0.gate == gate }) else { return .open }
+      if case .awaited = report.fact { return .open }
+      return report.fact
+    }
+    if case .refused(_, let obstacle) = verdict { return obstacle.refusal.code }
+    return nil
+  }
+
+  /// The gates that only a running daemon knows of.
+  package var unknown: [RequestGate] { all.filter { if case .unknown = $0.fact { true } else { false } }.map(\.gate) }
+
+  /// Writes a running daemon's answer to `explain`: its own decision, and how the gates stand.
+  package func write(_ explanation: Explanation, rules: RuleSet, to json: inout JSONWriter) {
+    json.member("refusal", explanation.refusal?.row.code.description)
+    json.member("service", explanation.route.map { rules.services[$0.service].name })
+    json.member("rule", explanation.route?.rule.map { UInt64($0 + 1) })
+    json.member("credential", explanation.grant?.name)
+    json.member("refused_now", refusal?.row.code.description)
+    json.array("gates") { json in for report in all { report.write(to: &json) } }
+  }
+}

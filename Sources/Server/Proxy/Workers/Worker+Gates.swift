@@ -1,0 +1,91 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+package import Gateway
+internal import Log
+internal import Policy
+internal import Providers
+internal import Setup
+internal import System
+internal import Transport
+
+extension Worker {
+  /// The gates as they stand for a request that the rules let go, in their order. Nothing is reserved, read or asked for.
+  /// - Parameters:
+  ///   - explanation: of the request, made by the current configuration.
+  ///   - listener: its index.
+  package func gates(of explanation: Explanation, listener: Int) -> GateReports {
+    GateReports(explanation) { gate, route in report(on: gate, route, explanation.caller ?? .network, listener) }
+  }
+
+  private func report(on gate: RequestGate, _ route: Route, _ caller: Caller, _ listener: Int) -> GateReport {
+    switch gate {
+    case .audit: GateReport(gate, journal.auditProblem.map { .closed(.unrecorded($0)) } ?? .open)
+    case .concurrency: GateReport(gate, hasRoom(for: caller, listener) ? .open : .closed(.tooManyRequests))
+    case .rate: rateReport(route, caller)
+    case .login, .value, .token, .secret, .suspension:
+      if case .inject(let grant) = route.credential {
+        credentialReport(gate, grant, route)
+      } else {
+        GateReport(gate, .open)
+      }
+    }
+  }
+
+  private func hasRoom(for caller: Caller, _ listener: Int) -> Bool {
+    let callers = generation.snapshot.admissions[listener].callers
+    let isNetwork = caller.uid == nil && caller.client != nil
+    let holder = isNetwork ? .network : CallerQuota.Holder(caller, admittedBy: callers)
+    return sharedState.quotas.requestsUnderWay(of: holder) < limits.requestsPerUser(outOf: connectionLimit)
+  }
+
+  private func credentialReport(_ gate: RequestGate, _ grant: Int, _ route: Route) -> GateReport {
+    let keyring = generation.keyring
+    var problem: String? { keyring.status(ofGrant: grant).problem }
+    switch gate {
+    case .login: return GateReport(gate, keyring.isLoggedOut(grant: grant) ? .closed(.loggedOut(problem)) : .open)
+    case .value: return GateReport(gate, isComing(grant) ? .awaited : .open)
+    case .token:
+      guard let failure = providers.tokenFailure(ofGrant: grant), !isComing(grant) else {
+        return GateReport(gate, .open)
+      }
+      return GateReport(gate, .closed(.noToken(failure.refusal, failure.detail)))
+    case .secret:
+      let isThere = keyring.isAvailable(grant: grant) || isComing(grant)
+      return GateReport(gate, isThere ? .open : .closed(.noSecret(problem)))
+    case .suspension: return suspensionReport(grant, route)
+    case .audit, .concurrency, .rate: return GateReport(gate, .open)
+    }
+  }
+
+  /// A request would wait for the first value of a program, or for the token that it has an endpoint asked for.
+  private func isComing(_ grant: Int) -> Bool {
+    if generation.keyring.isAvailable(grant: grant) { return false }
+    if let token = providers.tokens?.standing(ofGrant: grant) { return token.isAvailable(at: loop.now) }
+    return generation.keyring.isAwaited(grant: grant)
+  }
+
+  private func suspensionReport(_ grant: Int, _ route: Route) -> GateReport {
+    guard let breaker = generation.routeContext(of: route).breaker?.shared,
+      breaker.holdsBack(breaker.value(in: generation.keyring, ofGrant: grant))
+    else { return GateReport(.suspension, .open) }
+    let wait = breaker.wait(at: loop.now)
+    let obstacle = wait.map {
+      GateObstacle.suspended(
+        $0, isTried: breaker.state.isTried, changesByItself: generation.settings.credentials[grant].changesByItself)
+    }
+    return GateReport(
+      .suspension, obstacle.map { .closed($0) } ?? .open,
+      .suspension(rejections: breaker.state.rejections, wait: wait ?? 0))
+  }
+
+  private func rateReport(_ route: Route, _ caller: Caller) -> GateReport {
+    guard let limiter = generation.routeContext(of: route).limiter else { return GateReport(.rate, .open) }
+    let standing = sharedState.lock { limiter.standing(of: caller, at: loop.now) }
+    let limit = generation.snapshot.rules.rateLimit(service: route.service, rule: route.rule)
+    let excess = RateExcess(limiter.rate, rule: limit.rule, wait: standing.wait)
+    return GateReport(
+      .rate, standing.wait > 0 ? .closed(.rateExceeded(excess)) : .open, .rate(left: standing.left, wait: standing.wait)
+    )
+  }
+}
