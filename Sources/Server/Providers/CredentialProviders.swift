@@ -51,6 +51,12 @@ package final class CredentialProviders {
   /// Requests that wait for a token that an endpoint has yet to grant.
   package var tokens: TokenWaiters? { tokenWaiters }
 
+  /// No file is being read and no token is in the way: a request that has a value of this credential goes out with it.
+  package func isQuiet(forGrant index: Int, hasFiles: Bool) -> Bool {
+    if tokenWaiters?.has(grant: index) == true { return false }
+    return !hasFiles || watch?.isReading(forGrant: index) != true
+  }
+
   /// Why no token of a credential can be had; nil: there is one, or the credential has none.
   package func tokenFailure(ofGrant index: Int) -> ConnectFailure? { tokenWaiters?.failure(ofGrant: index) }
   /// The number of a credential's token; 0: it has none.

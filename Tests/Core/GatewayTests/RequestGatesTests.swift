@@ -11,14 +11,34 @@ import Testing
     .rate: .rateExceeded(RateExcess(Rate(requests: 1, per: .second), rule: nil, wait: 9)),
   ]
 
+  /// Writes down what it is asked.
+  private final class Facts: GateFacts {
+    private(set) var asked: [RequestGate] = []
+    private let gate: RequestGate?
+    private let fact: GateFact
+
+    /// - Parameter fact: of that gate; all others are open.
+    init(_ gate: RequestGate?, _ fact: GateFact) { (self.gate, self.fact) = (gate, fact) }
+
+    private func ask(_ gate: RequestGate) -> GateFact {
+      asked.append(gate)
+      return gate == self.gate ? fact : .open
+    }
+    func audit() -> GateFact { ask(.audit) }
+    func concurrency() -> GateFact { ask(.concurrency) }
+    func login() -> GateFact { ask(.login) }
+    func value() -> GateFact { ask(.value) }
+    func token() -> GateFact { ask(.token) }
+    func secret() -> GateFact { ask(.secret) }
+    func suspension() -> GateFact { ask(.suspension) }
+    func rate() -> GateFact { ask(.rate) }
+  }
+
   /// The gates that are asked, if the one that is named says so.
   private func asked(_ gates: RequestGates, _ gate: RequestGate?, _ fact: GateFact) -> ([RequestGate], GateVerdict) {
-    var asked: [RequestGate] = []
-    let verdict = gates.verdict {
-      asked.append($0)
-      return $0 == gate ? fact : .open
-    }
-    return (asked, verdict)
+    let facts = Facts(gate, fact)
+    let verdict = gates.verdict(facts)
+    return (facts.asked, verdict)
   }
 
   @Test(arguments: RequestGate.allCases)

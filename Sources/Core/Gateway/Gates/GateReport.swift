@@ -47,30 +47,44 @@ package struct GateReport: Sendable {
 /// All gates of a request that nothing is done for: what is known of each, and what would become of the request.
 package struct GateReports: Sendable {
   private let gates: RequestGates
-  package let all: [GateReport]
+  private let reports: [RequestGate: GateReport]
 
-  /// - Parameter report: asked in order of all gates that apply to the request; none if the rules refuse it.
+  /// - Parameter report: asked of each gate; of none if the rules refuse the request.
   package init(_ explanation: Explanation, _ report: (RequestGate, Route) -> GateReport) {
     gates = RequestGates(hasCredential: explanation.grant != nil, isRetry: false)
-    var all: [GateReport] = []
+    var reports: [RequestGate: GateReport] = [:]
     if explanation.refusal == nil, let route = explanation.route {
-      _ = gates.verdict { gate in
-        all.append(report(gate, route))
-        return .open
+      for gate in RequestGate.allCases where !gate.isOfCredential || explanation.grant != nil {
+        reports[gate] = report(gate, route)
       }
     }
-    self.all = all
+    self.reports = reports
   }
+
+  /// In the order in which the gates are asked.
+  package var all: [GateReport] { RequestGate.allCases.compactMap { reports[$0] } }
 
   /// The first closed gate, as the request would be refused; nil: it would go out, perhaps after a wait.
   package var refusal: RefusalCode? {
-    let verdict = gates.verdict { gate in
-      guard let report = all.first(where: { $0.gate == gate }) else { return .open }
-      if case .awaited = report.fact { return .open }
-      return report.fact
+    guard case .refused(_, let obstacle) = gates.verdict(Facts(reports: reports)) else { return nil }
+    return obstacle.refusal.code
+  }
+
+  /// What the reports say; a wait has an end.
+  private struct Facts: GateFacts {
+    let reports: [RequestGate: GateReport]
+
+    private func fact(_ gate: RequestGate) -> GateFact {
+      if case .closed(let obstacle)? = reports[gate]?.fact { .closed(obstacle) } else { .open }
     }
-    if case .refused(_, let obstacle) = verdict { return obstacle.refusal.code }
-    return nil
+    func audit() -> GateFact { fact(.audit) }
+    func concurrency() -> GateFact { fact(.concurrency) }
+    func login() -> GateFact { fact(.login) }
+    func value() -> GateFact { fact(.value) }
+    func token() -> GateFact { fact(.token) }
+    func secret() -> GateFact { fact(.secret) }
+    func suspension() -> GateFact { fact(.suspension) }
+    func rate() -> GateFact { fact(.rate) }
   }
 
   /// The gates that only a running daemon knows of.

@@ -17,6 +17,14 @@ package enum RequestGate: String, CaseIterable, Sendable {
   case suspension
   /// The caller's rate leaves a request.
   case rate
+
+  /// Only a request that gets a credential has it.
+  package var isOfCredential: Bool {
+    switch self {
+    case .audit, .concurrency, .rate: false
+    case .login, .value, .token, .secret, .suspension: true
+    }
+  }
 }
 
 /// What is known of one gate.
@@ -75,6 +83,19 @@ package enum GateVerdict: Sendable {
   case refused(RequestGate, GateObstacle)
 }
 
+/// How each gate stands for one request. Asked in order, and of no gate behind the first one that is not open: an answer may
+/// reserve what the request needs.
+package protocol GateFacts {
+  func audit() -> GateFact
+  func concurrency() -> GateFact
+  func login() -> GateFact
+  func value() -> GateFact
+  func token() -> GateFact
+  func secret() -> GateFact
+  func suspension() -> GateFact
+  func rate() -> GateFact
+}
+
 /// The gates of one request: the daemon asks them before it opens a connection, and `bearerctl explain` asks the same ones of
 /// a running daemon, or of the configuration file alone.
 package struct RequestGates: Sendable {
@@ -89,22 +110,21 @@ package struct RequestGates: Sendable {
     self.isRetry = isRetry
   }
 
-  /// - Parameter fact: asked in order, and of no gate behind the first one that is not open.
-  @inlinable package func verdict(_ fact: (RequestGate) -> GateFact) -> GateVerdict {
-    if !isRetry, let end = end(.audit, fact) { return end }
-    if let end = end(.concurrency, fact) { return end }
+  @inlinable @inline(__always) package func verdict(_ facts: some GateFacts) -> GateVerdict {
+    if !isRetry, let end = end(.audit, facts.audit()) { return end }
+    if let end = end(.concurrency, facts.concurrency()) { return end }
     if hasCredential {
-      if let end = end(.login, fact) { return end }
-      if let end = end(.value, fact) { return end }
-      if let end = end(.token, fact) { return end }
-      if let end = end(.secret, fact) { return end }
-      if let end = end(.suspension, fact) { return end }
+      if let end = end(.login, facts.login()) { return end }
+      if let end = end(.value, facts.value()) { return end }
+      if let end = end(.token, facts.token()) { return end }
+      if let end = end(.secret, facts.secret()) { return end }
+      if let end = end(.suspension, facts.suspension()) { return end }
     }
-    return end(.rate, fact) ?? .passed
+    return end(.rate, facts.rate()) ?? .passed
   }
 
-  @inlinable func end(_ gate: RequestGate, _ fact: (RequestGate) -> GateFact) -> GateVerdict? {
-    switch fact(gate) {
+  @inlinable @inline(__always) func end(_ gate: RequestGate, _ fact: GateFact) -> GateVerdict? {
+    switch fact {
     case .open, .unknown: nil
     case .awaited: .awaited(gate)
     case .closed(let obstacle): .refused(gate, obstacle)

@@ -42,7 +42,7 @@ extension Stream {
   /// Whether it has its turn.
   @inline(__always)
   private func beginRead(_ turn: UnsafeMutablePointer<LoopTurn>) -> Bool {
-    turn.pointee.begin(step)
+    turn.pointee.begin(loopStep)
     var served = round
     defer { round = served }
     return turn.pointee.admits(&served)
@@ -54,7 +54,7 @@ extension Stream {
       let bytes = UnsafeBufferPointer(
         start: UnsafeRawPointer(base).assumingMemoryBound(to: UInt8.self), count: count)
       listener?.stream(self, didRead: bytes.span)
-      if wipesInput { explicit_bzero(base, count) }
+      if isSecret { explicit_bzero(base, count) }
     } else if count < 0, count != Int(UV_ENOBUFS.rawValue) {
       didStopReading(CInt(truncatingIfNeeded: count))
     }  // 0 is EAGAIN, ENOBUFS not its turn

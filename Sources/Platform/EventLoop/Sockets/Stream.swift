@@ -26,13 +26,21 @@ package final class Stream {
   private var knownLocal: SocketAddress?
 
   /// What the log calls it when it takes long.
-  package var step = LoopStep.connection
+  package var step: LoopStep {
+    get { loopStep }
+    set { loopStep = newValue }
+  }
+  var loopStep = LoopStep.connection
   // Stream+Reading
   /// The round of the loop in which it was read the last time.
   var round: UInt64 = 0
   var isReading = false
   /// What comes is a secret: nothing of it stays in the loop's buffer.
-  package var wipesInput = false
+  package var wipesInput: Bool {
+    get { isSecret }
+    set { isSecret = newValue }
+  }
+  var isSecret = false
   var hasEnded = false
 
   // Stream+Writing

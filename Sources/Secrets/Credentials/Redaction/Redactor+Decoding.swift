@@ -7,7 +7,7 @@ extension Redactor {
   /// What follows of this answer's body is coded so. False: there is no memory to decode it.
   package func decode(_ coding: Coding) -> Bool {
     do throws(Inflater.Problem) {
-      decoder = try Inflater(coding == .gzip ? .gzip : .deflate)
+      begin(decoding: try Inflater(coding == .gzip ? .gzip : .deflate))
       return true
     } catch {
       return false

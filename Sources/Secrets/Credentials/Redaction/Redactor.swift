@@ -14,12 +14,14 @@ package final class Redactor {
   /// Knows of what is held back which patterns began there.
   private var matcher = PatternMatcher()
   /// Of an answer that is searched decoded.
-  var decoder: Inflater?
+  private(set) var decoder: Inflater?
   /// Places that were masked.
   package var count: UInt64 { masked }
   /// What searching streams has cost in all: bytes that were looked at alone, and `stepsPerPiece` for each piece.
-  package var steps: Int { matcher.steps &+ pieceSteps }
-  private var pieceSteps = 0
+  package var steps: Int { spentSteps }
+  private var spentSteps = 0
+  /// A stream has been searched, or is to be decoded: what is below may be in use. Most answers only have heads.
+  private var hasStream = false
   // Visible here alone, so that the compiler can prove each access to it alone.
   private var masked: UInt64 = 0
 
@@ -40,23 +42,30 @@ package final class Redactor {
   /// For the answer to a request that is authorised now. nil: there is nothing to look for it with, so that nothing passes.
   package func begin(_ patterns: SecretPatterns?) {
     end()
-    self.patterns = patterns
+    var earlier = patterns
+    swap(&self.patterns, &earlier)
     masked = 0
+  }
+
+  func begin(decoding inflater: Inflater) {
+    hasStream = true
+    decoder = inflater
   }
 
   /// Forgets the secrets.
   package func end() {
-    // Nothing is searched, or held, without them.
-    guard patterns != nil else { return }
-    patterns = nil
-    held = nil
-    spare = nil
-    decoder = nil
+    // Nothing is searched, or held, without them. What is destroyed where it stands would have each access to it checked.
+    guard patterns.take() != nil, hasStream else { return }
+    hasStream = false
+    _ = held.take()
+    _ = spare.take()
+    _ = decoder.take()
     matcher.reset()
   }
 
   package var isHolding: Bool {
-    switch held {
+    guard hasStream else { return false }
+    return switch held {
     case .some(let held): held.released < held.original.count
     case .none: false
     }
@@ -77,13 +86,15 @@ package final class Redactor {
   /// - Parameter changed: gets what goes on first and is not as it came: what was held back before, or has masks in it.
   /// - Returns: the bytes of the piece that go on as they are, behind that; nil if it cannot be searched, or decoded.
   package func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? {
+    hasStream = true
     if let decoder { return redact(piece, decodedBy: decoder, changed: &changed) }
     return piece.withUnsafeBytes { search($0, changed: &changed) }
   }
 
   func search(_ piece: UnsafeRawBufferPointer, changed: inout [UInt8]) -> Range<Int>? {
     guard let patterns else { return nil }
-    pieceSteps &+= Self.stepsPerPiece
+    let stepsBefore = matcher.steps
+    defer { spentSteps &+= matcher.steps &- stepsBefore &+ Self.stepsPerPiece }
     do throws(SystemError) {
       guard let held = held.take() else { return try pass(piece, patterns, maskedUpTo: 0, changed: &changed) }
       return try join(held, piece, patterns, changed: &changed)

@@ -10,7 +10,9 @@ final class FileLoader {
   private let beside: BlockingTasks
   private let adder: DirectoryWatch.Adder?
   private let files: SecretFiles
-  private var reads: [SecretSource: Read] = [:]
+  private var reads: [SecretSource: Read] = [:] { didSet { isIdle = reads.isEmpty } }
+  /// Nothing is being read. Asked at each request, which must not look into what changes.
+  private(set) var isIdle = true
   /// Those that have no thread yet, in the order in which they were asked for.
   private var waiting: [(source: SecretSource, read: Read)] = []
   /// Of these, how many have one by now.
@@ -101,8 +103,6 @@ final class FileLoader {
     self.onDelay = onDelay
     beside = BlockingTasks(loop: providers.loop)
   }
-
-  var isIdle: Bool { reads.isEmpty }
 
   /// - Parameter made: names that have just been made: unless one of them is a link, there is nothing to read yet.
   func read(_ source: SecretSource, made: [String] = []) {

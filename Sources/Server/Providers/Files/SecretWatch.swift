@@ -87,7 +87,9 @@ package final class SecretWatch {
     reads?.keep(only: wanted)
     watch?.keep(only: files.directories)
     let now = providers.loop.now
-    lookedAt = Array(repeating: now - min(now, Self.pauseIfMissing), count: generation.keyring.grantCount)
+    var never = Array(repeating: now - min(now, Self.pauseIfMissing), count: generation.keyring.grantCount)
+    // An array that is destroyed where it stands would have each access to it checked, at each request.
+    swap(&lookedAt, &never)
   }
 
   /// Files that somebody may wait for.
@@ -124,8 +126,7 @@ package final class SecretWatch {
   func close() {
     source?.close()
     source = nil
-    reads?.close()
-    reads = nil
+    reads.take()?.close()
   }
 
   /// What has changed up to now is being read when this returns.

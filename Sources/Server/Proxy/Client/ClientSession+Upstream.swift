@@ -113,10 +113,8 @@ extension ClientSession: UpstreamSessionOwner {
     }
     guard let routeContext else { return nil }
     attempt.returnRate()
-    let grant = standing.grant
-    let isAvailable = grant.map { generation.keyring.isAvailable(grant: $0) } ?? false
-    let gates = RequestGates(hasCredential: grant != nil, isRetry: fresh)
-    switch gates.verdict({ fact(of: $0, grant ?? 0, isAvailable, routeContext, from: stage, fresh: fresh) }) {
+    let gates = RequestGates(hasCredential: standing.grant != nil, isRetry: fresh)
+    switch gates.verdict(RequestFacts(self, routeContext, from: stage, isFresh: fresh)) {
     case .passed: break
     case .awaited: return nil
     case .refused(_, let obstacle): return .failed(obstacle.refusal, obstacle.detail)
@@ -132,25 +130,6 @@ extension ClientSession: UpstreamSessionOwner {
         to: destination, timeouts: routeContext.timeouts, tally: generation.tally.services[routeContext.route.service])
     } catch {
       return .failed(error.kind.refusal, error.detail)
-    }
-  }
-
-  /// How a gate stands for the request: what it takes is reserved, and what it waits for is asked for.
-  private func fact(
-    of gate: RequestGate, _ grant: Int, _ isAvailable: Bool, _ routeContext: RouteContext, from stage: SecretStage,
-    fresh: Bool
-  ) -> GateFact {
-    switch gate {
-    case .audit: worker.journal.auditProblem.map { .closed(.unrecorded($0)) } ?? .open
-    case .concurrency: takeRequest() ? .open : .closed(.tooManyRequests)
-    case .login:
-      generation.keyring.isLoggedOut(grant: grant)
-        ? .closed(.loggedOut(generation.keyring.status(ofGrant: grant).problem)) : .open
-    case .value: awaitsSecret(grant, isAvailable, from: stage, fresh: fresh) ? .awaited : .open
-    case .token: worker.providers.tokenFailure(ofGrant: grant).map { .closed(.noToken($0.refusal, $0.detail)) } ?? .open
-    case .secret: isAvailable ? .open : .closed(.noSecret(generation.keyring.status(ofGrant: grant).problem))
-    case .suspension: suspension(ofGrant: grant, of: generation.keyring).map { .closed($0) } ?? .open
-    case .rate: rateExcess(routeContext).map { .closed(.rateExceeded($0)) } ?? .open
     }
   }
 
@@ -207,7 +186,7 @@ extension ClientSession: UpstreamSessionOwner {
   func take(
     _ opened: consuming Opened, _ input: Span<UInt8>, position: inout Int, _ output: inout Output
   ) -> Opened? {
-    switch opened {
+    switch consume opened {
     case .session(let session, let isReused):
       upstream = session
       response.bytes = nil

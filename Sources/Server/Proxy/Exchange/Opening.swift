@@ -21,7 +21,7 @@ enum Opening {
 }
 
 /// What opening a connection came to.
-enum Opened {
+enum Opened: ~Copyable {
   case session(UpstreamSession, isReused: Bool)
-  indirect case failed(ConnectFailure)
+  case failed(ConnectFailure)
 }
