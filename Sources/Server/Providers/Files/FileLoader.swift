@@ -21,8 +21,7 @@ final class FileLoader {
   private var brought: [(read: Read, source: SecretSource, result: SecretReading??)] = []
   /// Those that somebody may still wait for.
   private(set) var pending: Set<SecretSource> = []
-  private var quick = 0
-  private var hanging = 0
+  private var threads = Threads()
   private var retries: [SecretSource: Retry] = [:]
   private let onRead: (SecretReading, _ loggedOut: Set<String>) -> Void
   private let onDelay: (SecretSource, String?) -> Void
@@ -39,6 +38,12 @@ final class FileLoader {
   /// Milliseconds after which a file is read again that could not be just then: at first, doubled each time, and at most.
   private static let firstRetry: UInt64 = 100
   private static let lastRetry: UInt64 = 10_000
+
+  /// How many threads read files now: those whose file has not taken long yet, and those whose has.
+  private struct Threads {
+    var quick = 0
+    var hanging = 0
+  }
 
   /// What is being read, or is to be once there is a thread for it.
   private final class Read: Timed {
@@ -151,11 +156,11 @@ final class FileLoader {
   }
 
   private func startWaiting() {
-    while quick < providers.context.share(of: Self.mostQuick), begun < waiting.count {
+    while threads.quick < providers.context.share(of: Self.mostQuick), begun < waiting.count {
       let (source, read) = waiting[begun]
       begun += 1
       if begun == waiting.count { (waiting, begun) = ([], 0) }
-      quick += 1
+      threads.quick += 1
       read.startedAt = providers.loop.now
       schedule(read)
       let (made, adder, mustLock) = (read.made, adder, files.mustLock)
@@ -187,7 +192,7 @@ final class FileLoader {
   }
 
   private func ended(_ read: Read, _ source: SecretSource, _ result: SecretReading??) {
-    if read.isHanging { hanging -= 1 } else { quick -= 1 }
+    if read.isHanging { threads.hanging -= 1 } else { threads.quick -= 1 }
     providers.deadlines.cancel(read)
     reads[source] = nil
     pending.remove(source)
@@ -226,11 +231,11 @@ final class FileLoader {
   private func deadlinePassed(_ read: Read, _ source: SecretSource) {
     let now = providers.loop.now
     if let startedAt = read.startedAt, now >= startedAt + Self.longTime, !read.isHanging,
-      hanging < providers.context.share(of: Self.mostHanging)
+      threads.hanging < providers.context.share(of: Self.mostHanging)
     {
       read.isHanging = true
-      quick -= 1
-      hanging += 1
+      threads.quick -= 1
+      threads.hanging += 1
       startWaiting()
     }
     if now >= read.askedAt + Self.patience, !read.isSlow { tookLong(read, source) }
