@@ -148,6 +148,10 @@ let package = Package(
     tests(
       "OAuthTests", in: .secrets, ["OAuth", "Credentials", "TLS", "Policy", "DemoUpstream", "TestSupport", "COpenSSL"]),
     tests("AuditTests", in: .server, ["Audit", "TestSupport"]),
+    tests(
+      "ServerSupport", in: .server,
+      ["Daemon", "Proxy", "Log", "TLS", "Policy", "EventLoop", "DemoUpstream", "TestSupport"]),
+    tests("TransportTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
     tests("BearerctlTests", in: .tools, ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests(
@@ -155,7 +159,10 @@ let package = Package(
       exclude: ["run", "heads.py", "paths.py", "paths.go", "paths.mjs", "paths_nginx.py"]),
     tests(
       "EndToEnd",
-      ["DemoUpstream", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport", "bearerd", "bearerctl"]),
+      [
+        "ServerSupport", "DemoUpstream", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport", "bearerd",
+        "bearerctl",
+      ]),
   ]
 )
 

@@ -1,6 +1,7 @@
 import DemoUpstream
 import Foundation
 import Policy
+import ServerSupport
 import TestSupport
 import Testing
 

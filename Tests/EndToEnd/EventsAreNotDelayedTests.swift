@@ -1,4 +1,5 @@
 import DemoUpstream
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import Foundation
 import Gateway
 import HTTP1
 import Policy
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import ServerSupport
 import TestSupport
 import Testing
 

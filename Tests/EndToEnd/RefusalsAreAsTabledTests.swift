@@ -1,5 +1,6 @@
 import DemoUpstream
 import Foundation
+import ServerSupport
 import TestSupport
 import Testing
 
@@ -184,13 +185,5 @@ import Testing
             "allow_users: [\(getuid())]", with: "allow_users: [\(getuid())]\n    hosts: [\"localhost:7979\"]")
         }),
     ] { try check(row) }
-  }
-}
-
-extension UpstreamServer.Options {
-  static var plain: Self {
-    var options = Self()
-    options.isPlain = true
-    return options
   }
 }

@@ -1,6 +1,7 @@
 import DemoUpstream
 import Foundation
 import Synchronization
+import ServerSupport
 import TestSupport
 import Testing
 

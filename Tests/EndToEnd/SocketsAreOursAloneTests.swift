@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import ServerSupport
 import TestSupport
 import Testing
 

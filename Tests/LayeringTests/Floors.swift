@@ -84,12 +84,14 @@ let testFloors: [String: Set<String>] = [
   "CredentialsTests": ["Credentials", "TLS", "Policy", "HTTP1", "DemoUpstream", "System", "TestSupport"],
   "OAuthTests": ["OAuth", "Credentials", "TLS", "Policy", "DemoUpstream", "TestSupport", "COpenSSL"],
   "AuditTests": ["Audit", "TestSupport"],
+  "ServerSupport": ["Daemon", "Proxy", "Log", "TLS", "Policy", "EventLoop", "DemoUpstream", "TestSupport"],
+  "TransportTests": ["ServerSupport", "DemoUpstream", "TestSupport"],
   "TestSupport": [],
   "LayeringTests": ["TestSupport"],
   "BearerctlTests": ["DemoUpstream", "TestSupport"],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
   "Fuzz": ["Log", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
-  "EndToEnd": ["DemoUpstream", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport"],
+  "EndToEnd": ["ServerSupport", "DemoUpstream", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport"],
 ]
 
 /// What a module below `Sources` may import.

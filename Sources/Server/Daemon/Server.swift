@@ -1,9 +1,9 @@
 internal import Admin
 package import Configuration
 internal import Credentials
-internal import EventLoop
+package import EventLoop
 internal import Gateway
-internal import Log
+package import Log
 internal import Providers
 package import Proxy
 internal import Setup
@@ -13,7 +13,7 @@ internal import TLS
 /// The daemon as a whole: one worker, its listeners, and what starts, reloads and ends them.
 package final class Server {
   let file: String
-  let loop: Loop
+  package let loop: Loop
   let worker: Worker
   let acceptor: Acceptor
   let journal: AccessLog
@@ -37,11 +37,15 @@ package final class Server {
   private var isFinished = false
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
-  /// - Parameter proxies: names of the environment's variables that name a proxy.
-  package init(file: String, held: InheritedSockets, proxies: [String] = []) throws(StartError) {
+  /// - Parameters:
+  ///   - proxies: names of the environment's variables that name a proxy.
+  ///   - log: where lines go; nil: to standard error.
+  package init(
+    file: String, held: InheritedSockets, proxies: [String] = [], log: LogSink? = nil
+  ) throws(StartError) {
     self.file = file
     self.held = held
-    journal = AccessLog(hasPriorities: ServiceManager.isJournalStream)
+    journal = AccessLog(hasPriorities: ServiceManager.isJournalStream, share: log)
     let preparation = try Preparation.atStart(file: file, seconds: Server.startPatience, looks: looks)
     let settings = preparation.settings
     preparation.report(to: journal)
@@ -54,7 +58,7 @@ package final class Server {
         ))
     }
     sharedState = SharedState(workers: settings.workers.count)
-    if sharedState.workers > 1 { journal.share = LogSink() }
+    if sharedState.workers > 1, log == nil { journal.share = LogSink() }
     firstSecrets = InitialLoad(
       preparation.tables.secretFiles, unanswered: ConfigurationLoader.unanswered(in: preparation),
       journal: journal)
@@ -103,9 +107,19 @@ package final class Server {
       hasPriorities: ServiceManager.isJournalStream, log: log)
   }
 
-  /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over. Is ready when all
-  /// listeners accept: requests wait for a command that has not given its secret yet.
+  /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over.
   package func run() throws(StartError) {
+    try begin()
+    serve()
+  }
+
+  package func serve() {
+    loop.run()
+    journal.flush()
+  }
+
+  /// Is ready when all listeners accept: requests wait for a command that has not given its secret yet.
+  package func begin() throws(StartError) {
     worker.providers.generation.keyring.report(to: journal, of: worker.providers.generation)
     worker.providers.begin(after: firstSecrets)
     if let beginning { try workerGroup.start(beginning) }
@@ -147,7 +161,7 @@ package final class Server {
         Watchdog(
           interval: interval, pulses: [loop.pulse] + workerGroup.pulses, hasPriorities: ServiceManager.isJournalStream,
           log: journal.share)
-      }, reload: { reloads.ask { _ in } },
+      }, reload: { [unowned self] in reload() },
       stop: { [unowned self] in stop() })
     do throws(UVError) {
       for slot in slots { try slot.start() }
@@ -170,13 +184,15 @@ package final class Server {
     logouts = Logouts(worker: worker, workerGroup: workerGroup, tokens: renewals, commands: commands)
     journal.event(.notice, "ready", ("version", ProgramVersion.text), ("configuration", file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.providers.generation.snapshot.generation)")
-    loop.run()
-    journal.flush()
   }
+
+  /// As SIGHUP does.
+  package func reload() { reloads?.ask { _ in } }
 
   // MARK: the end
 
-  private func stop() {
+  /// As SIGTERM does: what is under way may end, and a second time at once.
+  package func stop() {
     guard !worker.isDraining else { return finish() }
     ServiceManager.notify("STOPPING=1")
     commands?.stop()

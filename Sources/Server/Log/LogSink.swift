@@ -8,8 +8,10 @@ package final class LogSink: @unchecked Sendable {
   /// Whose line is out in part: nobody else writes until the rest of it is.
   private var unfinished: Int?
   private var told: [String: String] = [:]
+  private let descriptor: Int32
 
-  package init() {}
+  /// - Parameter descriptor: where lines go; that of standard error, but in tests.
+  package init(to descriptor: Int32 = StandardError.descriptor) { self.descriptor = descriptor }
 
   /// More are forgotten together: something is told twice then.
   private static let mostTold = 4_096
@@ -21,7 +23,7 @@ package final class LogSink: @unchecked Sendable {
     lock.enter()
     defer { lock.leave() }
     if let unfinished, unfinished != number { return 0 }
-    let written = StandardError.write(lines)
+    let written = StandardError.write(lines, to: descriptor)
     if written > 0 { unfinished = lines[written - 1] == UInt8(ascii: "\n") ? nil : number }
     return written
   }

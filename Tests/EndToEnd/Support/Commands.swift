@@ -1,4 +1,5 @@
 import Foundation
+import ServerSupport
 import TestSupport
 
 extension Stage {
@@ -9,20 +10,6 @@ extension Stage {
     let file = try scratch.write("refused.yaml", configuration, mode: 0o644)
     return try run(
       ["timeout", "\(seconds)", RunningDaemon.binary("bearerd"), "--config", file], environment: environment)
-  }
-
-  /// A configuration replaced and read again.
-  func reload(_ configuration: String) throws {
-    try scratch.write("bearerd.yaml", Self.withWorkers(configuration), mode: 0o644)
-    try daemon!.reload()
-  }
-
-  /// One line to the control socket, and its answer.
-  func control(_ command: String) throws -> String {
-    let client = try LocalClient(unix: scratch.path + "/control.sock")
-    try client.send(command + "\n")
-    while try !client.isAtEnd() { try client.drain() }
-    return String(decoding: client.received, as: UTF8.self)
   }
 
   /// A request of a program that runs as somebody else, and all that it got. `wrapper` makes it somebody else.

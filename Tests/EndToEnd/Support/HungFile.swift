@@ -1,4 +1,5 @@
 import Foundation
+import ServerSupport
 import TestSupport
 
 /// A file that hangs whoever opens it, as one of a file server that is gone does: the kernel asks us whether it may be opened

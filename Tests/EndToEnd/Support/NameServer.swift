@@ -1,4 +1,5 @@
 import Foundation
+import ServerSupport
 import TestSupport
 
 /// A name server on a loopback address of its own, for a daemon that sees another /etc/resolv.conf. For root only: its

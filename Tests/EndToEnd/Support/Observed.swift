@@ -1,4 +1,5 @@
 import Foundation
+import ServerSupport
 import TestSupport
 
 /// What the kernel says of a process.
@@ -53,4 +54,8 @@ struct Observed {
     let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }
     return line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? -1
   }
+}
+
+extension Stage {
+  var observed: Observed { Observed(pid: daemon!.pid) }
 }

@@ -1,5 +1,7 @@
 import Foundation
+import ServerSupport
 import TestSupport
+import Testing
 
 /// Somebody who logs in: the real `bearerctl login`, and what it shows.
 final class Person {
@@ -35,5 +37,19 @@ final class Person {
       let items = URLComponents(string: line.trimmingCharacters(in: .whitespaces))?.queryItems
     else { throw TestFailure("no URL in: \(text)") }
     return Dictionary(uniqueKeysWithValues: items.map { ($0.name, $0.value ?? "") })
+  }
+}
+
+extension TokenStage {
+  /// Nobody sees what only the server and bearerd may.
+  func assertLogin(_ persons: [Person], times: Int, sourceLocation: SourceLocation = #_sourceLocation) {
+    assertSecrets(times: times, sourceLocation: sourceLocation)
+    let verifiers = tokens.forms.compactMap { $0["code_verifier"] }
+    for secret in [Self.deviceCode, Self.code, refresh] + verifiers {
+      stage.assertCanary(times: 0, as: secret, secret: secret, sourceLocation: sourceLocation)
+    }
+    for secret in [stage.canary, clientSecret, Self.deviceCode, Self.code, refresh] + verifiers {
+      for person in persons { #expect(!person.text.contains(secret), sourceLocation: sourceLocation) }
+    }
   }
 }

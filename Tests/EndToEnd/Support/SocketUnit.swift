@@ -1,4 +1,5 @@
 import Foundation
+import ServerSupport
 import TestSupport
 
 /// A service manager's side of socket activation: it listens, keeps its descriptors, and passes them to every daemon that
@@ -82,7 +83,9 @@ final class SocketUnit {
 
 extension Stage {
   @discardableResult
-  func start(_ unit: SocketUnit, _ configuration: String, environment: [String: String] = [:]) throws -> RunningDaemon {
+  func start(_ unit: SocketUnit, _ configuration: String, environment: [String: String] = [:]) throws
+    -> any TestedDaemon
+  {
     try start(
       configuration, environment: unit.environment.merging(environment) { $1 }, wrapper: SocketUnit.wrapper,
       passed: unit.passed)

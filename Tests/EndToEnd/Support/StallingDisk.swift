@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import ServerSupport
 import TestSupport
 
 /// A file system in user space (fuse(4)) with room for one file, `audit.log`, that can stop answering, as a disk does whose

@@ -1,4 +1,5 @@
 import Foundation
+import ServerSupport
 import TestSupport
 
 /// The calendar of a daemon under test, which can be set while it runs. Its other clocks go on as they are, as they do when

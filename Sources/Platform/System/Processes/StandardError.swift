@@ -4,11 +4,13 @@ internal import Glibc
 /// Writes to standard error without ever waiting for whoever reads it, and without making the descriptor non-blocking,
 /// which others share.
 package enum StandardError {
+  package static let descriptor: Int32 = STDERR_FILENO
+
   /// How many bytes were written: fewer than all if there is no room now, or nobody reads. What is left is the caller's to
   /// keep or drop.
   @discardableResult
   package static func write(_ bytes: Span<UInt8>) -> Int {
-    bytes.withUnsafeBytes { write($0, to: STDERR_FILENO, kind) }
+    write(bytes, to: descriptor)
   }
 
   @discardableResult
@@ -18,7 +20,7 @@ package enum StandardError {
 
   /// The same for another descriptor.
   package static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Int {
-    bytes.withUnsafeBytes { write($0, to: descriptor, Kind(of: descriptor)) }
+    bytes.withUnsafeBytes { write($0, to: descriptor, descriptor == Self.descriptor ? kind : Kind(of: descriptor)) }
   }
 
   /// What a descriptor is decides how to write to it without waiting.
@@ -66,5 +68,5 @@ package enum StandardError {
     }
   }
 
-  private static let kind = Kind(of: STDERR_FILENO)
+  private static let kind = Kind(of: descriptor)
 }

@@ -1,7 +1,7 @@
 package import Configuration
 package import Log
 package import Policy
-internal import System
+package import System
 
 /// The sockets that the service manager holds for us, by the names of its socket unit. They outlive reloads, and it keeps
 /// them while we are not there, so that nobody else can take the port (T5). Listeners accept from duplicates.
@@ -11,8 +11,10 @@ package final class InheritedSockets {
   private let members: [String: Set<UInt32>]
 
   /// Takes over what was passed to this process. Once, before anything starts another process.
-  package init() {
-    sockets = ServiceManager.inheritedSockets()
+  package convenience init() { self.init(ServiceManager.inheritedSockets()) }
+
+  package init(_ sockets: [InheritedSocket]) {
+    self.sockets = sockets
     var members: [String: Set<UInt32>] = [:]
     for case .unix(let path) in sockets.map(\.place) {
       members[path] = FileStatus(path: path).map { Users.members(ofGroup: $0.group) }

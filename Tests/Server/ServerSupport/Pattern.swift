@@ -1,7 +1,7 @@
 import Foundation
 
 /// A body of any length whose every byte is known: equal is byte-exact, and a compared piece costs a memcmp.
-enum Pattern {
+package enum Pattern {
   /// No power of two, so that a piece that was lost, doubled or moved shows.
   private static let period = 65_521
   private static let block: [UInt8] = {
@@ -16,17 +16,19 @@ enum Pattern {
   }()
 
   /// At most 256 KiB.
-  static func bytes(at offset: Int, count: Int) -> [UInt8] {
+  package static func bytes(at offset: Int, count: Int) -> [UInt8] {
     let start = offset % period
     return Array(block[start..<(start + count)])
   }
 
   /// Follows a body and says where it went wrong.
-  struct Check {
-    private(set) var count = 0
-    private(set) var isRight = true
+  package struct Check {
+    package private(set) var count = 0
+    package private(set) var isRight = true
 
-    mutating func take(_ bytes: [UInt8]) {
+    package init() {}
+
+    package mutating func take(_ bytes: [UInt8]) {
       var taken = 0
       while taken < bytes.count {
         let piece = min(262_144, bytes.count - taken)
@@ -42,7 +44,7 @@ enum Pattern {
   }
 
   /// All of `count` bytes, in pieces.
-  static func write(_ count: Int, piece: Int = 262_144, _ take: ([UInt8]) throws -> Void) rethrows {
+  package static func write(_ count: Int, piece: Int = 262_144, _ take: ([UInt8]) throws -> Void) rethrows {
     var offset = 0
     while offset < count {
       let size = min(piece, count - offset)
@@ -51,7 +53,7 @@ enum Pattern {
     }
   }
 
-  static func chunk(_ bytes: [UInt8]) -> [UInt8] {
+  package static func chunk(_ bytes: [UInt8]) -> [UInt8] {
     Array((String(bytes.count, radix: 16) + "\r\n").utf8) + bytes + [13, 10]
   }
 }

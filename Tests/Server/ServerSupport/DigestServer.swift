@@ -1,26 +1,41 @@
-import DemoUpstream
+package import DemoUpstream
 import Foundation
-import Policy
+package import Policy
 import TLS
 import TestSupport
 
 /// An upstream that wants Digest, and checks it as RFC 7616 section 3.4 says. What it echoes is the body.
-final class DigestServer: @unchecked Sendable {
-  struct Rules: Sendable {
-    var user = "deploy"
-    var password = ""
-    var hash = DigestHash.sha256
-    var isSession = false
+package final class DigestServer: @unchecked Sendable {
+  package struct Rules: Sendable {
+    package var user = "deploy"
+    package var password: String
+    package var hash: DigestHash
+    package var isSession: Bool
     /// What stands in the challenge behind realm and nonce.
-    var more = ", qop=\"auth\", opaque=\"o\\\"p\""
+    package var more: String
     /// A nonce is good for so many requests.
-    var uses = Int.max
+    package var uses: Int
     /// Says `stale=true` to those that come with an old one.
-    var saysStale = true
+    package var saysStale: Bool
     /// Names the next nonce in each answer.
-    var namesNext = false
+    package var namesNext: Bool
     /// Further challenges, ahead of its own.
-    var others = ""
+    package var others: String
+
+    package init(
+      password: String = "", hash: DigestHash = .sha256, isSession: Bool = false,
+      more: String = ", qop=\"auth\", opaque=\"o\\\"p\"", uses: Int = .max, saysStale: Bool = true,
+      namesNext: Bool = false, others: String = ""
+    ) {
+      self.password = password
+      self.hash = hash
+      self.isSession = isSession
+      self.more = more
+      self.uses = uses
+      self.saysStale = saysStale
+      self.namesNext = namesNext
+      self.others = others
+    }
   }
 
   private struct State {
@@ -33,17 +48,17 @@ final class DigestServer: @unchecked Sendable {
 
   private let state: Guarded<State>
 
-  init(_ rules: Rules = Rules()) { state = Guarded(State(rules: rules)) }
+  package init(_ rules: Rules = Rules()) { state = Guarded(State(rules: rules)) }
 
   /// No nonce is good any more.
-  func expire() { state.withLock { $0.nonces = [:] } }
+  package func expire() { state.withLock { $0.nonces = [:] } }
 
-  func change(_ edit: (inout Rules) -> Void) { state.withLock { edit(&$0.rules) } }
+  package func change(_ edit: (inout Rules) -> Void) { state.withLock { edit(&$0.rules) } }
 
   /// What it thought of each request: `bare`, `good`, `stale`, `wrong`, `repeated`.
-  var verdicts: [String] { state.withLock(\.verdicts) }
+  package var verdicts: [String] { state.withLock(\.verdicts) }
 
-  func serve(_ connection: UpstreamConnection) {
+  package func serve(_ connection: UpstreamConnection) {
     while let request = try? connection.readRequest() {
       let (verdict, challenge, next) = state.withLock { Self.judge(request, &$0) }
       let body = "echo:" + String(decoding: request.body, as: UTF8.self)

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 
 /// A loopback port that answers no connection attempt: it listens, and its backlog is full.
-final class BlackHole {
-  let port: UInt16
+package final class BlackHole {
+  package let port: UInt16
   private let listener: Int32
   private let fillers: [Int32]
 
   /// - Parameter port: 0 takes a free one.
-  init(family: Int32 = AF_INET, port wanted: UInt16 = 0) throws {
+  package init(family: Int32 = AF_INET, port wanted: UInt16 = 0) throws {
     let listener = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     self.listener = listener
     var yes: Int32 = 1

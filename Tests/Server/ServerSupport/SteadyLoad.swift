@@ -3,16 +3,16 @@ import Synchronization
 import TestSupport
 
 /// Programs that ask and ask, each over one connection, until they are told to stop.
-final class SteadyLoad: Sendable {
+package final class SteadyLoad: Sendable {
   private let isOver = Mutex(false)
   private let problems = Mutex<[String]>([])
   private let ended = DispatchSemaphore(value: 0)
   private let callers: Int
   /// Requests that were answered as they should be.
-  let answered = Counter()
+  package let answered = Counter()
 
   /// `ask` sends the caller's next request and says what was wrong with its answer, if anything was.
-  init(callers: Int, port: UInt16, ask: @escaping @Sendable (RawClient, _ number: Int) throws -> String?) {
+  package init(callers: Int, port: UInt16, ask: @escaping @Sendable (RawClient, _ number: Int) throws -> String?) {
     self.callers = callers
     for caller in 0..<callers {
       // Threads of their own: they must come along while all of the test runner's wait.
@@ -38,7 +38,7 @@ final class SteadyLoad: Sendable {
   }
 
   /// Waits until so many more requests have been answered. Throws as soon as one has failed.
-  func goOn(by count: Int) throws {
+  package func goOn(by count: Int) throws {
     let before = answered.count
     let wentOn = eventually(seconds: 30) { answered.count >= before + count || !problems.withLock(\.isEmpty) }
     let found = problems.withLock { $0 }
@@ -46,7 +46,7 @@ final class SteadyLoad: Sendable {
   }
 
   /// All problems. Nobody asks any more.
-  func stop() -> [String] {
+  package func stop() -> [String] {
     isOver.withLock { $0 = true }
     for _ in 0..<callers { ended.wait() }
     for _ in 0..<callers { ended.signal() }

@@ -1,9 +1,9 @@
 import Foundation
-import Testing
+package import Testing
 
 extension LocalClient.Response {
   /// It is this answer of our own, whole, and nothing of what a test has marked is in it.
-  func assertTabled(
+  package func assertTabled(
     _ status: Int, _ code: String, _ error: String, sourceLocation: SourceLocation = #_sourceLocation
   ) {
     #expect(self.status == status, "\(code): \(head)\n\(text)", sourceLocation: sourceLocation)

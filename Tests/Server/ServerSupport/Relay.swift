@@ -3,12 +3,12 @@ import Foundation
 import TestSupport
 
 /// Passes bytes on to an upstream of this machine, both ways; a connection may be made to wait before its first one.
-final class Relay {
+package final class Relay {
   private let server: UpstreamServer
-  var port: UInt16 { server.port }
+  package var port: UInt16 { server.port }
 
   /// - Parameter onConnection: called with the number of each connection, from 0, before it goes on.
-  init(to port: UInt16, onConnection: @escaping @Sendable (Int) -> Void) throws {
+  package init(to port: UInt16, onConnection: @escaping @Sendable (Int) -> Void) throws {
     let count = Counter()
     server = try UpstreamServer(chain: [], options: .plain) { connection in
       onConnection(count.add())

@@ -1,23 +1,23 @@
-import DemoUpstream
+package import DemoUpstream
 import Foundation
-import TestSupport
-import Testing
+package import TestSupport
+package import Testing
 
 /// What most promises need: a CA, a recording TLS upstream, a secret that must stand nowhere else, and a directory.
-final class Stage {
-  let scratch: Scratch
-  let ca: Certificate
-  let leaf: Certificate
-  let backup: Certificate
-  let upstream: UpstreamServer
+package final class Stage {
+  package let scratch: Scratch
+  package let ca: Certificate
+  package let leaf: Certificate
+  package let backup: Certificate
+  package let upstream: UpstreamServer
   /// The secret of the credential `canary`.
-  let canary: String
+  package let canary: String
   private var clients: [LocalClient] = []
   /// Of clients whose bytes nobody keeps.
-  var guardians: [SecretGuard] = []
-  private(set) var daemon: RunningDaemon?
+  package var guardians: [SecretGuard] = []
+  package private(set) var daemon: (any TestedDaemon)?
 
-  init(
+  package init(
     options: UpstreamServer.Options = .init(),
     handler: (@Sendable (UpstreamConnection) -> Void)? = nil
   ) throws {
@@ -46,7 +46,7 @@ final class Stage {
     upstream.stop()
   }
 
-  static func leaf(
+  package static func leaf(
     issuer: Certificate, names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1", "::1"]
   ) throws -> Certificate {
     var options = Certificate.Options()
@@ -56,11 +56,11 @@ final class Stage {
     return try Certificate(options, issuer: issuer)
   }
 
-  var origin: String { "https://localhost:\(upstream.port)" }
+  package var origin: String { "https://localhost:\(upstream.port)" }
 
   /// One service `api` at `/api/` with the credential `canary`; `service` and `credential` are lines that are added, with
   /// their indentation.
-  func configuration(
+  package func configuration(
     service: String = "", credential: String = "bearer: { file: canary.token }", pins: [String]? = nil,
     listener: String = "address: localhost:0", more: String = "", services: String = ""
   ) -> String {
@@ -87,44 +87,72 @@ final class Stage {
   }
 
   @discardableResult
-  func start(
+  package func start(
     _ configuration: String? = nil, environment: [String: String] = [:], wrapper: [String] = [], passed: [Int32] = []
-  ) throws -> RunningDaemon {
-    let text = Self.withWorkers(configuration ?? self.configuration())
-    let file = try scratch.write("bearerd.yaml", text, mode: 0o644)
-    let daemon = try RunningDaemon(configuration: file, environment: environment, wrapper: wrapper, passed: passed)
+  ) throws -> any TestedDaemon {
+    let file = try write(configuration ?? self.configuration())
+    let daemon: any TestedDaemon
+    switch Launch.current {
+    case .process:
+      daemon = try RunningDaemon(configuration: file, environment: environment, wrapper: wrapper, passed: passed)
+    case .thread:
+      guard environment.isEmpty, wrapper.isEmpty, passed.isEmpty else { throw TestFailure("that takes a process") }
+      daemon = try ServerThread(configuration: file)
+    }
     self.daemon = daemon
     return daemon
   }
 
+  /// A configuration replaced and read again.
+  package func reload(_ configuration: String) throws {
+    try write(configuration)
+    try daemon!.reload()
+  }
+
+  @discardableResult
+  private func write(_ configuration: String) throws -> String {
+    var text = Self.withWorkers(configuration)
+    // Not where this user's own daemon is asked.
+    if Launch.current == .thread, !text.contains("\ncontrol:") { text += "\ncontrol: control.sock\n" }
+    return try scratch.write("bearerd.yaml", text, mode: 0o644)
+  }
+
+  /// One line to the control socket, and its answer.
+  package func control(_ command: String) throws -> String {
+    let client = try LocalClient(unix: scratch.path + "/control.sock")
+    try client.send(command + "\n")
+    while try !client.isAtEnd() { try client.drain() }
+    return String(decoding: client.received, as: UTF8.self)
+  }
+
   /// BEARERD_WORKERS runs all of these tests with so many, where they do not say how many themselves.
-  static func withWorkers(_ configuration: String) -> String {
+  package static func withWorkers(_ configuration: String) -> String {
     guard let count = ProcessInfo.processInfo.environment["BEARERD_WORKERS"], !configuration.contains("\nworkers:")
     else { return configuration }
     return "\(configuration)\nworkers: \(count)\n"
   }
 
   /// A new client of the daemon's listener.
-  func client(_ listener: String = "main") throws -> LocalClient {
+  package func client(_ listener: String = "main") throws -> LocalClient {
     let client = try LocalClient(port: daemon!.port(listener))
     clients.append(client)
     return client
   }
 
   /// One request on a connection of its own.
-  func request(_ head: String, body: String = "") throws -> LocalClient.Response {
+  package func request(_ head: String, body: String = "") throws -> LocalClient.Response {
     let client = try client()
     let port = try daemon!.port()
     try client.send(head.replacingOccurrences(of: "HOST", with: "localhost:\(port)") + body)
     return try client.response(isHead: head.hasPrefix("HEAD"))
   }
 
-  func get(_ path: String = "/api/x", fields: String = "") throws -> LocalClient.Response {
+  package func get(_ path: String = "/api/x", fields: String = "") throws -> LocalClient.Response {
     try request("GET \(path) HTTP/1.1\r\nHost: HOST\r\n\(fields)\r\n")
   }
 
   /// What the upstream got, as text.
-  var recorded: String {
+  package var recorded: String {
     upstream.records.map { String(decoding: $0.bytes, as: UTF8.self) }.joined(separator: "\n--\n")
   }
 
@@ -132,7 +160,7 @@ final class Stage {
   /// and in no encoding anywhere else: what clients got, the log, what a daemon that still runs says of itself, its metrics
   /// and its audit file.
   /// - Parameter times: how often the upstream must have got it.
-  func assertCanary(
+  package func assertCanary(
     times: Int, as line: String? = nil, secret: String? = nil, sourceLocation: SourceLocation = #_sourceLocation
   ) {
     let secret = secret ?? canary
@@ -159,7 +187,7 @@ final class Stage {
   }
 
   /// Raw, base64 at its three alignments, percent-escaped.
-  static func encodings(of secret: String) -> [String] {
+  package static func encodings(of secret: String) -> [String] {
     let bytes = Array(secret.utf8)
     var forms = [secret, secret.utf8.map { "%" + String($0, radix: 16, uppercase: true) }.joined()]
     for offset in 0..<3 {

@@ -5,22 +5,24 @@ import Testing
 
 /// A stage whose credential wants a person.
 extension TokenStage {
-  static let deviceCode = "DEVICE-0123456789-code"
-  static let userCode = "WDJB-MJHT"
-  static let code = "CODE-0123456789-code"
+  package static let deviceCode = "DEVICE-0123456789-code"
+  package static let userCode = "WDJB-MJHT"
+  package static let code = "CODE-0123456789-code"
 
-  var device: String {
+  package var device: String {
     "grant: device_code, device_authorization_url: \(address)/oauth2/device, store: canary.login"
   }
 
-  func browser(_ more: String = "") -> String {
+  package func browser(_ more: String = "") -> String {
     "grant: authorization_code, authorization_url: \(address)/oauth2/authorize, store: canary.login\(more)"
   }
 
   private var address: String { "https://localhost:\(tokens.server.port)" }
 
   /// To `.deviceAuthorization`.
-  static func deviceAnswer(_ code: String = deviceCode, expiresIn: Int = 600, interval: Int = 1) -> TokenServer.Answer {
+  package static func deviceAnswer(_ code: String = deviceCode, expiresIn: Int = 600, interval: Int = 1)
+    -> TokenServer.Answer
+  {
     .raw(
       TokenServer.json(
         200,
@@ -30,17 +32,17 @@ extension TokenStage {
         """))
   }
 
-  static let pending = TokenServer.Answer.error(400, "authorization_pending")
+  package static let pending = TokenServer.Answer.error(400, "authorization_pending")
 
   /// What it grants to a person.
-  var granted: TokenServer.Answer { .token(stage.canary, expiresIn: 3600, refresh: refresh) }
-  var refresh: String { "REFRESH-of-\(first.suffix(12))" }
+  package var granted: TokenServer.Answer { .token(stage.canary, expiresIn: 3600, refresh: refresh) }
+  package var refresh: String { "REFRESH-of-\(first.suffix(12))" }
 
-  var stored: String { (try? String(contentsOfFile: store, encoding: .utf8)) ?? "" }
+  package var stored: String { (try? String(contentsOfFile: store, encoding: .utf8)) ?? "" }
 
   /// What comes of a visit to the place where a browser comes back to.
   /// - Parameter host: nil: that of the redirect URI.
-  func visit(
+  package func visit(
     _ query: [String: String], _ target: String, method: String = "GET", host: String? = nil
   ) throws -> LocalClient.Response {
     let client = try callback(query)
@@ -49,26 +51,14 @@ extension TokenStage {
   }
 
   /// Host and port to which the browser comes back.
-  func authority(_ query: [String: String]) throws -> String {
+  package func authority(_ query: [String: String]) throws -> String {
     let url = try #require(URLComponents(string: query["redirect_uri"] ?? ""))
     return "\(try #require(url.host)):\(try #require(url.port))"
   }
 
-  func callback(_ query: [String: String]) throws -> LocalClient {
+  package func callback(_ query: [String: String]) throws -> LocalClient {
     let url = try #require(URLComponents(string: query["redirect_uri"] ?? ""))
     let port = try #require(url.port.map { UInt16($0) })
     return try LocalClient(port: port, family: url.host == "127.0.0.1" ? AF_INET : AF_INET6)
-  }
-
-  /// Nobody sees what only the server and bearerd may.
-  func assertLogin(_ persons: [Person], times: Int, sourceLocation: SourceLocation = #_sourceLocation) {
-    assertSecrets(times: times, sourceLocation: sourceLocation)
-    let verifiers = tokens.forms.compactMap { $0["code_verifier"] }
-    for secret in [Self.deviceCode, Self.code, refresh] + verifiers {
-      stage.assertCanary(times: 0, as: secret, secret: secret, sourceLocation: sourceLocation)
-    }
-    for secret in [stage.canary, clientSecret, Self.deviceCode, Self.code, refresh] + verifiers {
-      for person in persons { #expect(!person.text.contains(secret), sourceLocation: sourceLocation) }
-    }
   }
 }

@@ -1,19 +1,19 @@
 import Foundation
 
 /// How somebody else could sit on a port that `localhost` means.
-enum Squat: CaseIterable {
+package enum Squat: CaseIterable {
   case loopback4, loopback6, all4, all6, allOfBoth
-  var isIPv6: Bool { self == .loopback6 || self == .all6 || self == .allOfBoth }
-  var usesAll: Bool { self == .all4 || self == .all6 || self == .allOfBoth }
+  package var isIPv6: Bool { self == .loopback6 || self == .all6 || self == .allOfBoth }
+  package var usesAll: Bool { self == .all4 || self == .all6 || self == .allOfBoth }
 }
 
 /// A listening socket that is willing to share its place.
-final class Squatting {
+package final class Squatting {
   private let descriptor: Int32
-  private(set) var port: UInt16
+  package private(set) var port: UInt16
 
   /// nil: there was no place for it.
-  init?(_ squat: Squat, port: UInt16) {
+  package init?(_ squat: Squat, port: UInt16) {
     self.port = port
     descriptor = socket(squat.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var (yes, only) = (Int32(1), Int32(squat == .allOfBoth ? 0 : 1))

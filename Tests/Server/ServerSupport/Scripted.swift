@@ -1,10 +1,10 @@
-import DemoUpstream
+package import DemoUpstream
 import Foundation
 import TestSupport
 
 extension UpstreamConnection {
   /// A head, and what came behind it; nil when the peer closed. For bodies that the test reads by itself.
-  func head() -> (text: String, rest: [UInt8])? {
+  package func head() -> (text: String, rest: [UInt8])? {
     var bytes: [UInt8] = []
     while true {
       guard let more = try? read(), !more.isEmpty else { return nil }
@@ -16,60 +16,69 @@ extension UpstreamConnection {
   }
 
   /// Until the peer closes.
-  func readToEnd() {
+  package func readToEnd() {
     while let more = try? read(), !more.isEmpty {}
   }
 
-  func say(_ text: String) { try? write(Array(text.utf8)) }
+  package func say(_ text: String) { try? write(Array(text.utf8)) }
 
   /// A whole answer.
-  func answer(_ body: String, status: String = "200 OK", fields: String = "") {
+  package func answer(_ body: String, status: String = "200 OK", fields: String = "") {
     say("HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)")
   }
 }
 
 extension UpstreamRequest {
-  var text: String { String(decoding: head, as: UTF8.self) }
+  package var text: String { String(decoding: head, as: UTF8.self) }
   /// Below the base.
-  var path: Substring { text.split(separator: " ")[1].dropFirst("/base".count) }
+  package var path: Substring { text.split(separator: " ")[1].dropFirst("/base".count) }
 }
 
 /// What a handler's threads count for the test's. Not with `Mutex`, which the thread sanitizer does not see.
-final class Counter: @unchecked Sendable {
+package final class Counter: @unchecked Sendable {
   private let lock = NSLock()
   private var value = 0
 
+  package init() {}
+
   /// Before it was added.
   @discardableResult
-  func add(_ more: Int = 1) -> Int {
+  package func add(_ more: Int = 1) -> Int {
     lock.withLock {
       defer { value += more }
       return value
     }
   }
 
-  var count: Int { lock.withLock { value } }
+  package var count: Int { lock.withLock { value } }
 }
 
 extension Stage {
-  func raw(_ listener: String = "main", receiveBuffer: Int32? = nil) throws -> RawClient {
+  package func raw(_ listener: String = "main", receiveBuffer: Int32? = nil) throws -> RawClient {
     let guardian = SecretGuard(Stage.encodings(of: canary))
     guardians.append(guardian)
     return try RawClient(port: daemon!.port(listener), receiveBuffer: receiveBuffer, guardian: guardian)
   }
 
   /// A request's head with the right Host.
-  func head(_ method: String, _ path: String = "/api/x", fields: String = "", version: String = "1.1") throws -> String
+  package func head(_ method: String, _ path: String = "/api/x", fields: String = "", version: String = "1.1") throws
+    -> String
   {
     "\(method) \(path) HTTP/\(version)\r\nHost: localhost:\(try daemon!.port())\r\n\(fields)\r\n"
   }
 
   /// The next request of somebody else is answered as ever.
-  func isAlive() throws -> Bool {
+  package func isAlive() throws -> Bool {
     let client = try raw()
     try client.send(head("GET", "/api/alive"))
     return try client.answer().body == "alive"
   }
+}
 
-  var observed: Observed { Observed(pid: daemon!.pid) }
+extension UpstreamServer.Options {
+  package static var plain: Self {
+    var options = Self()
+    options.isPlain = true
+    return options
+  }
 }

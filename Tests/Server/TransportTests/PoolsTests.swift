@@ -1,8 +1,9 @@
 import DemoUpstream
+import ServerSupport
 import TestSupport
 import Testing
 
-@Suite struct Pools {
+@Suite(.inProcess) struct Pools {
   @Test func `more sessions than are kept serve the next wave of a busy time, and then go`() throws {
     let seen = Counter()
     // Answers when three wait, so that three sessions are needed.

@@ -1,14 +1,14 @@
-import DemoUpstream
+package import DemoUpstream
 import Foundation
 import TestSupport
 import Testing
 
 /// A stage whose upstream asks for certificates, with two of them: `robot` and `other`, and their keys beside them.
-final class CertificateStage {
-  let stage: Stage
-  let authority: Certificate
+package final class CertificateStage {
+  package let stage: Stage
+  package let authority: Certificate
 
-  init(requires: Bool = true, tlsVersion: Int32? = nil) throws {
+  package init(requires: Bool = true, tlsVersion: Int32? = nil) throws {
     authority = try Self.made("clients", isCA: true)
     var options = UpstreamServer.Options()
     options.clientAuthorities = [authority]
@@ -18,7 +18,7 @@ final class CertificateStage {
     for name in ["robot", "other"] { try put(try Self.made(name, issuer: authority), as: name) }
   }
 
-  static func made(
+  package static func made(
     _ name: String, isCA: Bool = false, issuer: Certificate? = nil, notAfter: Int = 86_400 * 90
   ) throws -> Certificate {
     var options = Certificate.Options()
@@ -29,14 +29,14 @@ final class CertificateStage {
     return try Certificate(options, issuer: issuer)
   }
 
-  func put(_ certificate: Certificate, as name: String) throws {
+  package func put(_ certificate: Certificate, as name: String) throws {
     try stage.scratch.write("\(name).pem", certificate.pem, mode: 0o644)
     try stage.scratch.write("\(name).key", certificate.keyPEM)
   }
 
-  static func line(_ name: String, key: String? = nil) -> String {
+  package static func line(_ name: String, key: String? = nil) -> String {
     "client_certificate: { certificate: \(name).pem, private_key: { file: \(key ?? name).key } }"
   }
 
-  var names: [String?] { stage.upstream.records.map(\.clientName) }
+  package var names: [String?] { stage.upstream.records.map(\.clientName) }
 }

@@ -1,16 +1,16 @@
-import DemoUpstream
+package import DemoUpstream
 import Foundation
 import TestSupport
 import Testing
 
 extension UpstreamConnection {
-  func switchProtocols(to name: String = "websocket", _ more: String = "") {
+  package func switchProtocols(to name: String = "websocket", _ more: String = "") {
     say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: \(name)\r\n\r\n" + more)
   }
 
   /// Until the peer ends. False: it did not say that it has.
   @discardableResult
-  func echo() -> Bool {
+  package func echo() -> Bool {
     while let bytes = try? read() {
       if bytes.isEmpty { return true }
       guard (try? write(bytes)) != nil else { return false }
@@ -22,7 +22,8 @@ extension UpstreamConnection {
 extension Stage {
   /// An upstream that echoes where it is asked to switch to a WebSocket, and else answers "alive".
   /// - Parameter ended: hears whether the peer said that it had ended.
-  static func echoing(_ ended: @escaping @Sendable (Bool) -> Void = { _ in }) -> @Sendable (UpstreamConnection) -> Void
+  package static func echoing(_ ended: @escaping @Sendable (Bool) -> Void = { _ in })
+    -> @Sendable (UpstreamConnection) -> Void
   {
     { connection in
       while let (head, _) = connection.head() {
@@ -36,11 +37,11 @@ extension Stage {
     }
   }
 
-  static let asking =
+  package static let asking =
     "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZQ==\r\n"
 
   /// A client whose connection has been upgraded.
-  func upgraded(_ path: String = "/api/x", receiveBuffer: Int32? = nil) throws -> RawClient {
+  package func upgraded(_ path: String = "/api/x", receiveBuffer: Int32? = nil) throws -> RawClient {
     let client = try raw(receiveBuffer: receiveBuffer)
     try client.send(head("GET", path, fields: Self.asking))
     let head = try client.head()
@@ -49,7 +50,7 @@ extension Stage {
   }
 
   /// Whether what is sent comes back.
-  func echoes(_ client: RawClient, _ text: String = "ping") throws -> Bool {
+  package func echoes(_ client: RawClient, _ text: String = "ping") throws -> Bool {
     try client.send(text)
     return try client.exactly(text.utf8.count) == Array(text.utf8)
   }

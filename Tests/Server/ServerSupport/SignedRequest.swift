@@ -2,14 +2,14 @@ import Foundation
 import TLS
 
 /// What an upstream that verifies OAuth 1.0a makes of a request (RFC 5849 section 3.2), from the bytes that it got.
-struct SignedRequest {
+package struct SignedRequest {
   private let method: Substring
   private let target: Substring
   private let fields: [String: String]
   private let body: String
 
   /// - Parameter text: one request, head and body.
-  init?(_ text: String) {
+  package init?(_ text: String) {
     guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }
     let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
     let words = lines[0].split(separator: " ")
@@ -29,7 +29,7 @@ struct SignedRequest {
   }
 
   /// - Parameter origin: in lower case, without the port of its scheme.
-  func isSigned(secret: String, tokenSecret: String, origin: String) -> Bool {
+  package func isSigned(secret: String, tokenSecret: String, origin: String) -> Bool {
     guard let line = fields["authorization"], line.hasPrefix("OAuth ") else { return false }
     var parameters: [(String, String)] = []
     var signature: String?

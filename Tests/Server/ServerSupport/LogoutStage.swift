@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 extension TokenStage {
-  static let refresh = "SECOND-refresh"
-  static let revoked = TokenServer.Answer.raw("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+  package static let refresh = "SECOND-refresh"
+  package static let revoked = TokenServer.Answer.raw("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 
   /// From now on the server gives a refresh token with each token, and answers so to whoever gives some back.
   /// - Parameter before: called before either.
-  func revokes(
+  package func revokes(
     _ answer: TokenServer.Answer = revoked, before: @escaping @Sendable (_ isRevocation: Bool) -> Void = { _ in }
   ) {
     let grant = TokenServer.Answer.token(stage.canary, expiresIn: 3600, refresh: Self.refresh)
@@ -22,10 +22,10 @@ extension TokenStage {
   }
 
   /// A key of `oauth2`.
-  var revocation: String { ", revocation_url: \(tokens.url.replacing("/token", with: "/revoke"))" }
+  package var revocation: String { ", revocation_url: \(tokens.url.replacing("/token", with: "/revoke"))" }
 
   /// What was given back, in order, with what it was called.
-  var givenBack: [[String]] {
+  package var givenBack: [[String]] {
     tokens.forms.filter { $0["token"] != nil }.map { [$0["token_type_hint"] ?? "", $0["token"] ?? ""] }
   }
 }
@@ -33,7 +33,7 @@ extension TokenStage {
 extension Stage {
   /// What `bearerctl logout` would get.
   @discardableResult
-  func logOut(_ credential: String = "canary") throws -> [String: Any] {
+  package func logOut(_ credential: String = "canary") throws -> [String: Any] {
     let text = try control("logout \(credential)")
     guard text.hasPrefix("ok\n") else { throw TestFailure(text) }
     for form in Self.encodings(of: canary) { #expect(!text.contains(form)) }
@@ -42,7 +42,7 @@ extension Stage {
 
   /// A second credential from a file on the same host, and services of it.
   /// - Parameter services: names, each at its path.
-  func second(_ services: [String] = ["second"], in configuration: String) throws -> String {
+  package func second(_ services: [String] = ["second"], in configuration: String) throws -> String {
     try scratch.write("second.token", Self.secondSecret)
     let lines = services.map { name in
       "  \(name): { upstream: \(origin)/base/, ca_file: ca.pem, pins: [\(leaf.pin), \(backup.pin)], credential: second }"
@@ -59,15 +59,15 @@ extension Stage {
         """)
   }
 
-  static let secondSecret = "SECOND-secret"
+  package static let secondSecret = "SECOND-secret"
 }
 
 extension [String: Any] {
   /// Of a logout: what it has cut, by kind.
-  var cut: [String: Int] { self["cut"] as? [String: Int] ?? [:] }
+  package var cut: [String: Int] { self["cut"] as? [String: Int] ?? [:] }
 
   /// Of a logout: what became of each token; empty: it was given back.
-  var revoked: [[String]] {
+  package var revoked: [[String]] {
     (self["revoked"] as? [[String: Any]] ?? []).map { [$0["token"] as? String ?? "", $0["problem"] as? String ?? ""] }
   }
 }

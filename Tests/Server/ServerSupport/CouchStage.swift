@@ -1,33 +1,35 @@
-import DemoUpstream
+package import DemoUpstream
 import Foundation
-import TestSupport
-import Testing
+package import TestSupport
+package import Testing
 
 /// A stage whose upstream lets in who has a session, as CouchDB does: `POST /_session` begins one, and everything else wants its
 /// cookie. The value of the first session is the canary.
-final class CouchStage: @unchecked Sendable {
-  struct State: Sendable {
-    var password = ""
+package final class CouchStage: @unchecked Sendable {
+  package struct State: Sendable {
+    package var password = ""
     /// Values of sessions to come; then made up.
-    var next: [String] = []
+    package var next: [String] = []
     /// Sessions that count.
-    var good: Set<String> = []
-    var logins: [UpstreamRequest] = []
+    package var good: Set<String> = []
+    package var logins: [UpstreamRequest] = []
     /// Of the cookie, behind its value.
-    var attributes = "; Version=1; Path=/; HttpOnly"
+    package var attributes = "; Version=1; Path=/; HttpOnly"
     /// Of every answer but those of logins.
-    var fields = ""
+    package var fields = ""
     /// What a login is answered with instead.
-    var script: String?
+    package var script: String?
     /// What somebody without a session gets.
-    var rejection = ("401 Unauthorized", "", "{\"error\":\"unauthorized\",\"reason\":\"You are not logged in.\"}")
+    package var rejection = (
+      "401 Unauthorized", "", "{\"error\":\"unauthorized\",\"reason\":\"You are not logged in.\"}"
+    )
   }
 
-  private(set) var stage: Stage!
-  let state = Guarded(State())
-  static let name = "jan@example.com"
+  package private(set) var stage: Stage!
+  package let state = Guarded(State())
+  package static let name = "jan@example.com"
 
-  init(password: String = "PASSWORD-" + UUID().uuidString) throws {
+  package init(password: String = "PASSWORD-" + UUID().uuidString) throws {
     stage = try Stage { [state] connection in
       while let request = try? connection.readRequest() {
         if request.text.hasPrefix("POST /_session ") {
@@ -71,13 +73,13 @@ final class CouchStage: @unchecked Sendable {
     return cookie ?? header ?? request.text.firstMatch(of: /Authorization: Bearer (\S+)/).map { String($0.1) } ?? ""
   }
 
-  var logins: [UpstreamRequest] { state.withLock(\.logins) }
-  var log: String { stage.daemon!.logText }
+  package var logins: [UpstreamRequest] { state.withLock(\.logins) }
+  package var log: String { stage.daemon!.logText }
 
   /// - Parameters:
   ///   - fields: how they are posted.
   ///   - prize: what of the answer goes out.
-  func configuration(
+  package func configuration(
     _ fields: String = "form: { name: \(CouchStage.name), password: { file: couch.password } }",
     _ prize: String = "cookie: AuthSession", more: String = "", service: String = "", services: String = "",
     workers: Int? = nil, url: String? = nil
@@ -91,14 +93,14 @@ final class CouchStage: @unchecked Sendable {
   }
 
   /// Requests of clients at the upstream.
-  var requests: [String] {
+  package var requests: [String] {
     stage.recorded.components(separatedBy: " HTTP/1.1\r\n").dropFirst().filter {
       !$0.contains("User-Agent: bearerd\r\n")
     }
   }
 
   /// The first session stands in the one field, and the password in its logins.
-  func assertSecrets(times: Int, sourceLocation: SourceLocation = #_sourceLocation) {
+  package func assertSecrets(times: Int, sourceLocation: SourceLocation = #_sourceLocation) {
     stage.assertCanary(times: times, as: "AuthSession=\(stage.canary)\r\n", sourceLocation: sourceLocation)
     let password = state.withLock(\.password)
     stage.assertCanary(

@@ -1,18 +1,18 @@
-import DemoUpstream
+package import DemoUpstream
 import Foundation
-import TestSupport
-import Testing
+package import TestSupport
+package import Testing
 
 /// A stage whose credential comes from a token endpoint. The token is the canary; the client's secret and the refresh tokens are
 /// secrets that may stand at the endpoint alone.
-final class TokenStage {
-  let stage: Stage
-  let tokens: TokenServer
-  let clientSecret = "CLIENT-" + UUID().uuidString
-  let first = "FIRST-" + UUID().uuidString
+package final class TokenStage {
+  package let stage: Stage
+  package let tokens: TokenServer
+  package let clientSecret = "CLIENT-" + UUID().uuidString
+  package let first = "FIRST-" + UUID().uuidString
   private let leaf: Certificate
 
-  init(handler: (@Sendable (UpstreamConnection) -> Void)? = nil) throws {
+  package init(handler: (@Sendable (UpstreamConnection) -> Void)? = nil) throws {
     stage = try Stage(handler: handler)
     leaf = try Stage.leaf(issuer: stage.ca)
     tokens = try TokenServer(leaf)
@@ -22,7 +22,7 @@ final class TokenStage {
   }
 
   /// Whatever a test asserts, what was shown to the endpoint is nowhere else.
-  func assertSecrets(times: Int, sourceLocation: SourceLocation = #_sourceLocation) {
+  package func assertSecrets(times: Int, sourceLocation: SourceLocation = #_sourceLocation) {
     stage.assertCanary(times: times, sourceLocation: sourceLocation)
     for secret in [clientSecret, first] + refreshTokens {
       stage.assertCanary(times: 0, as: secret, secret: secret, sourceLocation: sourceLocation)
@@ -35,15 +35,15 @@ final class TokenStage {
       Set(tokens.forms.flatMap { [$0["refresh_token"], $0["token"]].compactMap(\.self) }.filter { $0 != stage.canary }))
   }
 
-  var store: String { stage.scratch.path + "/canary.login" }
+  package var store: String { stage.scratch.path + "/canary.login" }
 
-  static let machine = "grant: client_credentials"
-  static let person = "grant: refresh_token, refresh_token: { file: first.token }, store: canary.login"
+  package static let machine = "grant: client_credentials"
+  package static let person = "grant: refresh_token, refresh_token: { file: first.token }, store: canary.login"
 
   /// - Parameters:
   ///   - grant: with what belongs to it.
   ///   - more: further keys of `oauth2`, each with a comma before it.
-  func configuration(
+  package func configuration(
     _ grant: String = machine, more: String = "", pins: [String]? = nil, url: String? = nil, services: String = "",
     workers: Int? = nil
   ) -> String {
@@ -56,18 +56,19 @@ final class TokenStage {
   }
 
   @discardableResult
-  func start(
+  package func start(
     _ grant: String = machine, more: String = "", pins: [String]? = nil, url: String? = nil, services: String = "",
     workers: Int? = nil
-  ) throws -> RunningDaemon {
+  ) throws -> any TestedDaemon {
     try stage.start(
       configuration(grant, more: more, pins: pins, url: url, services: services, workers: workers))
   }
 
-  var log: String { stage.daemon!.logText }
+  package var log: String { stage.daemon!.logText }
 
   /// What came of asking until it is as wanted, with one request after the other. nil: it never was.
-  func ask(until isWanted: (LocalClient.Response) -> Bool, each: (LocalClient.Response) -> Void = { _ in }) throws
+  package func ask(until isWanted: (LocalClient.Response) -> Bool, each: (LocalClient.Response) -> Void = { _ in })
+    throws
     -> LocalClient.Response?
   {
     var found: LocalClient.Response?
@@ -81,5 +82,5 @@ final class TokenStage {
 }
 
 extension LocalClient.Response {
-  func isRefused(_ code: String) -> Bool { status == 503 && text.contains("urn:bearerd:error:\(code)\"") }
+  package func isRefused(_ code: String) -> Bool { status == 503 && text.contains("urn:bearerd:error:\(code)\"") }
 }

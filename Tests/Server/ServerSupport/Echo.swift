@@ -1,12 +1,12 @@
-import DemoUpstream
+package import DemoUpstream
 import Foundation
 
 /// What the path asks for: the place, the form's number, where it is split (-1: everywhere).
-struct Echo {
-  enum Place: String, CaseIterable {
+package struct Echo {
+  package enum Place: String, CaseIterable {
     case reason, field, location, interim, length, chunked, closed, trailer, upgraded
 
-    var isBody: Bool {
+    package var isBody: Bool {
       switch self {
       case .reason, .field, .location, .interim, .trailer: false
       case .length, .chunked, .closed, .upgraded: true
@@ -18,7 +18,7 @@ struct Echo {
   private let pieces: [String]
   private var text: String { pieces.joined() }
 
-  init?(_ request: UpstreamRequest) {
+  package init?(_ request: UpstreamRequest) {
     path = request.path.split(separator: "/")
     guard path.count == 3, let index = Int(path[1]), let split = Int(path[2]),
       let secret = request.text.split(separator: "\r\n").first(where: { $0.hasPrefix("Authorization: Bearer ") })
@@ -32,7 +32,7 @@ struct Echo {
     }
   }
 
-  static func forms(of secret: String) -> [String] {
+  package static func forms(of secret: String) -> [String] {
     let escaped = secret.replacing("/", with: "%2F").replacing("+", with: "%2B").replacing("=", with: "%3D")
     return [secret, escaped, escaped.lowercasedEscapes, secret.replacing("/", with: "\\/")]
       + (0..<3).flatMap { alignment in
@@ -46,7 +46,7 @@ struct Echo {
   }
 
   /// - Returns: whether the connection goes on.
-  func answer(on connection: UpstreamConnection) -> Bool {
+  package func answer(on connection: UpstreamConnection) -> Bool {
     guard let place = Place(rawValue: String(path[0])) else {
       connection.answer("coded", fields: "Content-Encoding: gzip\r\n")
       return true

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 
 /// An app as the daemon sees it: a plain socket, so that every byte is the test's own.
-final class LocalClient {
+package final class LocalClient {
   private let descriptor: Int32
   private var buffer: [UInt8] = []
   /// Everything that ever came, for the canary.
-  private(set) var received: [UInt8] = []
+  package private(set) var received: [UInt8] = []
 
   /// - Parameter ip: an IPv4 address of this machine.
-  init(port: UInt16, family: Int32 = AF_INET, ip: String = "127.0.0.1") throws {
+  package init(port: UInt16, family: Int32 = AF_INET, ip: String = "127.0.0.1") throws {
     descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
     var result: Int32
     if family == AF_INET {
@@ -37,7 +37,7 @@ final class LocalClient {
     limitTime()
   }
 
-  init(unix path: String) throws {
+  package init(unix path: String) throws {
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -60,14 +60,14 @@ final class LocalClient {
   }
 
   /// What is sent arrives at once, in however small pieces.
-  func sendsAtOnce() {
+  package func sendsAtOnce() {
     var yes: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  func send(_ text: String) throws { try send(Array(text.utf8)) }
+  package func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-  func send(_ bytes: [UInt8]) throws {
+  package func send(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let sent = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -76,17 +76,17 @@ final class LocalClient {
     }
   }
 
-  func shutdownSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+  package func shutdownSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   /// Closes with a reset.
-  func abort() {
+  package func abort() {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
     abandon()
   }
 
   /// Closes without waiting for anything.
-  func abandon() {
+  package func abandon() {
     guard !isAbandoned else { return }
     isAbandoned = true
     close(descriptor)
@@ -95,16 +95,16 @@ final class LocalClient {
   private var isAbandoned = false
 
   /// Whether this machine has ::1.
-  static let hasIPv6 = Squatting(.loopback6, port: 0) != nil
+  package static let hasIPv6 = Squatting(.loopback6, port: 0) != nil
 
-  struct Response {
-    var status: Int
-    var head: String
-    var body: [UInt8]
-    var text: String { String(decoding: body, as: UTF8.self) }
+  package struct Response {
+    package var status: Int
+    package var head: String
+    package var body: [UInt8]
+    package var text: String { String(decoding: body, as: UTF8.self) }
 
     /// The values of a field, in order.
-    func values(_ name: String) -> [String] {
+    package func values(_ name: String) -> [String] {
       head.components(separatedBy: "\r\n").dropFirst().compactMap { line in
         guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else { return nil }
         return line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
@@ -113,7 +113,7 @@ final class LocalClient {
   }
 
   /// The next answer, whole; interim ones are answers too. `isHead`: it has no body whatever its fields say.
-  func response(isHead: Bool = false) throws -> Response {
+  package func response(isHead: Bool = false) throws -> Response {
     while buffer.firstRange(of: Array("\r\n\r\n".utf8)) == nil { try more() }
     let end = buffer.firstRange(of: Array("\r\n\r\n".utf8))!
     let head = String(decoding: buffer[..<end.lowerBound], as: UTF8.self)
@@ -160,13 +160,13 @@ final class LocalClient {
   }
 
   /// Takes what comes next into `received`.
-  func drain() throws {
+  package func drain() throws {
     _ = try fill()
     buffer = []
   }
 
   /// Whether the daemon has closed and nothing more came.
-  func isAtEnd() throws -> Bool { buffer.isEmpty ? try !fill() : false }
+  package func isAtEnd() throws -> Bool { buffer.isEmpty ? try !fill() : false }
 
   private func more() throws {
     guard try fill() else {

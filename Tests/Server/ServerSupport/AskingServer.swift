@@ -1,35 +1,37 @@
-import DemoUpstream
+package import DemoUpstream
 import Foundation
 import TestSupport
 
 /// An upstream that shows what is below `/public` to everybody, and the rest to who brings one of its secrets. What it echoes is the
 /// body.
-final class AskingServer: @unchecked Sendable {
-  struct Rules: Sendable {
+package final class AskingServer: @unchecked Sendable {
+  package struct Rules: Sendable {
     /// Whole values of `Authorization`.
-    var good: Set<String> = []
+    package var good: Set<String> = []
     /// To strangers.
-    var status = "401 Unauthorized"
+    package var status = "401 Unauthorized"
     /// The lines of the same.
-    var challenges = ["Bearer realm=\"all\""]
+    package var challenges = ["Bearer realm=\"all\""]
     /// Of what strangers are answered, the end never comes.
-    var withholdsBody = false
+    package var withholdsBody = false
     /// Strangers have to connect once more.
-    var closes = false
+    package var closes = false
   }
 
   private let state = Guarded(
     (rules: Rules(), verdicts: [String](), requests: [UpstreamRequest](), connections: [[String]]()))
 
-  func change(_ edit: (inout Rules) -> Void) { state.withLock { edit(&$0.rules) } }
+  package init() {}
+
+  package func change(_ edit: (inout Rules) -> Void) { state.withLock { edit(&$0.rules) } }
 
   /// What it thought of each request: `bare`, `good`, `wrong`.
-  var verdicts: [String] { state.withLock(\.verdicts) }
-  var requests: [UpstreamRequest] { state.withLock(\.requests) }
+  package var verdicts: [String] { state.withLock(\.verdicts) }
+  package var requests: [UpstreamRequest] { state.withLock(\.requests) }
   /// The verdicts of each connection, in the order of their first requests.
-  var connections: [[String]] { state.withLock(\.connections) }
+  package var connections: [[String]] { state.withLock(\.connections) }
 
-  func serve(_ connection: UpstreamConnection) {
+  package func serve(_ connection: UpstreamConnection) {
     var number: Int?
     while let request = try? connection.readRequest() {
       let shown = request.text.firstMatch(of: /\r\nAuthorization: ([^\r]*)\r\n/).map { String($0.1) }

@@ -1,8 +1,8 @@
-import Foundation
+package import Foundation
 import TestSupport
 
 /// A socket whose reads and writes are the test's own: for bodies too large to keep, and for what `LocalClient` hides.
-final class RawClient: @unchecked Sendable {
+package final class RawClient: @unchecked Sendable {
   private let descriptor: Int32
   private var buffer: [UInt8] = []
   private var start = 0
@@ -12,7 +12,8 @@ final class RawClient: @unchecked Sendable {
   /// - Parameters:
   ///   - receiveBuffer: bytes of SO_RCVBUF, so that a reader that pauses is felt soon.
   ///   - guardian: sees all that comes.
-  init(port: UInt16, family: Int32 = AF_INET, receiveBuffer: Int32? = nil, guardian: SecretGuard? = nil) throws {
+  package init(port: UInt16, family: Int32 = AF_INET, receiveBuffer: Int32? = nil, guardian: SecretGuard? = nil) throws
+  {
     self.guardian = guardian
     descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     if var size = receiveBuffer {
@@ -22,13 +23,13 @@ final class RawClient: @unchecked Sendable {
   }
 
   /// - Parameter ip: an IPv4 address of this machine.
-  init(port: UInt16, ip: String) throws {
+  package init(port: UInt16, ip: String) throws {
     guardian = nil
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     try connect(Loopback.connect(descriptor, ip: ip, port: port))
   }
 
-  init(unix path: String) throws {
+  package init(unix path: String) throws {
     guardian = nil
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()
@@ -50,7 +51,7 @@ final class RawClient: @unchecked Sendable {
   }
 
   /// How long a read or a write waits.
-  func setPatience(seconds: Int) {
+  package func setPatience(seconds: Int) {
     var limit = timeval(tv_sec: seconds, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -58,9 +59,9 @@ final class RawClient: @unchecked Sendable {
 
   // MARK: sending
 
-  func send(_ text: String) throws { try send(Array(text.utf8)) }
+  package func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-  func send(_ bytes: [UInt8]) throws {
+  package func send(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let sent = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -70,7 +71,7 @@ final class RawClient: @unchecked Sendable {
   }
 
   /// What the kernel takes without waiting.
-  func sendWithoutWaiting(_ bytes: [UInt8]) -> Int {
+  package func sendWithoutWaiting(_ bytes: [UInt8]) -> Int {
     max(
       0,
       bytes.withUnsafeBytes {
@@ -78,14 +79,14 @@ final class RawClient: @unchecked Sendable {
       })
   }
 
-  func shutdownSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+  package func shutdownSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  func close() {
+  package func close() {
     if isOpen { Glibc.close(descriptor) }
     isOpen = false
   }
 
-  func reset() {
+  package func reset() {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
     close()
@@ -93,10 +94,10 @@ final class RawClient: @unchecked Sendable {
 
   // MARK: receiving
 
-  enum Ending: Equatable { case clean, reset, silent }
+  package enum Ending: Equatable { case clean, reset, silent }
 
   /// Some bytes; empty at the end. A reset is an error.
-  func read(maximum: Int = 65_536) throws -> [UInt8] {
+  package func read(maximum: Int = 65_536) throws -> [UInt8] {
     if start < buffer.count {
       let end = min(buffer.count, start + maximum)
       defer { start = end }
@@ -111,17 +112,17 @@ final class RawClient: @unchecked Sendable {
   }
 
   /// What is there already.
-  func readWithoutWaiting() -> [UInt8] {
+  package func readWithoutWaiting() -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
     guardian?.take(Array(bytes.prefix(max(0, count))))
     return Array(bytes.prefix(max(0, count)))
   }
 
-  struct ReadFailure: Error { let number: Int32 }
+  package struct ReadFailure: Error { let number: Int32 }
 
   /// Through the next `\r\n`, without it.
-  func line() throws -> String {
+  package func line() throws -> String {
     var line: [UInt8] = []
     while true {
       if start == buffer.count {
@@ -138,28 +139,28 @@ final class RawClient: @unchecked Sendable {
   }
 
   /// Through the next `end`, with it.
-  func line(endingWith end: String) throws -> String {
+  package func line(endingWith end: String) throws -> String {
     var line = ""
     while !line.hasSuffix(end) { line += String(decoding: try exactly(1), as: UTF8.self) }
     return line
   }
 
   /// A head without its empty line.
-  func head() throws -> String {
+  package func head() throws -> String {
     var head = ""
     while case let line = try line(), !line.isEmpty { head += line + "\r\n" }
     return head
   }
 
   /// A head and a body with a length.
-  func answer() throws -> (head: String, body: String) {
+  package func answer() throws -> (head: String, body: String) {
     let head = try head()
     let length = head.lowercased().split(separator: "\r\n").first { $0.hasPrefix("content-length: ") }
       .flatMap { Int($0.dropFirst(16)) }
     return (head, String(decoding: try exactly(length ?? 0), as: UTF8.self))
   }
 
-  func exactly(_ count: Int) throws -> [UInt8] {
+  package func exactly(_ count: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {
       let more = try read(maximum: min(65_536, count - bytes.count))
@@ -170,7 +171,7 @@ final class RawClient: @unchecked Sendable {
   }
 
   /// Reads to the end: what came, and how it ended.
-  func rest() -> (bytes: [UInt8], ending: Ending) {
+  package func rest() -> (bytes: [UInt8], ending: Ending) {
     var bytes: [UInt8] = []
     while true {
       do {
@@ -186,7 +187,7 @@ final class RawClient: @unchecked Sendable {
 
   /// A chunked body, piece by piece as the chunks' data comes; returns its trailers.
   @discardableResult
-  func chunks(_ take: ([UInt8]) throws -> Void) throws -> [String] {
+  package func chunks(_ take: ([UInt8]) throws -> Void) throws -> [String] {
     while true {
       let line = try line()
       guard var rest = Int(line, radix: 16) else { throw TestFailure("no chunk size: \(line)") }
@@ -206,19 +207,19 @@ final class RawClient: @unchecked Sendable {
   }
 }
 
-enum Loopback {
+package enum Loopback {
   /// connect(2) to 127.0.0.1 or ::1.
-  static func connect(_ descriptor: Int32, family: Int32, port: UInt16) -> Int32 {
+  package static func connect(_ descriptor: Int32, family: Int32, port: UInt16) -> Int32 {
     withAddress(family: family, port: port) { Glibc.connect(descriptor, $0, $1) }
   }
 
   /// The same to another IPv4 address of this machine.
-  static func connect(_ descriptor: Int32, ip: String, port: UInt16) -> Int32 {
+  package static func connect(_ descriptor: Int32, ip: String, port: UInt16) -> Int32 {
     withAddress(family: AF_INET, port: port, ip: inet_addr(ip)) { Glibc.connect(descriptor, $0, $1) }
   }
 
   /// - Parameter ip: of AF_INET, in network order.
-  static func withAddress<Result>(
+  package static func withAddress<Result>(
     family: Int32, port: UInt16, ip: in_addr_t = UInt32(0x7F00_0001).bigEndian,
     _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result {

@@ -1,17 +1,17 @@
 import TestSupport
 
 /// Prometheus' text format 0.0.4, read strictly: anything that a scraper could stumble over is an error.
-struct PrometheusText {
-  struct Sample {
-    let name: String
-    let labels: [String: String]
-    let value: Double
+package struct PrometheusText {
+  package struct Sample {
+    package let name: String
+    package let labels: [String: String]
+    package let value: Double
   }
 
-  private(set) var types: [String: String] = [:]
-  private(set) var samples: [Sample] = []
+  package private(set) var types: [String: String] = [:]
+  package private(set) var samples: [Sample] = []
 
-  init(_ text: String) throws {
+  package init(_ text: String) throws {
     guard text.hasSuffix("\n") else { throw TestFailure("the last line does not end") }
     var helped: Set<String> = []
     var series: Set<String> = []
@@ -37,7 +37,7 @@ struct PrometheusText {
   }
 
   /// Of the one series with these labels, among others.
-  func value(_ name: String, _ labels: [String: String] = [:]) throws -> Double {
+  package func value(_ name: String, _ labels: [String: String] = [:]) throws -> Double {
     let found = samples.filter { sample in
       sample.name == name && labels.allSatisfy { sample.labels[$0.key] == $0.value }
     }

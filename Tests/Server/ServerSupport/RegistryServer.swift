@@ -1,19 +1,19 @@
-import DemoUpstream
+package import DemoUpstream
 import Foundation
-import TestSupport
+package import TestSupport
 
 /// A container registry and its token server: the one takes tokens that the other has granted for what is asked for.
-final class RegistryServer: @unchecked Sendable {
-  struct Rules: Sendable {
-    var user = "deploy"
-    var password = ""
+package final class RegistryServer: @unchecked Sendable {
+  package struct Rules: Sendable {
+    package var user = "deploy"
+    package var password = ""
     /// nil: the token server's.
-    var realm: String?
-    var lifetime = 300
+    package var realm: String?
+    package var lifetime = 300
     /// Takes no token at all.
-    var rejectsAll = false
+    package var rejectsAll = false
     /// Grants to everybody.
-    var isOpen = false
+    package var isOpen = false
   }
 
   private struct State {
@@ -25,11 +25,13 @@ final class RegistryServer: @unchecked Sendable {
   }
 
   private let state = Guarded(State())
-  private(set) var tokens: UpstreamServer!
+  package private(set) var tokens: UpstreamServer!
   /// Called on the token server's thread, before it answers.
-  let onAsked = Guarded<(@Sendable () -> Void)?>(nil)
+  package let onAsked = Guarded<(@Sendable () -> Void)?>(nil)
 
-  func start(_ certificate: Certificate) throws {
+  package init() {}
+
+  package func start(_ certificate: Certificate) throws {
     tokens = try UpstreamServer(chain: [certificate]) { [weak self] connection in
       while let request = try? connection.readRequest() {
         guard let self else { return }
@@ -41,16 +43,16 @@ final class RegistryServer: @unchecked Sendable {
 
   deinit { tokens.stop() }
 
-  var realm: String { "https://localhost:\(tokens.port)/auth/token" }
+  package var realm: String { "https://localhost:\(tokens.port)/auth/token" }
 
-  func change(_ edit: (inout Rules) -> Void) { state.withLock { edit(&$0.rules) } }
-  func forget() { state.withLock { $0.granted = [:] } }
-  var asked: [UpstreamRequest] { state.withLock(\.asked) }
+  package func change(_ edit: (inout Rules) -> Void) { state.withLock { edit(&$0.rules) } }
+  package func forget() { state.withLock { $0.granted = [:] } }
+  package var asked: [UpstreamRequest] { state.withLock(\.asked) }
   /// What the registry thought of each request: `bare`, `good`, `wrong`.
-  var verdicts: [String] { state.withLock(\.verdicts) }
+  package var verdicts: [String] { state.withLock(\.verdicts) }
 
   /// The registry.
-  func serve(_ connection: UpstreamConnection) {
+  package func serve(_ connection: UpstreamConnection) {
     while let request = try? connection.readRequest() {
       let line = request.text.split(separator: " ")
       let scope = Self.scope(String(line[0]), String(line[1]))

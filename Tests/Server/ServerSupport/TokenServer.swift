@@ -1,10 +1,10 @@
-import DemoUpstream
+package import DemoUpstream
 import Foundation
-import TestSupport
+package import TestSupport
 
 /// An authorization server of the test's own: answers by a script, and remembers every byte that it was asked with.
-final class TokenServer: @unchecked Sendable {
-  enum Answer: Sendable {
+package final class TokenServer: @unchecked Sendable {
+  package enum Answer: Sendable {
     case token(String, expiresIn: Int?, refresh: String? = nil)
     /// RFC 6749 section 5.2.
     case error(Int, String)
@@ -15,13 +15,13 @@ final class TokenServer: @unchecked Sendable {
   }
 
   private let state = Guarded((requests: [UpstreamRequest](), script: Answer.nothing as Answer, rows: [Answer]()))
-  private(set) var server: UpstreamServer!
+  package private(set) var server: UpstreamServer!
   /// Called on the server's thread once a request is there, before it is answered.
-  let onRequest = Guarded<(@Sendable (UpstreamRequest) -> Void)?>(nil)
+  package let onRequest = Guarded<(@Sendable (UpstreamRequest) -> Void)?>(nil)
   /// What it says to a request, whatever the script is; nil: that.
-  let onDecision = Guarded<(@Sendable (UpstreamRequest) -> Answer?)?>(nil)
+  package let onDecision = Guarded<(@Sendable (UpstreamRequest) -> Answer?)?>(nil)
 
-  init(_ certificate: Certificate, options: UpstreamServer.Options = .init()) throws {
+  package init(_ certificate: Certificate, options: UpstreamServer.Options = .init()) throws {
     server = try UpstreamServer(chain: [certificate], options: options) { [weak self] connection in
       while let request = try? connection.readRequest() {
         guard let answer = self?.take(request) else { return }
@@ -35,17 +35,17 @@ final class TokenServer: @unchecked Sendable {
 
   deinit { server.stop() }
 
-  var url: String { "https://localhost:\(server.port)/oauth2/token" }
+  package var url: String { "https://localhost:\(server.port)/oauth2/token" }
 
   /// What it says from now on, after `rows`.
-  func answers(_ answer: Answer) { state.withLock { ($0.script, $0.rows) = (answer, []) } }
+  package func answers(_ answer: Answer) { state.withLock { ($0.script, $0.rows) = (answer, []) } }
   /// What it says next, one after the other; then the last one for ever.
-  func answers(_ rows: [Answer]) { state.withLock { ($0.rows, $0.script) = (rows, rows.last ?? .nothing) } }
+  package func answers(_ rows: [Answer]) { state.withLock { ($0.rows, $0.script) = (rows, rows.last ?? .nothing) } }
 
-  var requests: [UpstreamRequest] { state.withLock(\.requests) }
-  var forms: [[String: String]] { requests.map(\.form) }
+  package var requests: [UpstreamRequest] { state.withLock(\.requests) }
+  package var forms: [[String: String]] { requests.map(\.form) }
 
-  func waitForRequests(_ count: Int) -> Bool { eventually { requests.count >= count } }
+  package func waitForRequests(_ count: Int) -> Bool { eventually { requests.count >= count } }
 
   private func take(_ request: UpstreamRequest) -> Answer {
     state.withLock { $0.requests.append(request) }
@@ -54,7 +54,7 @@ final class TokenServer: @unchecked Sendable {
     return state.withLock { state in state.rows.isEmpty ? state.script : state.rows.removeFirst() }
   }
 
-  static func text(_ answer: Answer) -> String {
+  package static func text(_ answer: Answer) -> String {
     switch answer {
     case .raw(let text): return text
     case .nothing: return ""
@@ -67,14 +67,14 @@ final class TokenServer: @unchecked Sendable {
     }
   }
 
-  static func json(_ status: Int, _ body: String) -> String {
+  package static func json(_ status: Int, _ body: String) -> String {
     "HTTP/1.1 \(status) X\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
   }
 }
 
 extension UpstreamRequest {
   /// Its fields, decoded.
-  var form: [String: String] {
+  package var form: [String: String] {
     var fields: [String: String] = [:]
     for pair in String(decoding: body, as: UTF8.self).split(separator: "&") {
       let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
