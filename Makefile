@@ -32,7 +32,7 @@ etcdir      = /etc/bearerd
 # What stands in a row is done in that order, with -j too.
 .NOTPARALLEL:
 .PHONY: help deps test-deps clients-deps bench-deps build demo test generate test-asan test-tsan e2e soak bench bench-gate format lint
-.PHONY: mutate fuzz differential install uninstall deb clean
+.PHONY: coverage mutate fuzz differential install uninstall deb clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -82,6 +82,9 @@ bench: bench-deps build ## the release build beside nginx and HAProxy, doing the
 
 bench-gate: bench-deps build ## what one request costs, against the figures that are written down
 	@Tests/Benchmarks/gate $(BENCH_ARGS)
+
+coverage: test-deps ## which lines the unit tests reach, module by module, and whether those are enough
+	@SWIFT='$(SWIFT)' .ci/coverage
 
 mutate: test-deps ## take out one protection after the other; each time a named test must fail (CHANGED=1, SHARD=k/n, BUDGET=seconds)
 	@CHANGED='$(CHANGED)' SHARD='$(SHARD)' BUDGET='$(BUDGET)' IN_PLACE='$(IN_PLACE)' Tests/Mutations/run $(MUTATE_ARGS)
