@@ -152,6 +152,10 @@ let package = Package(
       "ServerSupport", in: .server,
       ["Daemon", "Proxy", "Log", "TLS", "Policy", "EventLoop", "DemoUpstream", "TestSupport"]),
     tests("TransportTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
+    tests("ProvidersTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
+    tests("ProxyTests", in: .server, ["ServerSupport", "DemoUpstream", "Policy", "TestSupport"]),
+    tests("AdminTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
+    tests("DaemonTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
     tests("BearerctlTests", in: .tools, ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests(

@@ -9,7 +9,7 @@ import Testing
 @Suite struct HungFilesDelayNobody {
   private func start(_ stage: Stage) throws {
     try stage.scratch.write("second.token", "SECOND-secret")
-    try stage.start(IdentitiesShareNoConnection.configuration(stage))
+    try stage.start(stage.withSecondCredential())
   }
 
   /// Writes a file that hangs, and moves it into the place of another.
@@ -96,7 +96,7 @@ import Testing
     let stage = try Stage()
     try start(stage)
     #expect(try stage.control("give up soon") == "ok\n")
-    let configuration = IdentitiesShareNoConnection.configuration(stage)
+    let configuration = stage.withSecondCredential()
     let hung = try hang("bearerd.yaml", configuration, in: stage, mode: 0o644)
     let answer = try stage.control("reload")
     #expect(answer.hasPrefix("error\nthe configuration is still being read: ") && answer.contains("/bearerd.yaml"))
@@ -136,7 +136,7 @@ import Testing
     try start(stage)
     let path = try stage.scratch.write("hung", "", mode: 0o600)
     let hung = try HungFile(path)
-    let configuration = IdentitiesShareNoConnection.configuration(stage) + "\naudit: { file: hung }"
+    let configuration = stage.withSecondCredential() + "\naudit: { file: hung }"
     try stage.scratch.write("bearerd.yaml", configuration, mode: 0o644)
     kill(stage.daemon!.pid, SIGHUP)
     #expect(hung.isAsked())
@@ -146,7 +146,7 @@ import Testing
     #expect(stage.daemon!.waitForLog("event=reloaded generation=2"))
     #expect(try isServing(stage, generation: 2))
     // Without it again: the loop does not wait for the thread, which writes what it has, and says so.
-    try stage.scratch.write("bearerd.yaml", IdentitiesShareNoConnection.configuration(stage), mode: 0o644)
+    try stage.scratch.write("bearerd.yaml", stage.withSecondCredential(), mode: 0o644)
     #expect(try stage.control("reload") == "ok\n3\n")
     #expect(stage.daemon!.waitForLog("event=audit state=closed"))
     assertCanary(stage)
@@ -165,7 +165,7 @@ import Testing
     try stage.scratch.write("there/api.token", stage.canary)
     try relink("here", to: "there", in: stage)
     try stage.start(
-      IdentitiesShareNoConnection.configuration(stage).replacing("file: canary.token", with: "file: here/api.token"))
+      stage.withSecondCredential().replacing("file: canary.token", with: "file: here/api.token"))
     try withExtendedLifetime(HungDirectory(stage.scratch.path + "/gone")) {
       try relink("here", to: "gone", in: stage)
       #expect(stage.daemon!.waitForLog("here/api.token is still being read"))
@@ -192,7 +192,7 @@ import Testing
     try stage.scratch.write("there/helper", "#!/bin/sh\nexec cat \(stage.scratch.path)/canary.token\n", mode: 0o700)
     try relink("here", to: "there", in: stage)
     try stage.start(
-      IdentitiesShareNoConnection.configuration(stage).replacing(
+      stage.withSecondCredential().replacing(
         "file: canary.token", with: "command: [\(stage.scratch.path)/here/helper], ttl: 2s, timeout: 1s"))
     #expect(try lastToken(stage, "api") == stage.canary)
     try withExtendedLifetime(HungDirectory(stage.scratch.path + "/gone")) {

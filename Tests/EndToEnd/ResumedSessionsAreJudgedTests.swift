@@ -120,32 +120,11 @@ import Testing
 
 /// A connection that was proved for one credential carries no other (T25).
 @Suite struct IdentitiesShareNoConnection {
-  /// Two credentials on one host, at `/api/` and `/second/`.
-  static func configuration(_ stage: Stage) -> String {
-    stage.configuration(
-      services: """
-          second:
-            upstream: \(stage.origin)/base/
-            ca_file: ca.pem
-            pins: [\(stage.leaf.pin), \(stage.backup.pin)]
-            credential: second
-        """
-    ).replacing(
-      "services:\n",
-      with: """
-          second:
-            origins: ["\(stage.origin)"]
-            bearer: { file: second.token }
-        services:
-
-        """)
-  }
-
   @Test func `T25: two credentials on one host resume nothing of each other`() throws {
     for version in [0x0303, 0x0304] as [Int32] {
       let stage = try ResumedSessionsAreJudged.stage(version: version)
       try stage.scratch.write("second.token", "SECOND-secret")
-      try stage.start(Self.configuration(stage))
+      try stage.start(stage.withSecondCredential())
       for path in ["/api/x", "/second/x", "/api/x", "/second/x"] { #expect(try stage.get(path).status == 200) }
       #expect(stage.upstream.records.map(\.isResumed) == [false, false, true, true])
       stage.assertCanary(times: 2)

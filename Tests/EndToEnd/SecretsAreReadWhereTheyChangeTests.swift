@@ -88,7 +88,7 @@ import Testing
   @Test func `T44: a secret that is half written goes nowhere, whatever happens beside it`() throws {
     let stage = try Stage()
     try stage.scratch.write("second.token", "SECOND-secret")
-    try stage.start(IdentitiesShareNoConnection.configuration(stage))
+    try stage.start(stage.withSecondCredential())
     let caller = try Caller(stage)
     let file = open(stage.scratch.path + "/canary.token", O_WRONLY | O_TRUNC | O_CLOEXEC)
     #expect(write(file, "HALF", 4) == 4)

@@ -6,7 +6,7 @@ enum Unplayed {
     unplayed(39, "lost refreshes", "the selftest has no authorization server", ["EndToEnd.LoginsSurvive"]),
     unplayed(
       46, "logout that is none", "the selftest has no authorization server",
-      ["EndToEnd.LogoutsEndWhatUsesThem", "EndToEnd.LogoutsStay"]),
+      ["EndToEnd.LogoutsEndWhatUsesThem", "AdminTests.LogoutsStay"]),
     unplayed(
       65, "excluded names and wildcards", "the selftest's authority has no constraints",
       ["TLSTests.NameConstraintsTests"]),
@@ -14,7 +14,7 @@ enum Unplayed {
       66, "no forward secrecy", "the selftest's upstream speaks TLS 1.3", ["TLSTests.ForwardSecrecyTests"]),
     unplayed(
       67, "a dead credential that is sent on", "the selftest has no authorization server",
-      ["LifecycleTests.RenewalModelTests", "EndToEnd.DeadTokensStay"]),
+      ["LifecycleTests.RenewalModelTests", "ProvidersTests.DeadTokensStay"]),
     unplayed(
       68, "renewals that a shutdown cuts off", "the selftest has no authorization server",
       ["EndToEnd.RenewalsOutliveTheirEnd"]),

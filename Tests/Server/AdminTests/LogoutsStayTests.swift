@@ -1,0 +1,221 @@
+import DemoUpstream
+import Foundation
+import ServerSupport
+import TestSupport
+import Testing
+
+/// A login that was ended does not come back by itself, and its server hears of it (T46).
+@Suite(.inProcess) struct LogoutsStay {
+  @Test func `T46: not after a restart, until there is another first refresh token`() throws {
+    let stage = try TokenStage()
+    stage.revokes()
+    let daemon = try stage.start(TokenStage.person, more: stage.revocation)
+    #expect(try stage.stage.get().status == 200)
+    #expect(stage.stored.contains(TokenStage.refresh))
+    try stage.stage.logOut()
+    #expect(stage.stored.hasSuffix("\nlogged_out\n") && !stage.stored.contains(TokenStage.refresh))
+    #expect(daemon.stop() == 0)
+    let asked = stage.tokens.requests.count
+    let again = try stage.start(TokenStage.person, more: stage.revocation)
+    for _ in 0..<3 { #expect(try stage.stage.get().isRefused("login-required")) }
+    #expect(again.waitForLog("event=login-required credential=canary"))
+    for more in ["", ", skew: 5s"] {
+      try stage.stage.reload(stage.configuration(TokenStage.person, more: stage.revocation + more))
+      #expect(try stage.stage.get().isRefused("login-required"))
+    }
+    #expect(stage.tokens.requests.count == asked, "nothing is asked with a login that was ended")
+    #expect(stage.log.components(separatedBy: "event=login-required").count <= 3, "once for each configuration of it")
+    try stage.stage.scratch.write("first.token", "ANOTHER-first")
+    let good = try stage.ask(until: { $0.status == 200 }) { #expect($0.status == 503) }
+    #expect(good != nil)
+    #expect(stage.tokens.forms.last?["refresh_token"] == "ANOTHER-first")
+    #expect(stage.stored.contains(TokenStage.refresh))
+    stage.assertSecrets(times: 2)
+  }
+
+  @Test func `T46: the newest refresh token is given back first, then the access token, by who got them`() throws {
+    let stage = try TokenStage()
+    stage.revokes()
+    try stage.start(TokenStage.person, more: stage.revocation)
+    #expect(try stage.stage.get().status == 200)
+    let report = try stage.stage.logOut()
+    #expect(report.revoked == [["refresh_token", ""], ["access_token", ""]])
+    #expect(stage.givenBack == [["refresh_token", TokenStage.refresh], ["access_token", stage.stage.canary]])
+    let basic = Data("bearerd:\(stage.clientSecret)".utf8).base64EncodedString()
+    for request in stage.tokens.requests.suffix(2) {
+      #expect(request.text.hasPrefix("POST /oauth2/revoke HTTP/1.1\r\n"))
+      #expect(request.text.contains("\r\nAuthorization: Basic \(basic)\r\n"))
+    }
+    #expect(stage.stage.daemon!.waitForLog("event=token-revoked credential=canary", count: 2))
+    #expect(stage.stage.daemon!.waitForLog("event=logged-out credential=canary"))
+    // A second time there is nothing left.
+    #expect(try stage.stage.logOut().revoked.isEmpty)
+    #expect(stage.givenBack.count == 2)
+    stage.assertSecrets(times: 1)
+  }
+
+  private static let deaf: [(TokenServer.Answer, String)] = [
+    (.nothing, "closed the connection"), (.error(503, "temporarily_unavailable"), "answered 503"),
+    (.error(400, "unsupported_token_type"), "unsupported_token_type"),
+    (.error(401, "invalid_client"), "invalid_client"),
+    (.raw("HTTP/1.1 302 X\r\nLocation: https://evil.example.com/\r\nContent-Length: 0\r\n\r\n"), "redirects"),
+  ]
+
+  @Test(arguments: deaf.indices)
+  func `T46: a server that takes nothing back does not stop a logout, and it is said`(index: Int) throws {
+    let (answer, words) = Self.deaf[index]
+    let stage = try TokenStage()
+    stage.revokes(answer)
+    try stage.start(TokenStage.person, more: stage.revocation)
+    #expect(try stage.stage.get().status == 200)
+    let revoked = try stage.stage.logOut().revoked
+    #expect(revoked.map { $0[0] } == ["refresh_token", "access_token"])
+    #expect(revoked.allSatisfy { $0[1].contains(words) && !$0[1].contains("asked again") }, "\(revoked)")
+    #expect(stage.stage.daemon!.waitForLog("event=token-not-revoked credential=canary", count: 2))
+    #expect(try stage.stage.get().isRefused("login-required"))
+    #expect(stage.stored.hasSuffix("\nlogged_out\n"))
+    stage.assertSecrets(times: 1)
+  }
+
+  @Test func `T46: a server that never answers is waited for as long as a request may take, for all tokens together`()
+    throws
+  {
+    let stage = try TokenStage()
+    let gate = Gate()
+    stage.revokes { isRevocation in if isRevocation { gate.pass() } }
+    try stage.start(TokenStage.person, more: stage.revocation + ", timeout: 400ms")
+    #expect(try stage.stage.get().status == 200)
+    let revoked = try stage.stage.logOut().revoked
+    gate.open(times: 4)
+    #expect(revoked.count == 2 && revoked[0][1].contains("has not answered in"), "\(revoked)")
+    #expect(revoked[1][1].contains("no time left"), "\(revoked)")
+    #expect(stage.givenBack.count == 1)
+    #expect(try stage.stage.get().isRefused("login-required"))
+  }
+
+  @Test func `T38: tokens are given back only to a server that proves what that for tokens has to`() throws {
+    let stage = try TokenStage()
+    stage.revokes()
+    let other = try UpstreamServer(chain: [try Stage.leaf(issuer: stage.stage.ca)]) { connection in
+      while (try? connection.readRequest()) ?? nil != nil { connection.answer("") }
+    }
+    try stage.start(TokenStage.person, more: ", revocation_url: \"https://localhost:\(other.port)/revoke\"")
+    #expect(try stage.stage.get().status == 200)
+    let revoked = try stage.stage.logOut().revoked
+    #expect(revoked.count == 2 && revoked.allSatisfy { $0[1].contains("pin-mismatch") }, "\(revoked)")
+    #expect(other.records.allSatisfy { $0.bytes.isEmpty })
+    stage.assertSecrets(times: 1)
+  }
+
+  /// The endpoint has been asked, and answers once the gate is open.
+  private func asking(workers: Int) throws -> (stage: TokenStage, gate: Gate) {
+    let stage = try TokenStage()
+    let (gate, asked) = (Gate(), Gate())
+    stage.revokes { isRevocation in
+      if isRevocation { return }
+      asked.open()
+      gate.pass()
+    }
+    try stage.start(TokenStage.person, more: stage.revocation, workers: workers)
+    #expect(asked.pass())
+    return (stage, gate)
+  }
+
+  /// The answer to what was asked comes after the logout: nobody gets to see its tokens, and they are given back.
+  @Test(arguments: [1, 2])
+  func `T46: what was asked for before brings nothing back`(workers: Int) throws {
+    let (stage, gate) = try asking(workers: workers)
+    let client = try stage.stage.raw()
+    try client.send(stage.stage.head("GET"))
+    let asking = try LocalClient(unix: stage.stage.scratch.path + "/control.sock")
+    try asking.send("logout canary\n")
+    // Who waits hears of it at once, and not when the server answers.
+    #expect(try client.answer().body.contains("error:login-required\""))
+    gate.open(times: 4)
+    while try !asking.isAtEnd() { try asking.drain() }
+    let report = String(decoding: asking.received, as: UTF8.self)
+    #expect(report.hasPrefix("ok\n"), "\(report)")
+    #expect(
+      stage.givenBack == [
+        ["refresh_token", TokenStage.refresh], ["refresh_token", stage.first], ["access_token", stage.stage.canary],
+      ])
+    #expect(try stage.stage.get().isRefused("login-required"))
+    #expect(stage.stored.hasSuffix("\nlogged_out\n"))
+    #expect(stage.stage.upstream.records.isEmpty)
+    stage.assertSecrets(times: 0)
+  }
+
+  /// What it is shown changes while the answer to the question before is awaited.
+  @Test func `T46: a new first refresh token that comes during a logout is a new beginning, after its end`() throws {
+    let (stage, gate) = try asking(workers: 1)
+    let asking = try LocalClient(unix: stage.stage.scratch.path + "/control.sock")
+    try asking.send("logout canary\n")
+    #expect(try stage.stage.get().isRefused("login-required"))
+    let second = "SECOND-" + UUID().uuidString
+    try stage.stage.scratch.write("first.token", second)
+    // It has been seen: what is asked for now is of the same turn, or a later one.
+    for _ in 0..<3 { #expect(try stage.stage.get().isRefused("login-required")) }
+    gate.open(times: 8)
+    while try !asking.isAtEnd() { try asking.drain() }
+    #expect(asking.received.starts(with: Array("ok\n".utf8)))
+    #expect(try stage.ask(until: { $0.status == 200 }) != nil)
+    let refreshes = stage.tokens.forms.compactMap { $0["refresh_token"] }
+    #expect(refreshes == [stage.first, second])
+    stage.assertSecrets(times: 1)
+  }
+
+  /// The same secret once more, and other ones of a program, are no reason.
+  @Test func `T46: a client's secret that is written anew brings no token back`() throws {
+    let stage = try TokenStage()
+    stage.revokes()
+    try stage.start(more: stage.revocation)
+    #expect(try stage.stage.get().status == 200)
+    try stage.stage.logOut()
+    let count = stage.tokens.requests.count
+    let path = stage.stage.scratch.path + "/client.secret"
+    #expect(unlink(path) == 0)
+    for _ in 0..<3 { #expect(try stage.stage.get().isRefused("login-required")) }
+    try stage.stage.scratch.write("client.secret", stage.clientSecret + "\n")
+    for _ in 0..<3 { #expect(try stage.stage.get().isRefused("login-required")) }
+    #expect(stage.tokens.requests.count == count)
+    stage.assertSecrets(times: 1)
+  }
+
+  @Test func `T46: nor does what a program says next`() throws {
+    let stage = try TokenStage()
+    stage.revokes()
+    let helper = try stage.stage.scratch.write(
+      "helper", "#!/bin/sh\ndate +%s%N\n", mode: 0o700)
+    try stage.stage.start(
+      stage.configuration(more: stage.revocation).replacing(
+        "{ file: client.secret }", with: "{ command: [\(helper)], ttl: 1s }"))
+    let first = try stage.stage.get()
+    #expect(first.status == 200, "\(first.text) \(stage.log)")
+    try stage.stage.logOut()
+    let count = stage.tokens.requests.count
+    // As long as two of its values last.
+    let end = DispatchTime.now() + .milliseconds(2_500)
+    while DispatchTime.now() < end { #expect(try stage.stage.get().isRefused("login-required")) }
+    #expect(stage.tokens.requests.count == count)
+    try stage.stage.reload(
+      stage.configuration(more: stage.revocation).replacing(
+        "{ file: client.secret }", with: "{ command: [\(helper)], ttl: 1s }"))
+    #expect(try stage.ask(until: { $0.status == 200 }) != nil)
+    stage.stage.assertCanary(times: 2)
+  }
+
+  @Test func `T46: where that cannot be written down, the login goes all the same, and it is said`() throws {
+    let stage = try TokenStage()
+    stage.revokes()
+    try stage.start(TokenStage.person, more: stage.revocation)
+    #expect(try stage.stage.get().status == 200)
+    // Nothing is written over such a one.
+    chmod(stage.store, 0o644)
+    let problem = try stage.stage.logOut()["problem"] as? String
+    #expect(problem?.contains("canary.login") == true && problem?.contains("is gone") == true, "\(problem ?? "none")")
+    #expect(!FileManager.default.fileExists(atPath: stage.store))
+    #expect(stage.stage.daemon!.waitForLog("event=login-not-wiped credential=canary"))
+    #expect(try stage.stage.get().isRefused("login-required"))
+    stage.assertSecrets(times: 1)
+  }
+}

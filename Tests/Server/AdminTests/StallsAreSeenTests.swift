@@ -1,0 +1,29 @@
+import DemoUpstream
+import Foundation
+import ServerSupport
+import TestSupport
+import Testing
+
+/// A turn of the loop that keeps everybody waiting says so (T60).
+@Suite(.inProcess) struct StallsAreSeen {
+  @Test func `T60: a turn of 100 ms is one line with what was done, and counted where one can look`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: "control: control.sock"))
+    #expect(try stage.get().status == 200)
+    for _ in 0..<3 { #expect(try stage.control("stall") == "ok\n") }
+    #expect(stage.daemon!.waitForLog("event=loop-stalled worker=1 "))
+    let metrics = try PrometheusText(String(try stage.control("metrics").dropFirst(3)))
+    #expect(try metrics.value("bearerd_loop_stalls_total") >= 3)
+    #expect(try metrics.value("bearerd_loop_longest_turn_seconds") >= 0.14)
+    #expect(try metrics.value("bearerd_loop_turns_total") > 3)
+    #expect(try metrics.value("bearerd_oldest_waiting_request_seconds") == 0)
+    let text = try stage.control("status").dropFirst("ok\n".count)
+    let status = try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    let loops = try #require(status["loops"] as? [[String: Any]])
+    #expect(loops.count == 1 && (loops[0]["stalls"] as? Int).map { $0 >= 3 } == true)
+    // The line is of the first; the others wait for the next line.
+    let lines = stage.daemon!.logText.split(separator: "\n").filter { $0.contains("event=loop-stalled") }
+    #expect(lines.count == 1 && lines[0].contains("longest-step=control"), "\(lines)")
+    stage.assertCanary(times: 1)
+  }
+}

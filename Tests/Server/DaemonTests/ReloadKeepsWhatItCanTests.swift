@@ -1,0 +1,49 @@
+import Foundation
+import ServerSupport
+import TestSupport
+import Testing
+
+/// A reload changes what the file says, on the sockets that are there.
+@Suite(.inProcess) struct ReloadKeepsWhatItCan {
+  @Test func `a listener may be renamed, and its socket's mode changed`() throws {
+    let stage = try Stage()
+    let path = stage.scratch.path + "/app.sock"
+    func configuration(_ name: String, mode: String) -> String {
+      stage.configuration(
+        service: "listener: \(name)",
+        listener:
+          "address: localhost:0\n    allow_users: [\(getuid())]\n  \(name):\n    address: \"unix:\(path)\"\n    mode: \"\(mode)\""
+      )
+    }
+    try stage.start(configuration("first", mode: "0666"))
+    try stage.reload(configuration("second", mode: "0660"))
+    #expect(stage.daemon!.logText.contains("event=reloaded"))
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o660)
+    let client = try LocalClient(unix: path)
+    try client.send("GET /api/x HTTP/1.1\r\nHost: any\r\n\r\n")
+    #expect(try client.response().status == 200)
+    #expect(stage.daemon!.stop() == 0)
+    #expect(stat(path, &status) != 0, "no socket stays behind which nobody stands")
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `a secret whose directory comes later is found without a reload`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(credential: "bearer: { file: later/canary.token }"))
+    #expect(try stage.get().status == 503)
+    try FileManager.default.createDirectory(atPath: stage.scratch.path + "/later", withIntermediateDirectories: true)
+    chmod(stage.scratch.path + "/later", 0o700)
+    try stage.scratch.write("later/canary.token", stage.canary + "\n")
+    let deadline = ContinuousClock.now + .seconds(20)
+    var status = 0
+    while status != 200, ContinuousClock.now < deadline { status = try stage.get().status }
+    #expect(status == 200)
+    // It is watched from now on.
+    let next = stage.canary + "-next"
+    try stage.scratch.write("later/canary.token", next + "\n")
+    stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=2")
+    #expect(try stage.get().status == 200)
+    #expect(stage.recorded.contains("Authorization: Bearer \(next)\r\n"))
+  }
+}

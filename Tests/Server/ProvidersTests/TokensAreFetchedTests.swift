@@ -1,0 +1,143 @@
+import DemoUpstream
+import Foundation
+import ServerSupport
+import TestSupport
+import Testing
+
+/// A token endpoint grants what goes out, ahead of the need, and once for all who want it.
+@Suite(.inProcess) struct TokensAreFetched {
+  @Test func `a client's token is there before the first request, and goes out with each`() throws {
+    let stage = try TokenStage()
+    try stage.start(more: ", scope: [mail.read, mail.send], parameters: { tenant: \"a&b=c+d%e ü\" }")
+    #expect(stage.tokens.waitForRequests(1))
+    #expect(stage.stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=1"))
+    for _ in 0..<3 { #expect(try stage.stage.get().status == 200) }
+    let request = try #require(stage.tokens.requests.first)
+    #expect(
+      request.form == ["grant_type": "client_credentials", "scope": "mail.read mail.send", "tenant": "a&b=c+d%e ü"])
+    let basic = Data("bearerd:\(stage.clientSecret)".utf8).base64EncodedString()
+    #expect(request.text.hasPrefix("POST /oauth2/token HTTP/1.1\r\n") && request.text.contains("Basic \(basic)\r\n"))
+    #expect(stage.tokens.requests.count == 1)
+    stage.assertSecrets(times: 3)
+  }
+
+  @Test(arguments: [1, 2])
+  func `T42: the first request waits for the program that gives the client's secret`(workers: Int) throws {
+    let stage = try TokenStage()
+    let path = stage.stage.scratch.path
+    let helper = try stage.stage.scratch.write(
+      "helper", "#!/bin/sh\nuntil test -e \(path)/go; do sleep 0.02; done\ncat \(path)/client.secret\n", mode: 0o700)
+    try stage.stage.start(
+      stage.configuration(workers: workers).replacing("{ file: client.secret }", with: "{ command: [\(helper)] }"))
+    let client = try stage.stage.client()
+    try client.send(stage.stage.head("GET"))
+    #expect(try stage.stage.control("status").hasPrefix("ok\n"), "others do not wait")
+    try stage.stage.scratch.write("go", "")
+    #expect(try client.response().status == 200)
+    #expect(!stage.log.contains("token-failed") && !stage.log.contains("unavailable"), "\(stage.log)")
+    // Nor is it asked for once more, since the secret was not there at first.
+    try stage.stage.scratch.write("unrelated", "")
+    #expect(try stage.stage.get().status == 200)
+    #expect(stage.tokens.requests.count == 1)
+    stage.assertSecrets(times: 2)
+  }
+
+  @Test func `the password grant is warned of at every start`() throws {
+    let stage = try TokenStage()
+    try stage.stage.scratch.write("password", "PASSWORD-of-somebody\n")
+    for _ in 0..<2 {
+      let daemon = try stage.start("grant: password, user: me, password: { file: password }")
+      #expect(daemon.waitForLog("level=warning event=configuration"))
+      #expect(stage.log.contains("RFC 9700 advises against it"), "\(stage.log)")
+      #expect(try stage.stage.get().status == 200)
+      _ = daemon.stop()
+    }
+    #expect(
+      stage.tokens.forms.allSatisfy { $0["grant_type"] == "password" && $0["password"] == "PASSWORD-of-somebody" })
+    stage.stage.assertCanary(times: 0, as: "PASSWORD-of-somebody", secret: "PASSWORD-of-somebody")
+  }
+
+  @Test func `a person's refresh token brings the first one`() throws {
+    let stage = try TokenStage()
+    try stage.start(TokenStage.person)
+    #expect(try stage.stage.get().status == 200)
+    #expect(stage.tokens.forms == [["grant_type": "refresh_token", "refresh_token": stage.first]])
+    stage.assertSecrets(times: 1)
+  }
+
+  @Test(arguments: [1, 3])
+  func `T39: a hundred first requests wait for one request to the endpoint`(workers: Int) throws {
+    let stage = try TokenStage()
+    let gate = Gate()
+    stage.tokens.onRequest.withLock { $0 = { _ in gate.pass() } }
+    try stage.start(workers: workers)
+    #expect(stage.tokens.waitForRequests(1))
+    let head = try stage.stage.head("GET")
+    let clients = try (0..<100).map { _ in try stage.stage.client() }
+    for client in clients { try client.send(head) }
+    gate.open()
+    #expect(try clients.allSatisfy { try $0.response().status == 200 })
+    #expect(stage.tokens.requests.count == 1)
+    stage.assertSecrets(times: 100)
+  }
+
+  @Test(arguments: [1, 2])
+  func `T40: a token is renewed ahead of its end, and every request has one that counts`(workers: Int) throws {
+    let stage = try TokenStage()
+    let next = stage.stage.canary + "-next"
+    stage.tokens.answers([.token(stage.stage.canary, expiresIn: 4), .token(next, expiresIn: 3600)])
+    try stage.start(workers: workers)
+    var count = 0
+    let isNext = eventually {
+      #expect((try? stage.stage.get().status) == 200)
+      count += 1
+      return stage.stage.recorded.contains("Bearer \(next)\r\n")
+    }
+    #expect(isNext && stage.tokens.requests.count == 2)
+    let recorded = stage.stage.recorded
+    #expect(recorded.components(separatedBy: "GET /").count == recorded.components(separatedBy: "Bearer CANARY-").count)
+    #expect(recorded.components(separatedBy: "GET /").count == count + 1)
+  }
+
+  @Test func `an unused token is left to its end, and the next request brings a new one`() throws {
+    let stage = try TokenStage()
+    let next = stage.stage.canary + "-next"
+    stage.tokens.answers([.token(stage.stage.canary, expiresIn: 1), .token(next, expiresIn: 3600)])
+    try stage.start()
+    #expect(stage.stage.daemon!.waitForLog("event=credential-unavailable credential=canary"))
+    #expect(stage.tokens.requests.count == 1)
+    #expect(try stage.stage.get().status == 200)
+    #expect(stage.tokens.requests.count == 2 && stage.stage.recorded.contains("Bearer \(next)\r\n"))
+    stage.stage.assertCanary(times: 1, as: "Bearer \(next)\r\n")
+  }
+
+  @Test func `a reload keeps the token, unless the credential is another one`() throws {
+    let stage = try TokenStage()
+    try stage.start()
+    #expect(try stage.stage.get().status == 200)
+    try stage.stage.reload(stage.configuration() + "\n# nothing\n")
+    #expect(try stage.stage.get().status == 200)
+    #expect(stage.tokens.requests.count == 1)
+    try stage.stage.reload(stage.configuration(more: ", audience: other"))
+    #expect(try stage.stage.get().status == 200)
+    #expect(stage.tokens.forms.map { $0["audience"] } == [nil, "other"])
+    stage.assertSecrets(times: 3)
+  }
+
+  @Test func `status and metrics say how a token stands`() throws {
+    let stage = try TokenStage()
+    try stage.start()
+    #expect(try stage.stage.get().status == 200)
+    let text = try stage.stage.control("status").dropFirst("ok\n".count)
+    let status = try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    let credential = try #require((status["credentials"] as? [[String: Any]])?.first)
+    let token = try #require(credential["token"] as? [String: Any])
+    #expect(token["asked"] as? Int == 1 && token["granted"] as? Int == 1 && token["login_required"] as? Bool == false)
+    let left = try #require(token["seconds_left"] as? Int)
+    #expect((1...3600).contains(left))
+    let metrics = try PrometheusText(String(try stage.stage.control("metrics").dropFirst(3)))
+    #expect(try metrics.value("bearerd_token_requests_total", ["credential": "canary", "result": "granted"]) == 1)
+    #expect(try metrics.value("bearerd_token_requests_total", ["credential": "canary", "result": "failed"]) == 0)
+    stage.assertSecrets(times: 1)
+  }
+}

@@ -1,0 +1,95 @@
+import DemoUpstream
+import Foundation
+import ServerSupport
+import TestSupport
+import Testing
+
+/// What has no time left goes out nowhere, and requests wait for what comes next (T40).
+@Suite(.inProcess) struct TokensHaveAnEnd {
+  private static let dead = "DEAD-token-of-no-time"
+
+  @Test(arguments: ["0", "-5", "0.4", "\"soon\"", "false"], [1, 2])
+  func `T40: a token with no time left is not used, and requests wait for the next one`(
+    lifetime: String, workers: Int
+  ) throws {
+    let stage = try TokenStage()
+    let dead = TokenServer.json(
+      200, "{\"access_token\":\"\(Self.dead)\",\"token_type\":\"Bearer\",\"expires_in\":\(lifetime)}")
+    stage.tokens.answers([.raw(dead), .token(stage.stage.canary, expiresIn: 3600)])
+    try stage.start(workers: workers)
+    #expect(try stage.stage.get().status == 200)
+    #expect(stage.tokens.requests.count == 2)
+    #expect(stage.log.contains("event=token-failed credential=canary"))
+    #expect(stage.log.contains("granted a token with no time left"))
+    stage.stage.assertCanary(times: 0, as: Self.dead, secret: Self.dead)
+    stage.assertSecrets(times: 1)
+  }
+
+  @Test func `T39: the refresh token beside a token with no time left is stored, and asked with`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers([
+      .token(Self.dead, expiresIn: 0, refresh: "SECOND-refresh"), .token(stage.stage.canary, expiresIn: 3600),
+    ])
+    try stage.start(TokenStage.person)
+    #expect(try stage.stage.get().status == 200)
+    #expect(stage.tokens.forms.map { $0["refresh_token"] } == [stage.first, "SECOND-refresh"])
+    stage.stage.assertCanary(times: 0, as: Self.dead, secret: Self.dead)
+    stage.assertSecrets(times: 1)
+  }
+
+  @Test(arguments: [1, 2])
+  func `T40: a token that ends while its request connects is followed by the next, and the request waits`(
+    workers: Int
+  ) throws {
+    let stage = try TokenStage()
+    let (isHere, mayGo, mayAnswer, count) = (Gate(), Gate(), Gate(), Counter())
+    let canary = stage.stage.canary
+    // It is asked ahead of the end, and answers behind it.
+    stage.tokens.onDecision.withLock {
+      $0 = { _ in
+        if count.add() == 0 { return .token(Self.dead, expiresIn: 1) }
+        mayAnswer.pass()
+        return .token(canary, expiresIn: 3600)
+      }
+    }
+    let relay = try Relay(to: stage.stage.upstream.port) { number in
+      guard number == 0 else { return }
+      isHere.open()
+      mayGo.pass()
+    }
+    defer {
+      mayGo.open()
+      mayAnswer.open()
+    }
+    try stage.stage.start(
+      stage.configuration(workers: workers).replacing(
+        "localhost:\(stage.stage.upstream.port)", with: "localhost:\(relay.port)"))
+    let client = try stage.stage.client()
+    try client.send(stage.stage.head("GET"))
+    #expect(isHere.pass())
+    #expect(stage.stage.daemon!.waitForLog("event=credential-unavailable credential=canary"))
+    mayGo.open()
+    #expect(eventually { stage.stage.upstream.records.contains(where: \.handshakeCompleted) })
+    mayAnswer.open()
+    #expect(try client.response().status == 200)
+    stage.stage.assertCanary(times: 0, as: Self.dead, secret: Self.dead)
+    stage.assertSecrets(times: 1)
+  }
+
+  @Test func `T39: tokens of one second are asked for five times, and then the 503, the log and the status say so`()
+    throws
+  {
+    let stage = try TokenStage()
+    stage.tokens.answers(.token(stage.stage.canary, expiresIn: 1))
+    try stage.start()
+    var good = 0
+    let refused = try stage.ask(until: { $0.isRefused("token-unavailable") }) { if $0.status == 200 { good += 1 } }
+    #expect(refused?.text.contains("\"reason\":\"token-storm\"") == true, "\(refused?.text ?? "never")")
+    #expect(refused.flatMap { Int($0.values("Retry-After").first ?? "") }.map { (1...30).contains($0) } == true)
+    #expect(stage.stage.daemon!.waitForLog("event=token-storm credential=canary"))
+    #expect(stage.tokens.requests.count == 5)
+    #expect(try stage.stage.control("status").contains("5 tokens were asked for within 30 s"))
+    #expect(stage.log.components(separatedBy: "event=token-storm").count == 2)
+    stage.assertSecrets(times: good)
+  }
+}

@@ -1,0 +1,51 @@
+import DemoUpstream
+import Foundation
+import ServerSupport
+import TestSupport
+import Testing
+
+/// A MOVE or COPY gets nowhere where a request could not go by itself (T12), and what may go names the upstream's own URL.
+@Suite(.inProcess) struct DestinationsAreDecidedLikePaths {
+  private static let rules = "rules: [{ match: /private/**, deny: true }, { match: \"/**\" }]"
+
+  private func ask(_ stage: Stage, _ method: String, to destination: String, _ fields: String = "") throws
+    -> LocalClient.Response
+  {
+    let port = try stage.daemon!.port()
+    let destination = destination.replacing("HERE", with: "http://localhost:\(port)")
+    return try stage.request(
+      "\(method) /api/a HTTP/1.1\r\nHost: HOST\r\nDestination: \(destination)\r\n"
+        + fields.replacing("HERE", with: "http://localhost:\(port)") + "\r\n")
+  }
+
+  @Test func `T12: a destination within the rules goes up as the upstream's own`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(service: Self.rules))
+    #expect(try ask(stage, "MOVE", to: "HERE/api/b%20c", "If: <HERE/api/a> (<urn:uuid:1>)\r\n").status == 200)
+    #expect(try ask(stage, "COPY", to: "/api/b").status == 200)
+    #expect(stage.recorded.contains("Destination: \(stage.origin)/base/b%20c\r\n"))
+    #expect(stage.recorded.contains("If: <\(stage.origin)/base/a> (<urn:uuid:1>)\r\n"))
+    #expect(stage.recorded.contains("Destination: /base/b\r\n"))
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T12: a destination elsewhere, or where a rule says no, is refused and nothing is sent`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(service: Self.rules))
+    for destination in [
+      "HERE/api/private/b", "/api/private/b", "private/b", "HERE/api/%70rivate/b", "/api/private%2Fb", "HERE/b",
+      "https://localhost:\(stage.upstream.port)/base/b", "http://evil.test/api/b",
+    ] {
+      let answer = try ask(stage, "MOVE", to: destination)
+      #expect(answer.status == 403 && answer.text.contains("urn:bearerd:error:destination-denied"), "\(destination)")
+    }
+    let tagged = try ask(stage, "MOVE", to: "/api/b", "If: <HERE/api/private/b> ([\"x\"])\r\n")
+    #expect(tagged.text.contains("urn:bearerd:error:destination-denied"))
+    for destination in ["/api/../b", "HERE/api/b#f", ""] {
+      let answer = try ask(stage, "COPY", to: destination)
+      #expect(answer.status == 400 && answer.text.contains("urn:bearerd:error:bad-destination"), "\(destination)")
+    }
+    #expect(stage.upstream.records.isEmpty)
+    stage.assertCanary(times: 0)
+  }
+}

@@ -1,0 +1,47 @@
+import DemoUpstream
+import Foundation
+import ServerSupport
+import TestSupport
+import Testing
+
+/// What one connection leaves is used again by the next one, whoever that is.
+@Suite(.inProcess) struct SlotsAreCleared {
+  /// Ways to leave in which the exchange does not come to its end.
+  @Test(arguments: [
+    "GET /api/left HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer mine\r\nX-Half",
+    "GET /api/left HTTP/1.1\r\nHost: localhost\r\nBad field\r\n\r\n",
+    "TRACE /api/left HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    "PUT /api/left HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nabc",
+  ])
+  func `T34: after whatever left, the next connection has an exchange of its own`(left: String) throws {
+    let stage = try Stage()
+    let daemon = try stage.start()
+    let port = try daemon.port()
+    for round in 1...3 {
+      let first = try stage.raw()
+      try first.send(left.replacingOccurrences(of: "Host: localhost", with: "Host: localhost:\(port)"))
+      first.shutdownSending()
+      _ = first.rest()
+      first.close()
+
+      // One that has nothing of its own to show: neither path nor status of the last one are in its line.
+      let second = try stage.raw()
+      try second.send(" \r\n\r\n")
+      let refusal = try second.answer()
+      #expect(refusal.head.hasPrefix("HTTP/1.1 400 "))
+      #expect(!refusal.body.contains("left"))
+      second.close()
+
+      let third = try stage.raw()
+      for number in 1...2 {
+        try third.send("GET /api/own-\(round)-\(number) HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+        #expect(try third.answer().head.hasPrefix("HTTP/1.1 200 "))
+        #expect(daemon.waitForLog("path=/api/own-\(round)-\(number) status=200"))
+      }
+      third.close()
+    }
+    let refused = daemon.logText.split(separator: "\n").filter { $0.contains("reason=") && !$0.contains("left") }
+    #expect(refused.allSatisfy { !$0.contains("path=") && !$0.contains("service=") })
+    #expect(daemon.stop() == 0)
+  }
+}

@@ -1,0 +1,301 @@
+import DemoUpstream
+import Foundation
+import ServerSupport
+import TestSupport
+import Testing
+
+@Suite(.inProcess) struct Timeouts {
+  /// A stage whose upstream is somewhere else: at `port` of 127.0.0.1.
+  private func stage(elsewhere port: UInt16, _ timeouts: String) throws -> Stage {
+    let stage = try Stage()
+    let text = stage.configuration(service: "timeouts: { \(timeouts) }")
+    try stage.start(text.replacingOccurrences(of: stage.origin, with: "https://127.0.0.1:\(port)"))
+    return stage
+  }
+
+  /// The answer that says so, and that it came when it should: not before, and not much later.
+  private func expect(
+    _ status: Int, _ code: String, after limit: Double, _ body: () throws -> LocalClient.Response,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    var answer: LocalClient.Response?
+    let time = try seconds { answer = try body() }
+    #expect(answer?.status == status, sourceLocation: sourceLocation)
+    #expect(answer?.text.contains("urn:bearerd:error:\(code)") == true, sourceLocation: sourceLocation)
+    #expect(time > limit * 0.9 && time < limit + 20, "\(time) s", sourceLocation: sourceLocation)
+  }
+
+  @Test func `connect: an address that does not answer`() throws {
+    let hole = try BlackHole()
+    let stage = try stage(elsewhere: hole.port, "connect: 300ms")
+    try expect(504, "connection-timeout", after: 0.3) { try stage.get() }
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `handshake: a server that accepts and says nothing`() throws {
+    var options = UpstreamServer.Options()
+    options.isPlain = true
+    let mute = try UpstreamServer(chain: [], options: options) { $0.readToEnd() }
+    defer { mute.stop() }
+    let stage = try stage(elsewhere: mute.port, "handshake: 300ms")
+    try expect(504, "handshake-timeout", after: 0.3) { try stage.get() }
+    // And ours has closed.
+    #expect(mute.wait { $0.first?.isFinished == true })
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `response_head: an upstream that does not answer, and one that never comes to the end of its head`() throws
+  {
+    let stage = try Stage { connection in
+      while let (head, _) = connection.head() {
+        guard head.contains("/drip") else { continue }
+        connection.say("HTTP/1.1 200 OK\r\n")
+        // The daemon ends this.
+        for _ in 0..<1_000 where (try? connection.write(Array("X: y\r\n".utf8))) != nil { usleep(20_000) }
+      }
+    }
+    try stage.start(stage.configuration(service: "timeouts: { response_head: 300ms }"))
+    for path in ["/api/mute", "/api/drip"] {
+      try expect(504, "upstream-timeout", after: 0.3) { try stage.get(path) }
+    }
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `response_head: each request of a connection has its own`() throws {
+    let stage = try Stage { connection in
+      while let (head, _) = connection.head() {
+        if head.contains("/slow") { usleep(500_000) }
+        connection.answer("x")
+      }
+    }
+    try stage.start(stage.configuration(service: "timeouts: { response_head: 1500ms }"))
+    let client = try stage.raw()
+    try client.send((0..<4).map { _ in try! stage.head("GET", "/api/slow") }.joined())
+    for _ in 0..<4 { #expect(try client.answer().body == "x") }
+  }
+
+  @Test func `body_silence: an answer that gets stuck is cut, one that goes on is not`() throws {
+    let stage = try Stage { connection in
+      guard let (head, _) = connection.head() else { return }
+      connection.say("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
+      if head.contains("/stuck") {
+        connection.say("12345")
+        connection.readToEnd()
+      } else {
+        for _ in 0..<10 {
+          usleep(120_000)
+          connection.say("x")
+        }
+      }
+    }
+    try stage.start(stage.configuration(service: "timeouts: { body_silence: 1s }"))
+    let stuck = try stage.raw()
+    try stuck.send(stage.head("GET", "/api/stuck"))
+    var ending = RawClient.Ending.silent
+    let time = seconds { ending = stuck.rest().ending }
+    #expect(ending == .reset)
+    #expect(time > 0.9 && time < 20)
+    #expect(stage.daemon!.waitForLog("aborted=true"))
+    #expect(try stage.get("/api/slow").text == "xxxxxxxxxx")
+  }
+
+  @Test func `body_silence: a request that gets stuck is given up`() throws {
+    let stage = try Stage { connection in
+      _ = connection.head()
+      connection.readToEnd()
+    }
+    try stage.start(stage.configuration(service: "timeouts: { body_silence: 300ms }"))
+    try expect(408, "request-timeout", after: 0.3) {
+      try stage.request("PUT /api/x HTTP/1.1\r\nHost: HOST\r\nContent-Length: 10\r\n\r\n", body: "12345")
+    }
+  }
+
+  /// Sends pieces of a body with pauses between them until an answer begins, and returns that, with the seconds it took.
+  private func drip(_ stage: Stage, _ path: String, piece: Int, count: Int) throws -> (answer: String, time: Double) {
+    let client = try stage.raw()
+    client.setPatience(seconds: 5)
+    try client.send(stage.head("PUT", path, fields: "Content-Length: \(piece * count)\r\n"))
+    var bytes: [UInt8] = []
+    let time = try seconds {
+      for _ in 0..<count where bytes.isEmpty {
+        usleep(50_000)
+        guard (try? client.send(String(repeating: "x", count: piece))) != nil else { break }
+        bytes = client.readWithoutWaiting()
+      }
+      if bytes.isEmpty { bytes = try client.read() }
+    }
+    return (String(decoding: bytes, as: UTF8.self), time)
+  }
+
+  @Test func `T54 client_body_rate: a body that trickles is given up, one that is slow is not`() throws {
+    let stage = try Stage { connection in
+      while let (head, rest) = connection.head() {
+        // An answer that begins before the request is whole: whoever asks may take any time from then on.
+        if head.contains("/early") { connection.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") }
+        let wanted = head.firstMatch(of: #/Content-Length: (\d+)/#).flatMap { Int($0.1) } ?? 0
+        var got = rest.count
+        while got < wanted, let more = try? connection.read(), !more.isEmpty { got += more.count }
+        if head.contains("/early") { connection.say("hello") } else { connection.answer("hello") }
+      }
+    }
+    try stage.start(
+      stage.configuration(
+        service: "timeouts: { body_silence: 1s }", more: "limits: { client_body_rate: 1KiB }"))
+    let trickle = try drip(stage, "/api/trickle", piece: 1, count: 1_000)
+    #expect(trickle.answer.hasPrefix("HTTP/1.1 408 "))
+    #expect(trickle.time > 0.9 && trickle.time < 30, "\(trickle.time) s")
+    #expect(stage.daemon!.waitForLog("refused=request-timeout"))
+    // 5 pieces of a second's 1 KiB, each in much less than a second: 30 of them take more than one window.
+    let slow = try drip(stage, "/api/slow", piece: 2_048, count: 30)
+    #expect(slow.answer.hasPrefix("HTTP/1.1 200 "), "\(slow.answer)")
+    // No answer to be seen by now would mean that the daemon held it back; the body goes on for two windows.
+    let early = try stage.raw()
+    try early.send(stage.head("PUT", "/api/early", fields: "Content-Length: 50\r\n"))
+    #expect(try early.head().hasPrefix("HTTP/1.1 200 "))
+    for _ in 0..<50 {
+      usleep(50_000)
+      try early.send("x")
+    }
+    #expect(try early.exactly(5) == Array("hello".utf8))
+    stage.assertCanary(times: 3)
+  }
+
+  @Test func `T54 body_silence: a client that takes nothing of its answer is cut`() throws {
+    let stage = try Stage { connection in
+      while let (head, _) = connection.head() {
+        if head.contains("/alive") {
+          connection.answer("alive")
+          continue
+        }
+        connection.say("HTTP/1.1 200 OK\r\nContent-Length: \(64 << 20)\r\n\r\n")
+        try? Pattern.write(64 << 20, piece: 65_536) { try connection.write($0) }
+      }
+    }
+    try stage.start(stage.configuration(service: "timeouts: { body_silence: 500ms }"))
+    let client = try stage.raw(receiveBuffer: 16_384)
+    try client.send(stage.head("GET"))
+    let time = seconds { _ = stage.daemon!.waitForLog("aborted=true") }
+    #expect(time > 0.4 && time < 30, "\(time) s")
+    #expect(client.rest().ending == .reset)
+    #expect(try stage.isAlive())
+  }
+
+  @Test func `total: an exchange that goes on and on is cut, and the next has a time of its own`() throws {
+    let stage = try Stage { connection in
+      while let (head, _) = connection.head() {
+        if head.contains("/alive") {
+          connection.answer("alive")
+          continue
+        }
+        connection.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while (try? connection.write(Array("1\r\nx\r\n".utf8))) != nil { usleep(20_000) }
+      }
+    }
+    try stage.start(
+      stage.configuration(service: "timeouts: { total: 1500ms }", more: "limits: { client_idle: 2s }"))
+    let endless = try stage.raw()
+    try endless.send(stage.head("GET"))
+    var ending = RawClient.Ending.silent
+    let time = seconds { ending = endless.rest().ending }
+    #expect(ending == .reset)
+    #expect(time > 1.4 && time < 20)
+    let client = try stage.raw()
+    for pause: UInt32 in [0, 600_000, 600_000, 600_000] {
+      usleep(pause)
+      try client.send(stage.head("GET", "/api/alive"))
+      #expect(try client.answer().body == "alive")
+    }
+    // Idle, whatever the total time of the exchanges before.
+    client.setPatience(seconds: 20)
+    #expect(client.rest() == ([], .clean))
+  }
+
+  @Test func `T54 client_head: bytes that drip in do not extend it`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: "limits: { client_head: 500ms }"))
+    for isSecond in [false, true] {
+      let client = try stage.raw()
+      if isSecond {
+        try client.send(stage.head("GET"))
+        #expect(try client.answer().body == "hello")
+      }
+      try client.send("GET /api/x HTTP/1.1\r\nX-Slow: ")
+      client.setPatience(seconds: 1)
+      var bytes: [UInt8] = []
+      var drops = 0
+      let time = seconds {
+        // Drip and look, until there is an answer.
+        while bytes.isEmpty, drops < 200, (try? client.send("x")) != nil {
+          drops += 1
+          usleep(30_000)
+          bytes = client.readWithoutWaiting()
+        }
+      }
+      #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("HTTP/1.1 408 "))
+      #expect(time > 0.4 && time < 20, "\(time) s")
+    }
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `client_idle: an idle connection is closed, and every request begins it anew`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: "limits: { client_idle: 1500ms }"))
+    let used = try stage.raw()
+    // Those that are refused count too.
+    for (path, status) in [
+      ("/api/x", "200"), ("/nowhere", "404"), ("/nowhere", "404"), ("/nowhere", "404"), ("/api/x", "200"),
+    ] {
+      try used.send(stage.head("GET", path))
+      #expect(try used.answer().head.dropFirst(9).hasPrefix(status))
+      usleep(400_000)
+    }
+    used.setPatience(seconds: 20)
+    #expect(used.rest() == ([], .clean))
+  }
+
+  @Test func `a head that never comes whole has nothing of the request before it in its line`() throws {
+    let stage = try Stage()
+    try stage.start(
+      stage.configuration(
+        more: "limits: { client_head: 300ms }",
+        services: "  other: { upstream: \"https://localhost:1/\", credential: none }"))
+    let client = try stage.raw()
+    try client.send(stage.head("GET", "/other/x"))
+    #expect(try client.answer().head.hasPrefix("HTTP/1.1 502 "))
+    try client.send("GET /other/y HTTP/1.1\r\n")
+    #expect(try client.answer().head.hasPrefix("HTTP/1.1 408 "))
+    #expect(stage.daemon!.waitForLog("refused=request-timeout"))
+    let lines = stage.daemon!.logText.split(separator: "\n")
+    #expect(lines.contains { $0.contains("status=502 ") && $0.contains("detail=") })
+    #expect(!lines.contains { $0.contains("status=408 ") && ($0.contains("detail=") || $0.contains("other")) })
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T54: client_head runs from the first moment: who never asks is closed without an answer`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: "limits: { client_head: 300ms }"))
+    let silent = try stage.raw()
+    silent.setPatience(seconds: 20)
+    #expect(silent.rest() == ([], .clean))
+    let slow = try stage.raw()
+    try slow.send("GET /api/x HTTP/1.1\r\nHo")
+    #expect(try slow.answer().head.hasPrefix("HTTP/1.1 408 "))
+    // What the log says of it is the time that was waited, and not the machine's.
+    #expect(stage.daemon!.waitForLog(" status=408 "))
+    let line = try #require(stage.daemon!.logText.split(separator: "\n").first { $0.contains(" status=408 ") })
+    let waited = try #require(line.firstMatch(of: #/ ms=(\d+) /#).flatMap { Int($0.1) })
+    #expect(waited >= 290 && waited < 60_000, "\(line)")
+    #expect(stage.upstream.records.isEmpty)
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `upstream_idle: a pooled session is closed`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: "limits: { upstream_idle: 300ms }"))
+    #expect(try stage.get().status == 200)
+    #expect(stage.upstream.wait { $0.first?.isFinished == true })
+    #expect(try stage.get().status == 200)
+    #expect(stage.upstream.records.count == 2)
+    stage.assertCanary(times: 2)
+  }
+}
