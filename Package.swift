@@ -150,10 +150,16 @@ let package = Package(
     tests("AuditTests", in: .server, ["Audit", "TestSupport"]),
     tests(
       "ServerSupport", in: .server,
-      ["Daemon", "Proxy", "Log", "TLS", "Policy", "EventLoop", "DemoUpstream", "TestSupport"]),
+      [
+        "Daemon", "Proxy", "Log", "Configuration", "System", "TLS", "Policy", "EventLoop", "DemoUpstream",
+        "TestSupport",
+      ]),
+    tests("LogTests", in: .server, ["Log", "Audit", "Configuration", "EventLoop", "TestSupport"]),
     tests("TransportTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
     tests("ProvidersTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
-    tests("ProxyTests", in: .server, ["ServerSupport", "DemoUpstream", "Policy", "TestSupport"]),
+    tests(
+      "ProxyTests", in: .server,
+      ["ServerSupport", "Setup", "Gateway", "Policy", "HTTP1", "DemoUpstream", "TestSupport"]),
     tests("AdminTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
     tests("DaemonTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
     tests("BearerctlTests", in: .tools, ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),

@@ -6,33 +6,6 @@ import Testing
 
 /// Others who want the place where programs look for us: on a port, and on a path.
 @Suite struct SocketsAreOursAlone {
-  @Test(arguments: Squat.allCases)
-  func `T5: it does not start beside a squatter of either family`(_ squat: Squat) throws {
-    guard !squat.isIPv6 || LocalClient.hasIPv6 else { return }
-    let stage = try Stage()
-    let squatter = try #require(Squatting(squat, port: 0))
-    let result = try stage.fail(stage.configuration(listener: "address: localhost:\(squatter.port)"))
-    #expect(result.status == 71, "\(result.errors)")
-    #expect(result.errors.contains("EADDRINUSE"))
-    stage.assertCanary(times: 0)
-  }
-
-  /// Several workers share no address either: whoever may share it could be anybody of the same user.
-  @Test(arguments: Squat.allCases, [1, 3])
-  func `T5: nobody gets a half of localhost while it runs, whatever they allow to be shared`(
-    _ squat: Squat, workers: Int
-  ) throws {
-    guard !squat.isIPv6 || LocalClient.hasIPv6 else { return }
-    let stage = try Stage()
-    try stage.start(stage.configuration(more: "workers: \(workers)"))
-    let port = try stage.daemon!.port()
-    #expect(Squatting(squat, port: port) == nil)
-    #expect(try stage.get().status == 200)
-    #expect(stage.daemon!.stop() == 0)
-    #expect(Squatting(squat, port: port) != nil, "it was the daemon that stood in the way")
-    stage.assertCanary(times: 1)
-  }
-
   @Test func `T4: no address of the network answers, and 0_0_0_0 is no name of ours`() throws {
     let stage = try Stage()
     try stage.start()
@@ -90,37 +63,6 @@ import Testing
     return [UInt64(status.st_ino), UInt64(status.st_mode), UInt64(status.st_uid), UInt64(status.st_size)]
   }
 
-  /// What is done to the way, and where the socket is to stand.
-  @Test(arguments: [
-    "linked parent", "writable", "group", "sticky", "writable above", "parent of another", "link of another",
-  ])
-  func `T9: a way to the socket that others could change is refused`(_ kind: String) throws {
-    if kind.hasSuffix("another") && !isRoot { return }
-    let stage = try Stage()
-    let (above, parent) = (stage.scratch.path + "/above", stage.scratch.path + "/above/parent")
-    #expect(mkdir(above, 0o755) == 0 && mkdir(parent, 0o755) == 0)
-    var path = parent + "/app.sock"
-    switch kind {
-    case "linked parent":
-      #expect(symlink(parent, above + "/link") == 0)
-      path = above + "/link/app.sock"
-    case "writable": chmod(parent, 0o757)
-    case "group": chmod(parent, 0o775)
-    case "sticky": chmod(parent, 0o1777)
-    case "writable above": chmod(above, 0o757)
-    case "parent of another": #expect(chown(parent, 12_345, 12_345) == 0)
-    default:
-      #expect(symlink(above, stage.scratch.path + "/way") == 0)
-      #expect(lchown(stage.scratch.path + "/way", 12_345, 12_345) == 0)
-      path = stage.scratch.path + "/way/parent/app.sock"
-    }
-    let result = try stage.fail(stage.configuration(listener: "address: unix:\(path)"))
-    #expect(result.status == 2 && result.errors.contains("no socket can be made at \(path): "), "\(result)")
-    #expect(!result.errors.contains("Operation not permitted") && !result.errors.contains("Too many levels"))
-    #expect(access(parent + "/app.sock", F_OK) != 0)
-    stage.assertCanary(times: 0)
-  }
-
   @Test func `T9: the socket of a daemon that lives is not taken, that of a dead one is`() throws {
     let stage = try Stage()
     let path = stage.scratch.path + "/app.sock"
@@ -150,16 +92,6 @@ import Testing
     #expect(stage.daemon!.stop() == 0)
     #expect(access(path, F_OK) != 0, "its own is taken away")
     stage.assertCanary(times: 1)
-  }
-
-  @Test func `T9: a name without a file is refused: it has no permissions`() throws {
-    let stage = try Stage()
-    for address in ["unix:@bearerd-test", "\"unix:\\0bearerd-test\"", "\"unix:\""] {
-      let result = try stage.fail(stage.configuration(listener: "address: \(address)"))
-      #expect(result.status == 2, "\(address): \(result.errors)")
-    }
-    #expect(!(try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)).contains("@bearerd-test"))
-    stage.assertCanary(times: 0)
   }
 
   @Test func `T9: from the first event on nobody sees more than the mode that was asked for`() throws {

@@ -5,6 +5,10 @@ package struct CommandResult {
   package let status: Int32
   package let output: String
   package let errors: String
+
+  package init(status: Int32, output: String, errors: String) {
+    (self.status, self.output, self.errors) = (status, output, errors)
+  }
 }
 
 /// Runs a program to its end.
@@ -30,3 +34,5 @@ package func run(
 
 /// Whether a program is there.
 package func hasCommand(_ name: String) -> Bool { (try? run(["sh", "-c", "command -v \(name)"]))?.status == 0 }
+
+package let isRoot = getuid() == 0

@@ -18,6 +18,23 @@ package func connectedSocket(port: UInt16) throws -> Int32 {
   return descriptor
 }
 
+/// Connected to a socket in the file system; reading ends after 20 seconds.
+package func connectedSocket(unix path: String) throws -> Int32 {
+  let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  var address = sockaddr_un()
+  address.sun_family = sa_family_t(AF_UNIX)
+  withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+  let status = withUnsafePointer(to: &address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+    }
+  }
+  guard status == 0 else { throw TestFailure("connect: \(errno)") }
+  var limit = timeval(tv_sec: 20, tv_usec: 0)
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  return descriptor
+}
+
 /// What comes next; nothing at the end.
 package func receive(_ descriptor: Int32) -> [UInt8] {
   var bytes = [UInt8](repeating: 0, count: 65_536)

@@ -3,15 +3,6 @@ import ServerSupport
 import TestSupport
 
 extension Stage {
-  /// The daemon with a configuration that it must not start with; if it does, it is ended after so many seconds, with 124.
-  func fail(_ configuration: String, environment: [String: String] = [:], within seconds: Int = 30) throws
-    -> CommandResult
-  {
-    let file = try scratch.write("refused.yaml", configuration, mode: 0o644)
-    return try run(
-      ["timeout", "\(seconds)", RunningDaemon.binary("bearerd"), "--config", file], environment: environment)
-  }
-
   /// A request of a program that runs as somebody else, and all that it got. `wrapper` makes it somebody else.
   /// - Parameter field: one more field line.
   func ask(
@@ -32,5 +23,3 @@ extension Stage {
     ["setpriv", "--reuid=\(uid)", "--regid=\(uid)", "--clear-groups"]
   }
 }
-
-let isRoot = getuid() == 0

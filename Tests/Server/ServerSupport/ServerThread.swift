@@ -3,6 +3,8 @@ import EventLoop
 import Foundation
 import Log
 import Proxy
+import Configuration
+package import System
 package import TestSupport
 
 /// The whole server on a thread of this process: what `bearerd` is but for its `main`, its hardening, and signals.
@@ -26,8 +28,8 @@ package final class ServerThread: TestedDaemon {
     }
 
     /// Its thread's life. `log` is closed at its end.
-    func serve(_ file: String, log: FileHandle) throws {
-      let server = try Server(file: file, held: InheritedSockets([]), log: LogSink(to: log.fileDescriptor))
+    func serve(_ file: String, held: [InheritedSocket], log: FileHandle) throws {
+      let server = try Server(file: file, held: InheritedSockets(held), log: LogSink(to: log.fileDescriptor))
       let bell = try Wakeup(loop: server.loop) { [self, unowned server] in
         let all = errands.withLock { errands in
           defer { errands = [] }
@@ -48,12 +50,13 @@ package final class ServerThread: TestedDaemon {
   }
 
   /// Starts it and waits until it serves.
-  package init(configuration file: String) throws {
+  /// - Parameter held: sockets that a service manager has passed, to be closed here.
+  package init(configuration file: String, held: [InheritedSocket] = []) throws {
     self.file = file
     let log = OutputCollector()
     self.log = log
     let thread = Thread { [state] in
-      do { try state.serve(file, log: log.writing) } catch { state.problem.withLock { $0 = "\(error)" } }
+      do { try state.serve(file, held: held, log: log.writing) } catch { state.problem.withLock { $0 = "\(error)" } }
       try? log.writing.close()
       state.isOver.withLock { $0 = true }
       state.hasBegun.open()
@@ -64,6 +67,29 @@ package final class ServerThread: TestedDaemon {
     guard state.hasBegun.pass(seconds: 60), log.wait(for: { $0.contains("event=ready") }) else {
       throw TestFailure("bearerd did not start:\n\(log.text)\n\(state.problem.withLock { $0 } ?? "")")
     }
+  }
+
+  /// What `bearerd` would say of a start that fails, and its exit status.
+  package static func failure(_ file: String, held: [InheritedSocket]) -> CommandResult {
+    let inherited = InheritedSockets(held)
+    let log = OutputCollector()
+    defer { try? log.writing.close() }
+    var result = CommandResult(status: 124, output: "", errors: "it has started")
+    do throws(StartError) {
+      let server = try Server(file: file, held: inherited, log: LogSink(to: log.writing.fileDescriptor))
+      try server.begin()
+      for _ in 0..<2 { server.stop() }
+      server.serve()
+      for _ in 0..<3 { server.loop.runOnce(waiting: false) }
+    } catch {
+      switch error {
+      case .configuration:
+        inherited.turnAwayWaiting()
+        result = CommandResult(status: 2, output: "", errors: "\(error)\n")
+      case .system: result = CommandResult(status: 71, output: "", errors: "bearerd: \(error)\n")
+      }
+    }
+    return result
   }
 
   deinit {

@@ -65,6 +65,8 @@ package final class Stage {
     listener: String = "address: localhost:0", more: String = "", services: String = ""
   ) -> String {
     let pins = pins ?? [leaf.pin, backup.pin]
+    // Not where this user's own daemon is asked.
+    let control = Launch.current == .thread && !more.contains("control: ") ? "control: control.sock\n" : ""
     return """
       listeners:
         main:
@@ -82,7 +84,7 @@ package final class Stage {
           credential: canary
       \(service.split(separator: "\n").map { "    " + $0 }.joined(separator: "\n"))
       \(services)
-      \(more)
+      \(control)\(more)
       """
   }
 
@@ -90,15 +92,21 @@ package final class Stage {
   package func start(
     _ configuration: String? = nil, environment: [String: String] = [:], wrapper: [String] = [], passed: [Int32] = []
   ) throws -> any TestedDaemon {
-    let file = try write(configuration ?? self.configuration())
-    let daemon: any TestedDaemon
-    switch Launch.current {
-    case .process:
-      daemon = try RunningDaemon(configuration: file, environment: environment, wrapper: wrapper, passed: passed)
-    case .thread:
-      guard environment.isEmpty, wrapper.isEmpty, passed.isEmpty else { throw TestFailure("that takes a process") }
-      daemon = try ServerThread(configuration: file)
+    try begin(configuration ?? self.configuration()) { file in
+      switch Launch.current {
+      case .process:
+        return try RunningDaemon(configuration: file, environment: environment, wrapper: wrapper, passed: passed)
+      case .thread:
+        guard environment.isEmpty, wrapper.isEmpty, passed.isEmpty else { throw TestFailure("that takes a process") }
+        return try ServerThread(configuration: file)
+      }
     }
+  }
+
+  func begin(_ configuration: String, with launch: (_ file: String) throws -> any TestedDaemon) throws
+    -> any TestedDaemon
+  {
+    let daemon = try launch(try write(configuration))
     self.daemon = daemon
     return daemon
   }
@@ -112,8 +120,7 @@ package final class Stage {
   @discardableResult
   private func write(_ configuration: String) throws -> String {
     var text = Self.withWorkers(configuration)
-    // Not where this user's own daemon is asked.
-    if Launch.current == .thread, !text.contains("\ncontrol:") { text += "\ncontrol: control.sock\n" }
+    if Launch.current == .thread, !text.contains("\ncontrol: ") { text += "\ncontrol: control.sock\n" }
     return try scratch.write("bearerd.yaml", text, mode: 0o644)
   }
 

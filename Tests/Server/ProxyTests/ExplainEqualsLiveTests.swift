@@ -10,7 +10,7 @@ import Testing
 
 /// What `bearerctl explain` says of a request is what happens to it: 10,000 random requests, each compared byte for byte with
 /// what the upstream received.
-@Suite struct ExplainEqualsLive {
+@Suite(.inProcess) struct ExplainEqualsLive {
   @Test func `explain equals what the upstream recorded`() throws {
     // Answers with the head that it received.
     let stage = try Stage(

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What `bearerctl status` gets from the running daemon.
-@Suite struct StatusShowsNoSecret {
+@Suite(.inProcess) struct StatusShowsNoSecret {
   private func ask(_ stage: Stage, _ command: String = "status") throws -> String {
     let client = try LocalClient(unix: stage.scratch.path + "/control.sock")
     try client.send(command + "\n")
@@ -42,17 +42,6 @@ import Testing
     #expect(stage.daemon!.waitForLog("event=credential-changed", count: 2))
     #expect(try credential(stage)["fingerprint"] as? String == before["fingerprint"] as? String)
     stage.assertCanary(times: 0)
-  }
-
-  /// Under a key of each process: whoever has one cannot try out secrets, nor compare machines.
-  @Test func `another process has another fingerprint for the same secret`() throws {
-    let stage = try Stage()
-    try stage.start()
-    let first = try credential(stage)["fingerprint"] as? String
-    #expect(first?.utf8.count == 8)
-    #expect(stage.daemon!.stop() == 0)
-    try stage.start()
-    #expect(try credential(stage)["fingerprint"] as? String != first)
   }
 
   @Test func `what happened is there, and which error explains it`() throws {

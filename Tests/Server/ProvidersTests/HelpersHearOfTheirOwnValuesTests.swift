@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a git helper hears is about the value that it gave last, and only what it wants to hear (T42).
-@Suite struct HelpersHearOfTheirOwnValues {
+@Suite(.inProcess) struct HelpersHearOfTheirOwnValues {
   /// Holds the answer to the first request until the file `go` is there.
   private static func stage() throws -> Stage {
     let held = Counter()

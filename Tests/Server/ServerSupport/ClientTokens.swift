@@ -1,29 +1,27 @@
 import Foundation
-import ServerSupport
-import TestSupport
+import Policy
+import TLS
 
 /// Two clients and their tokens, new in every run.
-enum ClientTokens {
-  struct Pair: Sendable {
-    let text: String
-    let digest: String
+package enum ClientTokens {
+  package struct Pair: Sendable {
+    package let text: String
+    package let digest: String
 
-    /// As a user gets it.
-    init() {
-      let made = try? run([RunningDaemon.binary("bearerctl"), "token", "someone"])
-      text = made?.output.trimmingCharacters(in: .newlines) ?? ""
-      digest = made?.errors.firstMatch(of: /sha256\/[^ ]*/).map { String($0.0) } ?? ""
+    package init() {
+      text = ClientToken.text(random: (0..<ClientToken.randomBytes).map { _ in .random(in: .min ... .max) })
+      digest = TokenDigest.of(Array(text.utf8).span)?.description ?? ""
     }
   }
 
-  static let ci = Pair()
-  static let dev = Pair()
+  package static let ci = Pair()
+  package static let dev = Pair()
 
   /// As a value of `clients`.
-  static var both: String { "{ ci: \(ci.digest), dev: \(dev.digest) }" }
+  package static var both: String { "{ ci: \(ci.digest), dev: \(dev.digest) }" }
 
   /// An address of this machine that is not loopback; nil: it has none.
-  static let ownAddress: String? = {
+  package static let ownAddress: String? = {
     var first: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&first) == 0 else { return nil }
     defer { freeifaddrs(first) }

@@ -6,7 +6,7 @@ import Testing
 
 /// Is the new token live, until when, and what is in its way? `bearerctl status` says so, in one voice for all workers, and
 /// without any part of a secret.
-@Suite struct StatusOfTokens {
+@Suite(.inProcess) struct StatusOfTokens {
   private func credential(_ stage: TokenStage, _ name: String = "canary") throws -> [String: Any] {
     let text = String(try stage.stage.control("status").dropFirst(3))
     // Shorter pieces stand in a fingerprint by chance.

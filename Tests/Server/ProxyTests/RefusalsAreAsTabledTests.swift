@@ -6,7 +6,7 @@ import Testing
 
 /// Every answer of our own that can be provoked from outside: status, type and Proxy-Status, and nothing of the request or of
 /// the upstream in it. In each row one thing is wrong.
-@Suite struct RefusalsAreAsTabled {
+@Suite(.inProcess) struct RefusalsAreAsTabled {
   private struct Row: CustomStringConvertible {
     var status: Int
     var code: String

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A login brings back what a logout has ended (T46).
-@Suite struct LoginsAfterLogouts {
+@Suite(.inProcess) struct LoginsAfterLogouts {
   /// - Parameter isPending: nobody has entered the code yet.
   private func answer(_ stage: TokenStage, isPending: Bool = false) {
     let granted = stage.granted

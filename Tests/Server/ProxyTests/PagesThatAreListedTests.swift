@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `browsers` of a listener: the pages that it lists may ask and read, no other may, and the upstream has no say in it.
-@Suite struct PagesThatAreListed {
+@Suite(.inProcess) struct PagesThatAreListed {
   private static let page = "Origin: https://app.test\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: cors\r\n"
 
   /// An upstream that lets everybody read, and greets whoever asks for a WebSocket.

@@ -1,18 +1,20 @@
-import Foundation
-import ServerSupport
-import TestSupport
+package import Foundation
+import System
+package import TestSupport
 
 /// A service manager's side of socket activation: it listens, keeps its descriptors, and passes them to every daemon that
 /// it starts (sd_listen_fds(3)).
-final class SocketUnit {
-  private(set) var names: [String] = []
+package final class SocketUnit {
+  package private(set) var names: [String] = []
   private var descriptors: [Int32] = []
+
+  package init() {}
 
   deinit { descriptors.forEach { close($0) } }
 
   /// `FileDescriptorName=` and `ListenStream=` with a loopback address, or another; port 0 is any. The port.
   @discardableResult
-  func listen(_ name: String, on ip: String = "127.0.0.1", port: UInt16 = 0) throws -> UInt16 {
+  package func listen(_ name: String, on ip: String = "127.0.0.1", port: UInt16 = 0) throws -> UInt16 {
     let isIPv6 = ip.contains(":")
     let descriptor = try socket(isIPv6 ? AF_INET6 : AF_INET, SOCK_STREAM)
     var only = Int32(1)
@@ -41,7 +43,7 @@ final class SocketUnit {
     return UInt16(bigEndian: six.sin6_port)
   }
 
-  func listen(_ name: String, path: String, mode: mode_t) throws {
+  package func listen(_ name: String, path: String, mode: mode_t) throws {
     let descriptor = try socket(AF_UNIX, SOCK_STREAM)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -56,9 +58,9 @@ final class SocketUnit {
   }
 
   /// Whatever else one might pass by mistake.
-  func pass(_ name: String, _ descriptor: Int32) { add(name, descriptor) }
+  package func pass(_ name: String, _ descriptor: Int32) { add(name, descriptor) }
 
-  func socket(_ family: Int32, _ type: __socket_type) throws -> Int32 {
+  package func socket(_ family: Int32, _ type: __socket_type) throws -> Int32 {
     let descriptor = Glibc.socket(family, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw TestFailure("socket: \(errno)") }
     return descriptor
@@ -71,37 +73,65 @@ final class SocketUnit {
     names.append(name)
   }
 
-  var passed: [Int32] { descriptors }
-
-  var environment: [String: String] {
+  private var environment: [String: String] {
     ["LISTEN_FDS": "\(names.count)", "LISTEN_FDNAMES": names.joined(separator: ":")]
   }
 
   /// Only the process itself knows its number before it runs.
-  static let wrapper = ["/bin/sh", "-c", "export LISTEN_PID=$$; exec \"$@\"", "sh"]
+  private static let wrapper = ["/bin/sh", "-c", "export LISTEN_PID=$$; exec \"$@\"", "sh"]
+
+  /// As a daemon in this process has them, which closes its own.
+  private var held: [InheritedSocket] {
+    zip(names, descriptors).map { InheritedSocket(name: $0, descriptor: fcntl($1, F_DUPFD_CLOEXEC, 500)) }
+  }
+
+  fileprivate func start(_ file: String) throws -> any TestedDaemon {
+    switch Launch.current {
+    case .process:
+      try RunningDaemon(configuration: file, environment: environment, wrapper: Self.wrapper, passed: descriptors)
+    case .thread: try ServerThread(configuration: file, held: held)
+    }
+  }
+
+  fileprivate func fail(_ file: String, environment more: [String: String], seconds: Int) throws -> CommandResult {
+    switch Launch.current {
+    case .process:
+      let words = Self.wrapper + ["timeout", "\(seconds)", RunningDaemon.binary("bearerd"), "--config", file]
+      let errors = OutputCollector()
+      let process = try Child(
+        words[0], Array(words.dropFirst()),
+        environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }.merging(more) { $1 },
+        errors: errors.writing.fileDescriptor, passed: descriptors)
+      try errors.writing.close()
+      let status = process.wait(seconds: Double(seconds) + 10)
+      errors.finish()
+      return CommandResult(status: status, output: "", errors: errors.text)
+    case .thread:
+      guard more.isEmpty else { throw TestFailure("that takes a process") }
+      return ServerThread.failure(file, held: held)
+    }
+  }
 }
 
 extension Stage {
   @discardableResult
-  func start(_ unit: SocketUnit, _ configuration: String, environment: [String: String] = [:]) throws
-    -> any TestedDaemon
-  {
-    try start(
-      configuration, environment: unit.environment.merging(environment) { $1 }, wrapper: SocketUnit.wrapper,
-      passed: unit.passed)
+  package func start(_ unit: SocketUnit, _ configuration: String) throws -> any TestedDaemon {
+    try begin(configuration) { try unit.start($0) }
   }
 
-  /// One that it must not start with: exit status and what it said.
-  func fail(_ unit: SocketUnit, _ configuration: String) throws -> (status: Int32, errors: String) {
+  /// The daemon with a configuration that it must not start with: exit status and what it said. If it does start, it is ended
+  /// after so many seconds, with 124.
+  package func fail(
+    _ unit: SocketUnit, _ configuration: String, environment: [String: String] = [:],
+    within seconds: Int = 30
+  ) throws -> CommandResult {
     let file = try scratch.write("refused.yaml", configuration, mode: 0o644)
-    let words = ["-c", "export LISTEN_PID=$$; exec \"$@\"", "sh", RunningDaemon.binary("bearerd"), "--config", file]
-    let errors = OutputCollector()
-    let process = try Child(
-      "/bin/sh", words, environment: ProcessInfo.processInfo.environment.merging(unit.environment) { $1 },
-      errors: errors.writing.fileDescriptor, passed: unit.passed)
-    try errors.writing.close()
-    let status = process.wait(seconds: 10)
-    errors.finish()
-    return (status, errors.text)
+    return try unit.fail(file, environment: environment, seconds: seconds)
+  }
+
+  package func fail(_ configuration: String, environment: [String: String] = [:], within seconds: Int = 30) throws
+    -> CommandResult
+  {
+    try fail(SocketUnit(), configuration, environment: environment, within: seconds)
   }
 }

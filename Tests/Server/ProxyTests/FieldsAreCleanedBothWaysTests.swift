@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// One credential goes up, ours; what comes down leads nobody astray.
-@Suite struct FieldsAreCleanedBothWays {
+@Suite(.inProcess) struct FieldsAreCleanedBothWays {
   private func send(_ stage: Stage, _ fields: String, path: String = "/api/x") throws -> Int {
     try stage.get(path, fields: fields).status
   }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A new configuration is in force whole, or the old one stays and the reason is said (T47).
-@Suite struct ReloadsAreWhole {
+@Suite(.inProcess) struct ReloadsAreWhole {
   /// An upstream that answers half of `/held`, and the rest when the gate opens.
   private func holding(_ arrived: Gate, _ goes: Gate) -> @Sendable (UpstreamConnection) -> Void {
     { connection in
@@ -49,27 +49,6 @@ import Testing
     #expect(try stage.control(String(repeating: "x", count: 300)).hasPrefix("error\n"))
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
-  }
-
-  @Test(.enabled(if: isRoot, "becomes another user"))
-  func `T52: the control socket is for root and the daemon's own user`() throws {
-    let stage = try Stage()
-    try stage.start()
-    chmod(stage.scratch.path, 0o755)
-    var status = stat()
-    #expect(lstat(stage.scratch.path + "/control.sock", &status) == 0 && status.st_mode & 0o777 == 0o600)
-    // Even where the mode would let it in.
-    chmod(stage.scratch.path + "/control.sock", 0o666)
-    let script = """
-      my $s = IO::Socket::UNIX->new(Peer => "\(stage.scratch.path)/control.sock") or exit 3;
-      print $s "reload\\n"; $s->flush; local $/; my $a = <$s>; print "answer: ", defined $a ? $a : "";
-      """
-    let result = try run(Stage.user(12_345) + ["perl", "-MIO::Socket::UNIX", "-e", script])
-    #expect(!result.output.contains("ok"), "\(result.output)")
-    #expect(!stage.daemon!.logText.contains("event=reloaded"))
-    // Nor does a listener know the command.
-    for path in ["/reload", "/control", "/status", "/metrics"] { #expect(try stage.get(path).status == 404) }
-    stage.assertCanary(times: 0)
   }
 
   @Test func `T47: changed rules decide the next request of the same connection`() throws {

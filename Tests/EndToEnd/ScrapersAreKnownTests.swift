@@ -1,0 +1,24 @@
+import Foundation
+import ServerSupport
+import TestSupport
+import Testing
+
+@Suite struct ScrapersAreKnown {
+  @Test(.enabled(if: isRoot, "becomes another user"))
+  func `T3: only users that are listed may scrape`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: "metrics: { address: localhost:0, allow_users: [12345] }"))
+    let port = try stage.daemon!.port("metrics")
+    let script = """
+      my $s = IO::Socket::INET->new("localhost:\(port)") or exit 3;
+      print $s "GET /metrics HTTP/1.0\\r\\nHost: localhost:\(port)\\r\\n\\r\\n"; $s->flush; local $/; print scalar <$s>;
+      """
+    let perl = ["perl", "-MIO::Socket::INET", "-e", script]
+    #expect(try run(Stage.user(12_345) + perl).output.hasPrefix("HTTP/1.1 200 "))
+    #expect(try run(Stage.user(12_346) + perl).output.hasPrefix("HTTP/1.1 403 "))
+    // Who may scrape may not use the services, and the other way round.
+    #expect(try run(perl).output.hasPrefix("HTTP/1.1 403 "))
+    #expect(stage.daemon!.logText.contains("help=\"to let this user ask, metrics needs allow_users: [12345, "))
+    stage.assertCanary(times: 0)
+  }
+}

@@ -1,0 +1,175 @@
+import DemoUpstream
+import Foundation
+import ServerSupport
+import TestSupport
+import Testing
+
+/// With a socket unit the port is never free, and nobody who asks meanwhile is turned away.
+@Suite(.inProcess) struct PortsAreHeldAcrossRestarts {
+  private static let held = "address: systemd:main"
+
+  @Test func `both halves of localhost under one name`() throws {
+    guard LocalClient.hasIPv6 else { return }
+    let stage = try Stage()
+    let unit = SocketUnit()
+    let port = try unit.listen("main")
+    try unit.listen("main", on: "::1", port: port)
+    try stage.start(unit, stage.configuration(listener: Self.held))
+    let client = try LocalClient(port: port, family: AF_INET6)
+    try client.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+    #expect(try client.response().status == 200)
+    #expect(try stage.get().status == 200)
+    #expect(stage.daemon!.logText.contains("held_by=systemd address=[::1]:\(port)"))
+    // Under the same admission as ever.
+    let stranger = try stage.request("GET /api/x HTTP/1.1\r\nHost: evil.test:\(port)\r\n\r\n")
+    #expect(stranger.status == 421)
+    #expect(!stage.daemon!.logText.contains("somebody else could listen"))
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `half of localhost is served, and the log names the line to add`() throws {
+    let stage = try Stage()
+    let unit = SocketUnit()
+    let port = try unit.listen("main")
+    try stage.start(unit, stage.configuration(listener: Self.held))
+    #expect(stage.daemon!.logText.contains("add ListenStream=[::1]:\(port) to the socket unit"))
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `a mode that keeps out who may ask is remarked upon`() throws {
+    let stage = try Stage()
+    let unit = SocketUnit()
+    try unit.listen("main", path: stage.scratch.path + "/held.sock", mode: 0o600)
+    let configuration = stage.configuration(listener: Self.held)
+    try stage.start(unit, configuration.replacing("allow_users: [\(getuid())]", with: "allow_users: [4711]"))
+    #expect(stage.daemon!.logText.contains("uid 4711 may ask and cannot connect to it (mode 600)"))
+    #expect(stage.daemon!.logText.contains("SocketMode=0666"))
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T4 T9: what an address could not say is refused when it is handed over, too`() throws {
+    let stage = try Stage()
+    let open = stage.scratch.path + "/open"
+    #expect(mkdir(open, 0o777) == 0 && chmod(open, 0o777) == 0)
+    let rows: [(String, (SocketUnit) throws -> Void)] = [
+      ("can be reached from other machines", { try $0.listen("main", on: "0.0.0.0") }),
+      ("can be reached from other machines", { try $0.listen("main", on: "::") }),
+      ("others could put their own in its place", { try $0.listen("main", path: open + "/x.sock", mode: 0o600) }),
+      ("is no socket", { $0.pass("main", Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)) }),
+      ("is no stream", { $0.pass("main", try $0.socket(AF_INET, SOCK_DGRAM)) }),
+      ("does not listen", { $0.pass("main", try $0.socket(AF_INET, SOCK_STREAM)) }),
+      ("neither internet nor unix", { $0.pass("main", try $0.socket(AF_NETLINK, SOCK_DGRAM)) }),
+      // One that is in order does not make up for one that is not.
+      (
+        "can be reached from other machines",
+        {
+          try $0.listen("main")
+          try $0.listen("main", on: "0.0.0.0")
+        }
+      ),
+    ]
+    for (reason, add) in rows {
+      if reason.contains("other machines"), !LocalClient.hasIPv6 { continue }
+      let unit = SocketUnit()
+      try add(unit)
+      let result = try stage.fail(unit, stage.configuration(listener: Self.held))
+      #expect(result.status == 2, "\(reason)")
+      #expect(result.errors.contains(reason) && result.errors.contains("help: "), "\(reason): \(result.errors)")
+    }
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `a name that was not handed over: the error shows the lines for the unit`() throws {
+    let stage = try Stage()
+    let none = try stage.fail(stage.configuration(listener: Self.held))
+    #expect(none.status == 2 && none.errors.contains("systemd has handed over no sockets"))
+    let unit = SocketUnit()
+    try unit.listen("other")
+    let result = try stage.fail(unit, stage.configuration(listener: Self.held))
+    #expect(result.status == 2)
+    #expect(result.errors.contains("no socket named \"main\", only \"other\""), "\(result.errors)")
+    for line in ["[Socket]", "ListenStream=127.0.0.1:7070", "ListenStream=[::1]:7070", "FileDescriptorName=main"] {
+      #expect(result.errors.contains("\n\(line)\n"), "\(line)")
+    }
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `who waits while the configuration is wrong is turned away, and the port stays held`() throws {
+    let stage = try Stage()
+    let unit = SocketUnit()
+    let port = try unit.listen("main")
+    let waiting = try LocalClient(port: port)
+    try waiting.send("GET /api/waiting HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+    #expect(try stage.fail(unit, "nonsense: yes").status == 2)
+    #expect(throws: (any Error).self) { _ = try SocketUnit().listen("squatter", port: port) }
+    try stage.start(unit, stage.configuration(listener: Self.held))
+    #expect(try stage.get().status == 200)
+    // It stood first in the queue.
+    #expect(throws: (any Error).self) { _ = try waiting.response() }
+    #expect(!stage.recorded.contains("waiting"))
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `a socket that no listener names is closed with a warning`() throws {
+    let stage = try Stage()
+    let unit = SocketUnit()
+    try unit.listen("main")
+    let port = try unit.listen("spare")
+    try stage.start(unit, stage.configuration(listener: Self.held))
+    #expect(stage.daemon!.logText.contains("event=socket-not-used name=spare address=127.0.0.1:\(port)"))
+    // If its port is what the file asks for, the error says whose it is.
+    let taken = try stage.fail(unit, stage.configuration(listener: "address: 127.0.0.1:\(port)"))
+    #expect(taken.status == 71 && taken.errors.contains("write address: systemd:spare"), "\(taken.errors)")
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `a reload keeps them, also for a listener that gets one more address or another name`() throws {
+    let stage = try Stage()
+    let unit = SocketUnit()
+    let port = try unit.listen("main")
+    try stage.start(unit, stage.configuration(listener: Self.held))
+    let client = try stage.client()
+    func ask() throws -> Int {
+      try client.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+      return try client.response().status
+    }
+    #expect(try ask() == 200)
+    try stage.reload(stage.configuration(listener: Self.held))
+    #expect(try ask() == 200)
+    #expect(try stage.get().status == 200)
+    // A file that is wrong changes nothing.
+    try stage.reload("nonsense: yes")
+    #expect(try stage.get().status == 200)
+    try stage.reload(stage.configuration(listener: "address: [systemd:main, \"localhost:0\"]"))
+    #expect(try stage.get().status == 200)
+    try stage.reload(
+      stage.configuration(listener: Self.held).replacing("  main:\n", with: "  first:\n"))
+    #expect(try stage.get().status == 200)
+    #expect(stage.daemon!.logText.components(separatedBy: "event=reloaded").count == 4)
+    stage.assertCanary(times: 6)
+  }
+
+  @Test func `a reload that gives a socket up cannot have it back, and says so`() throws {
+    let stage = try Stage()
+    let unit = SocketUnit()
+    try unit.listen("main")
+    try stage.start(unit, stage.configuration(listener: Self.held))
+    try stage.reload(stage.configuration())
+    #expect(stage.daemon!.waitForLog("event=socket-not-used name=main"))
+    try stage.reload(stage.configuration(listener: Self.held))
+    #expect(stage.daemon!.logText.contains("event=reload-failed"))
+    #expect(stage.daemon!.logText.contains("systemd has handed over no sockets"))
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `an upstream that is one of them is refused`() throws {
+    let stage = try Stage()
+    let unit = SocketUnit()
+    let port = try unit.listen("main")
+    let configuration = stage.configuration(
+      listener: Self.held, services: "  loop: { upstream: \"http://127.0.0.1:\(port)/\", credential: none }")
+    let result = try stage.fail(unit, configuration)
+    #expect(result.status == 2 && result.errors.contains("round in circles"), "\(result.errors)")
+    stage.assertCanary(times: 0)
+  }
+}

@@ -1,0 +1,198 @@
+import DemoUpstream
+import Foundation
+import ServerSupport
+import TestSupport
+import Testing
+
+/// A person logs in by a browser: a URL out, and what it brings back to this machine (RFC 6749 section 4.1, 7636, 8252, 9207).
+@Suite(.inProcess) struct LoginsByBrowser {
+  private func callback(_ query: [String: String], _ more: String = "") -> String {
+    "/callback?code=\(TokenStage.code)&state=\(query["state"] ?? "")\(more)"
+  }
+
+  @Test(arguments: [1, 2])
+  func `T38 T39: a browser brings a code, bearerd fetches the token, and the next request goes out`(workers: Int) throws
+  {
+    let stage = try TokenStage()
+    stage.tokens.answers(stage.granted)
+    try stage.start(stage.browser(), more: ", scope: mail.read", workers: workers)
+    #expect(try stage.stage.get().isRefused("login-required"))
+    let person = try Person(stage)
+    let query = try person.query()
+    #expect(query["response_type"] == "code" && query["client_id"] == "bearerd" && query["scope"] == "mail.read")
+    let page = try stage.visit(query, callback(query))
+    #expect(page.status == 200 && page.text.contains("Logged in") && !page.text.contains(TokenStage.code))
+    #expect(page.values("Referrer-Policy") == ["no-referrer"] && page.values("Cache-Control") == ["no-store"])
+    #expect(person.ends() == 0, "\(person.text)")
+    let form = try #require(stage.tokens.forms.first)
+    #expect(form["grant_type"] == "authorization_code" && form["code"] == TokenStage.code)
+    #expect(form["redirect_uri"] == query["redirect_uri"])
+    let verifier = try #require(form["code_verifier"])
+    #expect(try challenge(of: verifier) == query["code_challenge"])
+    for _ in 0..<4 { #expect(try stage.stage.get().status == 200) }
+    #expect(stage.stored.contains("refresh_token \(stage.refresh)\n"))
+    #expect(stage.tokens.requests.count == 1)
+    // Nobody waits there any more.
+    #expect(throws: (any Error).self) { _ = try stage.callback(query) }
+    stage.assertLogin([person], times: 4)
+  }
+
+  /// RFC 7636 section 4.2, by another's code.
+  private func challenge(of verifier: String) throws -> String {
+    let digest = try run(["sh", "-c", "printf %s '\(verifier)' | openssl dgst -sha256 -binary | base64 -w0"]).output
+    return digest.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+  }
+
+  @Test func `T38: what is no answer to this login changes nothing, and the login goes on`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers(stage.granted)
+    try stage.start(stage.browser())
+    let person = try Person(stage)
+    let query = try person.query()
+    let other = String((query["state"] ?? "").reversed())
+    let port = try #require(URLComponents(string: query["redirect_uri"] ?? "")?.port)
+    for (method, target, status) in [
+      ("GET", "/callback?code=c&state=\(other)", 404), ("GET", "/callback?code=c", 404),
+      ("GET", "/callback?code=c&state=", 404), ("GET", "/", 404), ("GET", "/favicon.ico", 404),
+      ("GET", "/other?code=c&state=\(query["state"] ?? "")", 404),
+      ("GET", "/callback?access_token=t&state=\(other)", 404),
+      ("POST", callback(query), 400), ("GET", "callback", 400), ("get", callback(query), 400),
+    ] {
+      #expect(try stage.visit(query, target, method: method).status == status, "\(method) \(target)")
+    }
+    for host in ["localhost", "localhost:\(port)", "127.0.0.1", "evil.test:\(port)"] {
+      #expect(try stage.visit(query, callback(query), host: host).status == 421, "\(host)")
+    }
+    // Whoever comes and says nothing keeps nobody away.
+    let silent = try (0..<20).map { _ in try stage.callback(query) }
+    #expect(stage.tokens.requests.isEmpty)
+    #expect(try stage.visit(query, callback(query)).status == 200)
+    #expect(person.ends() == 0)
+    #expect(person.text.components(separatedBy: "somebody came who is not the answer").count == 4)
+    #expect(try stage.stage.get().status == 200)
+    _ = silent
+    stage.assertLogin([person], times: 1)
+  }
+
+  @Test(arguments: [
+    ("/callback?access_token=TOKEN-x&state=STATE", "a token into the browser's address"),
+    ("/callback?code=c&id_token=TOKEN-x&state=STATE&iss=https%3A%2F%2Flogin.example", "a token into"),
+    (
+      "/callback?error=access_denied&error_description=s3cret&state=STATE&iss=https%3A%2F%2Flogin.example",
+      "access_denied"
+    ),
+    ("/callback?code=c&state=STATE", "does not come from https://login.example"),
+    ("/callback?code=c&state=STATE&iss=https%3A%2F%2Fevil.example", "does not come from https://login.example"),
+    ("/callback?code=c&code=d&state=STATE&iss=https%3A%2F%2Flogin.example", "no code, or several"),
+  ])
+  func `T38: an answer that is not as it has to be ends the login`(_ target: String, _ why: String) throws {
+    let stage = try TokenStage()
+    stage.tokens.answers(stage.granted)
+    try stage.start(stage.browser(), more: ", issuer: https://login.example")
+    let person = try Person(stage)
+    let query = try person.query()
+    let page = try stage.visit(query, target.replacing("STATE", with: query["state"] ?? ""))
+    #expect(page.status == 400 && page.text.contains("Not logged in") && !page.text.contains("TOKEN-x"))
+    #expect(person.ends() == 1)
+    #expect(person.text.contains(why) && !person.text.contains("s3cret"), "\(person.text)")
+    #expect(throws: (any Error).self) { _ = try stage.callback(query) }
+    #expect(try stage.stage.get().isRefused("login-required"))
+    #expect(stage.tokens.requests.isEmpty && !FileManager.default.fileExists(atPath: stage.store))
+    stage.assertLogin([person], times: 0)
+  }
+
+  @Test func `T38: an answer counts once`() throws {
+    let stage = try TokenStage()
+    let gate = Gate()
+    stage.tokens.answers(stage.granted)
+    stage.tokens.onRequest.withLock { $0 = { _ in gate.pass() } }
+    try stage.start(stage.browser())
+    let person = try Person(stage)
+    let query = try person.query()
+    let browser = try stage.callback(query)
+    try browser.send("GET \(callback(query)) HTTP/1.1\r\nHost: \(try stage.authority(query))\r\n\r\n")
+    #expect(stage.tokens.waitForRequests(1))
+    let replayed = try stage.visit(query, callback(query).replacing(TokenStage.code, with: "EVIL-code"))
+    #expect(replayed.status == 400 && replayed.text.contains("over already"))
+    gate.open()
+    #expect(try browser.response().status == 200)
+    #expect(person.ends() == 0)
+    #expect(stage.tokens.forms.map { $0["code"] } == [TokenStage.code])
+    #expect(try stage.stage.get().status == 200)
+    stage.assertLogin([person], times: 1)
+  }
+
+  @Test(arguments: ["127.0.0.1", "[::1]"])
+  func `a browser comes back to where the server has been told`(host: String) throws {
+    if host == "[::1]", !LocalClient.hasIPv6 { return }
+    let stage = try TokenStage()
+    stage.tokens.answers(stage.granted)
+    let port = try freePort()
+    try stage.start(stage.browser(", redirect_uri: \"http://\(host):\(port)/a/b\""))
+    let person = try Person(stage)
+    let query = try person.query()
+    #expect(query["redirect_uri"] == "http://\(host):\(port)/a/b")
+    #expect(try stage.visit(query, callback(query)).status == 404)
+    #expect(try stage.visit(query, callback(query).replacing("/callback?", with: "/a/b?")).status == 200)
+    #expect(person.ends() == 0)
+    #expect(stage.tokens.forms.map { $0["redirect_uri"] } == ["http://\(host):\(port)/a/b"])
+    stage.assertLogin([person], times: 0)
+  }
+
+  /// Not one of those that the system hands out to others.
+  private func freePort() throws -> UInt16 {
+    let ports = (0..<100).lazy.map { _ in UInt16.random(in: 20_000..<30_000) }
+    return try #require(ports.first { Squatting(.loopback4, port: $0) != nil })
+  }
+
+  @Test func `a browser is waited for so long, and no longer`() throws {
+    let stage = try TokenStage()
+    try stage.start(stage.browser(", login_timeout: 1s"))
+    let person = try Person(stage)
+    let query = try person.query()
+    #expect(person.ends() == 1 && person.text.contains("no browser has come back in time"))
+    #expect(throws: (any Error).self) { _ = try stage.callback(query) }
+    stage.assertLogin([person], times: 0)
+  }
+
+  @Test(
+    arguments: [
+      (.error(400, "invalid_grant"), "invalid_grant"), (.nothing, "gave no token"),
+      (.raw("HTTP/1.1 307 X\r\nLocation: https://evil.test/\r\nContent-Length: 0\r\n\r\n"), "not followed"),
+    ] as [(TokenServer.Answer, String)])
+  func `a code that the server does not take ends the login, in the browser and the terminal`(
+    _ answer: TokenServer.Answer, _ why: String
+  ) throws {
+    let stage = try TokenStage()
+    stage.tokens.answers(answer)
+    try stage.start(stage.browser())
+    let person = try Person(stage)
+    let query = try person.query()
+    let page = try stage.visit(query, callback(query))
+    #expect(page.status == 502 && page.text.contains(why))
+    #expect(person.ends() == 1 && person.text.contains(why))
+    #expect(stage.tokens.requests.count == 1)
+    stage.assertLogin([person], times: 0)
+  }
+
+  @Test func `where a browser would come back to somebody else's place, there is no login`() throws {
+    let stage = try TokenStage()
+    let other = try #require(Squatting(.loopback4, port: 0))
+    try stage.start(stage.browser(", redirect_uri: \"http://127.0.0.1:\(other.port)/\""))
+    let person = try Person(stage)
+    #expect(person.ends() == 1 && person.text.contains("nobody can listen there"), "\(person.text)")
+    #expect(!person.text.contains("https://localhost"))
+    stage.assertLogin([person], times: 0)
+  }
+
+  @Test func `whoever goes away ends the login, and the place where a browser comes back to is gone`() throws {
+    let stage = try TokenStage()
+    try stage.start(stage.browser())
+    let person = try Person(stage)
+    let query = try person.query()
+    person.leaves()
+    #expect(stage.stage.daemon!.waitForLog("event=login-cancelled credential=canary"))
+    #expect(throws: (any Error).self) { _ = try stage.callback(query) }
+    stage.assertLogin([person], times: 0)
+  }
+}

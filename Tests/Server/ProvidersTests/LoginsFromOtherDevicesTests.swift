@@ -1,0 +1,165 @@
+import DemoUpstream
+import Foundation
+import ServerSupport
+import TestSupport
+import Testing
+
+/// A person logs in from another device (RFC 8628): what they are shown, and what becomes of it.
+@Suite(.inProcess) struct LoginsFromOtherDevices {
+  @Test(arguments: [1, 2])
+  func `T40: until somebody has logged in, nothing goes out, nobody is asked, and it is told once`(workers: Int) throws
+  {
+    let stage = try TokenStage()
+    try stage.start(stage.device, workers: workers)
+    #expect(stage.stage.daemon!.waitForLog("event=login-required credential=canary"))
+    for _ in 0..<50 { #expect(try stage.stage.get().isRefused("login-required")) }
+    // Nor does another client secret help.
+    try stage.stage.scratch.write("client.secret", "another")
+    try stage.stage.reload(stage.configuration(stage.device, workers: workers) + "\n# again\n")
+    #expect(try stage.stage.get().isRefused("login-required"))
+    #expect(stage.tokens.server.records.isEmpty)
+    #expect(stage.log.components(separatedBy: "event=login-required").count == 2)
+    stage.assertSecrets(times: 0)
+  }
+
+  @Test(arguments: [1, 3])
+  func `T38 T39: a code is shown, and once it was entered the next request goes out`(workers: Int) throws {
+    let stage = try TokenStage()
+    let login = Guarded<[String]>([])
+    let path = stage.store
+    stage.tokens.answers([TokenStage.deviceAnswer(), TokenStage.pending, TokenStage.pending, stage.granted])
+    try stage.start(stage.device, more: ", scope: [mail.read, offline_access]", workers: workers)
+    #expect(try stage.stage.get().isRefused("login-required"))
+    let person = try Person(stage)
+    #expect(person.ends() == 0, "\(person.text)")
+    login.withLock { $0.append((try? String(contentsOfFile: path, encoding: .utf8)) ?? "") }
+    for part in [
+      "progress open https://login.example/device\n", "progress code \(TokenStage.userCode)\n",
+      "progress complete https://login.example/device?c=1\n", "canary is logged in: its token is good for",
+      "is renewed by itself",
+      "The login is kept in \(path), for bearerd alone.\n",
+    ] {
+      #expect(person.text.contains(part), "\(part) in: \(person.text)")
+    }
+    for _ in 0..<6 { #expect(try stage.stage.get().status == 200) }
+    let poll = [
+      "grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": TokenStage.deviceCode,
+    ]
+    #expect(stage.tokens.forms == [["scope": "mail.read offline_access"], poll, poll, poll])
+    #expect(stage.tokens.requests[0].text.hasPrefix("POST /oauth2/device HTTP/1.1\r\n"))
+    #expect(login.withLock { $0[0].contains("refresh_token \(stage.refresh)\n") })
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    #expect(stage.log.contains("event=logged-in credential=canary"))
+    stage.assertLogin([person], times: 6)
+  }
+
+  @Test func `a server that wants to be asked less often is`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers([TokenStage.deviceAnswer(), .error(400, "slow_down"), stage.granted])
+    try stage.start(stage.device)
+    let person = try Person(stage)
+    #expect(person.sees("asked less often"))
+    #expect(person.ends() == 0)
+    #expect(stage.tokens.requests.count == 3)
+    stage.assertLogin([person], times: 0)
+  }
+
+  @Test(
+    arguments: [
+      ([TokenStage.deviceAnswer(), TokenStage.pending, .error(400, "access_denied")], "the login was denied"),
+      ([TokenStage.deviceAnswer(), .error(400, "expired_token")], "the code has expired"),
+      ([TokenStage.deviceAnswer(expiresIn: 1)], "the code has expired"),
+      ([TokenStage.deviceAnswer(), .error(401, "invalid_client")], "invalid_client"),
+      ([.error(400, "unauthorized_client")], "unauthorized_client"),
+      ([.raw("HTTP/1.1 302 X\r\nLocation: https://evil.test/\r\nContent-Length: 0\r\n\r\n")], "not followed"),
+      ([.nothing], "gave no token"),
+    ] as [([TokenServer.Answer], String)])
+  func `whatever ends it, a person hears why, and nothing has changed`(_ answers: [TokenServer.Answer], _ why: String)
+    throws
+  {
+    let stage = try TokenStage()
+    stage.tokens.answers(answers)
+    try stage.start(stage.device)
+    let person = try Person(stage)
+    #expect(person.ends() == 1)
+    #expect(person.text.contains(why), "\(person.text)")
+    #expect(stage.tokens.requests.count == answers.count)
+    #expect(try stage.stage.get().isRefused("login-required"))
+    #expect(!FileManager.default.fileExists(atPath: stage.store))
+    #expect(stage.stage.daemon!.waitForLog("event=login-failed credential=canary"))
+    #expect(stage.log.components(separatedBy: "event=login-required").count == 2)
+    stage.assertLogin([person], times: 0)
+  }
+
+  @Test func `a server that fails is asked again`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers([TokenStage.deviceAnswer(), .nothing, stage.granted])
+    try stage.start(stage.device)
+    let person = try Person(stage)
+    #expect(person.ends() == 0, "\(person.text)")
+    #expect(try stage.stage.get().status == 200)
+    stage.assertLogin([person], times: 1)
+  }
+
+  @Test func `whoever logs in while another does joins, and goes on when that one leaves`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers([TokenStage.deviceAnswer(), TokenStage.pending])
+    try stage.start(stage.device)
+    let first = try Person(stage)
+    #expect(first.sees(TokenStage.userCode))
+    let second = try Person(stage)
+    #expect(second.sees("somebody is logging in already") && second.sees(TokenStage.userCode))
+    first.leaves()
+    _ = first.ends()
+    stage.tokens.answers(stage.granted)
+    #expect(second.ends() == 0)
+    #expect(stage.tokens.forms.count { $0["device_code"] == nil } == 1)
+    #expect(!stage.log.contains("event=login-cancelled"))
+    #expect(try stage.stage.get().status == 200)
+    stage.assertLogin([first, second], times: 1)
+  }
+
+  @Test func `T38: a key that is not pinned gets not one byte of a login`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers([TokenStage.deviceAnswer(), stage.granted])
+    try stage.start(stage.device, pins: [stage.stage.leaf.pin, stage.stage.backup.pin])
+    let person = try Person(stage)
+    #expect(person.ends() == 1 && person.text.contains("pin-mismatch"), "\(person.text)")
+    let records = stage.tokens.server.finish()
+    #expect(!records.isEmpty && records.allSatisfy { $0.bytes.isEmpty })
+    stage.assertLogin([person], times: 0)
+  }
+
+  @Test func `T52: whoever connects and says nothing does not end somebody's login`() throws {
+    let stage = try TokenStage()
+    stage.tokens.answers([TokenStage.deviceAnswer(), TokenStage.pending])
+    try stage.start(stage.device)
+    let person = try Person(stage)
+    #expect(person.sees(TokenStage.userCode))
+    let silent = try (0..<40).map { _ in try LocalClient(unix: stage.stage.scratch.path + "/control.sock") }
+    #expect(try stage.stage.control("status").hasPrefix("ok\n"))
+    stage.tokens.answers(stage.granted)
+    #expect(person.ends() == 0, "\(person.text)")
+    _ = silent
+    stage.assertLogin([person], times: 0)
+  }
+
+  @Test func `T52: only a credential that wants a person can be logged in to`() throws {
+    let stage = try TokenStage()
+    try stage.start()
+    let rows = [
+      ("canari", "did you mean \"canary\"?"), ("nonsense", "there is only \"canary\""),
+      ("canary", "grant client_credentials"),
+    ]
+    for (name, why) in rows {
+      let person = try Person(stage, ["login", name])
+      #expect(person.ends() == 1)
+      #expect(person.text.contains(why), "\(person.text)")
+    }
+    #expect(try stage.stage.control("login").hasPrefix("error\nThis daemon does not know"))
+    #expect(try stage.stage.control("login ").hasPrefix("error\nThis daemon does not know"))
+    #expect(try stage.stage.control("status canary").hasPrefix("error\nThis daemon does not know"))
+    stage.assertSecrets(times: 0)
+  }
+}

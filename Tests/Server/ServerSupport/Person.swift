@@ -1,0 +1,99 @@
+import Foundation
+import TestSupport
+package import Testing
+
+/// Somebody who logs in, and what they are shown: by the real `bearerctl login`; where the server is a thread of this process, by
+/// its control socket alone, as it is said there.
+package final class Person {
+  private enum Means {
+    case program(Child)
+    case socket(Int32)
+  }
+
+  private let means: Means
+  private let output = OutputCollector()
+  private let hasEnded = Gate()
+
+  package init(
+    _ stage: TokenStage, _ words: [String] = ["login", "canary"], environment: [String: String] = [:]
+  ) throws {
+    let path = stage.stage.scratch.path + "/control.sock"
+    switch Launch.current {
+    case .process:
+      means = .program(
+        try Child(
+          RunningDaemon.binary("bearerctl"), words + ["--control", path],
+          environment: ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }, output: output.writing.fileDescriptor,
+          errors: output.writing.fileDescriptor))
+      try output.writing.close()
+    case .thread:
+      let socket = try connectedSocket(unix: path)
+      means = .socket(socket)
+      let line = Array((words.joined(separator: " ") + "\n").utf8)
+      guard send(socket, line, line.count, Int32(MSG_NOSIGNAL)) == line.count else {
+        throw TestFailure("send: \(errno)")
+      }
+      Thread.detachNewThread { [output, hasEnded] in
+        while case let bytes = receive(socket), !bytes.isEmpty { try? output.writing.write(contentsOf: bytes) }
+        try? output.writing.close()
+        hasEnded.open()
+      }
+    }
+  }
+
+  deinit {
+    guard case .socket(let socket) = means else { return }
+    shutdown(socket, Int32(SHUT_RDWR))
+    hasEnded.pass()
+    close(socket)
+  }
+
+  /// What it has shown so far.
+  package var text: String { output.text }
+
+  package func sees(_ text: String) -> Bool { output.wait { $0.contains(text) } }
+
+  package func leaves(_ signal: Int32 = SIGINT) {
+    switch means {
+    case .program(let process): process.kill(signal)
+    case .socket(let socket): shutdown(socket, Int32(SHUT_RDWR))
+    }
+  }
+
+  /// The exit status, once it has ended by itself; all that it showed is in `text` then.
+  package func ends() -> Int32 {
+    switch means {
+    case .program(let process):
+      let status = process.wait()
+      output.finish()
+      return status
+    case .socket:
+      output.finish()
+      return text.split(separator: "\n").contains("ok") ? 0 : 1
+    }
+  }
+
+  /// The URL that a browser shall open, by the names of its query.
+  package func query() throws -> [String: String] {
+    guard sees("&code_challenge_method=S256"),
+      let line = text.split(separator: "\n").first(where: { $0.contains("https://") }),
+      let url = line.range(of: "https://"),
+      let items = URLComponents(string: line[url.lowerBound...].trimmingCharacters(in: .whitespaces))?.queryItems
+    else { throw TestFailure("no URL in: \(text)") }
+    return Dictionary(uniqueKeysWithValues: items.map { ($0.name, $0.value ?? "") })
+  }
+}
+
+extension TokenStage {
+  /// Nobody sees what only the server and bearerd may.
+  package func assertLogin(_ persons: [Person], times: Int, sourceLocation: SourceLocation = #_sourceLocation) {
+    assertSecrets(times: times, sourceLocation: sourceLocation)
+    let verifiers = tokens.forms.compactMap { $0["code_verifier"] }
+    for secret in [Self.deviceCode, Self.code, refresh] + verifiers {
+      stage.assertCanary(times: 0, as: secret, secret: secret, sourceLocation: sourceLocation)
+    }
+    for secret in [stage.canary, clientSecret, Self.deviceCode, Self.code, refresh] + verifiers {
+      for person in persons { #expect(!person.text.contains(secret), sourceLocation: sourceLocation) }
+    }
+  }
+}
