@@ -155,13 +155,15 @@ let package = Package(
         "TestSupport",
       ]),
     tests("LogTests", in: .server, ["Log", "Audit", "Configuration", "EventLoop", "TestSupport"]),
-    tests("TransportTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
+    tests(
+      "TransportTests", in: .server,
+      ["ServerSupport", "Transport", "Log", "Gateway", "Policy", "EventLoop", "DemoUpstream", "TestSupport"]),
     tests("ProvidersTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
     tests(
       "ProxyTests", in: .server,
       ["ServerSupport", "Setup", "Gateway", "Policy", "HTTP1", "DemoUpstream", "TestSupport"]),
     tests("AdminTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
-    tests("DaemonTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
+    tests("DaemonTests", in: .server, ["ServerSupport", "Daemon", "Log", "EventLoop", "DemoUpstream", "TestSupport"]),
     tests("BearerctlTests", in: .tools, ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests(

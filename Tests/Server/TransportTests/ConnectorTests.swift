@@ -1,0 +1,157 @@
+import EventLoop
+import Gateway
+import Glibc
+import Policy
+import ServerSupport
+import TestSupport
+import Testing
+
+@testable import Transport
+
+@Suite struct ConnectorTests {
+  @Test(arguments: [
+    ([], []), (["4a"], ["4a"]), (["6a", "4a"], ["6a", "4a"]), (["4a", "4b", "6a"], ["4a", "6a", "4b"]),
+    (["6a", "6b", "4a", "4b"], ["6a", "4a", "6b", "4b"]), (["4a", "4b", "4c", "6a"], ["4a", "6a", "4b", "4c"]),
+    (["6a", "6b", "6c"], ["6a", "6b", "6c"]),
+  ])
+  func `the families take turns, and the system's favourite begins`(_ names: [String], _ order: [String]) {
+    func address(_ name: String) -> SocketAddress {
+      let last = name.utf8.last ?? 0
+      return SocketAddress(ip: [UInt8](repeating: last, count: name.hasPrefix("4") ? 4 : 16), port: 443)
+    }
+    #expect(Connector.interleave(names.map(address)) == order.map(address))
+  }
+
+  @Test func `a port where nobody listens refuses, and that is what is told`() throws {
+    let stage = try LoopStage()
+    defer { stage.close() }
+    let port = try PlainListener().port
+    let pool = try stage.pool("http://127.0.0.1:\(port)/")
+    #expect(stage.connect(pool).refusal == .connectionRefused)
+    #expect(pool.sessionCount == 0)
+  }
+
+  @Test func `who does not answer the connection is waited for so long, and no longer`() throws {
+    let stage = try LoopStage()
+    defer { stage.close() }
+    let hole = try BlackHole()
+    var timeouts = Timeouts()
+    timeouts.connect = 60
+    let pool = try stage.pool("http://127.0.0.1:\(hole.port)/")
+    let began = stage.loop.now
+    #expect(stage.connect(pool, timeouts: timeouts).refusal == .connectionTimeout)
+    #expect(stage.loop.now - began >= 60)
+  }
+
+  @Test func `of what was cancelled nothing is heard, and nothing stays open`() throws {
+    let stage = try LoopStage()
+    defer { stage.close() }
+    let hole = try BlackHole()
+    let pool = try stage.pool("http://127.0.0.1:\(hole.port)/")
+    var isTold = false
+    let connector = Connector(
+      destination: pool, timeouts: Timeouts(), tally: ServiceTally(name: "api"), context: stage.context
+    ) { _ in isTold = true }
+    connector.start()
+    stage.loop.runOnce(waiting: true)
+    connector.cancel()
+    for _ in 0..<5 { stage.loop.runOnce(waiting: true) }
+    #expect(!isTold && pool.sessionCount == 0)
+  }
+}
+
+@Suite struct UpstreamPoolTests {
+  let stage: LoopStage
+  let listener: PlainListener
+  let pool: UpstreamPool
+
+  init() throws {
+    stage = try LoopStage()
+    listener = try PlainListener()
+    pool = try stage.pool("http://127.0.0.1:\(listener.port)/")
+  }
+
+  @Test func `the session that was used last serves the next request`() throws {
+    let (first, second) = (try stage.session(pool), try stage.session(pool))
+    #expect(pool.sessionCount == 2 && pool.idle.isEmpty)
+    first.release()
+    second.release()
+    #expect(pool.idle.count == 2)
+    #expect(pool.takeIdle(at: 0) === second)
+    #expect(pool.takeIdle(at: 0) === first)
+    #expect(pool.takeIdle(at: 0) == nil)
+    first.close()
+    second.close()
+    #expect(pool.sessionCount == 0)
+    stage.close()
+  }
+
+  @Test func `more than are kept stay for half the time`() throws {
+    let sessions = try (0..<3).map { _ in try stage.session(pool) }
+    #expect(sessions.map { pool.keep($0, limit: 2, time: 1_000) } == [1_000, 1_000, 500])
+    #expect(pool.keep(sessions[0], limit: 0, time: 1_000) == nil)
+    pool.closeIdle()
+    #expect(pool.idle.isEmpty && pool.sessionCount == 0)
+    stage.close()
+  }
+
+  @Test func `an idle session goes when its time is over`() throws {
+    stage.context.limitIdleConnections(to: 1, time: 20)
+    try stage.session(pool).release()
+    #expect(pool.idle.count == 1)
+    #expect(stage.run { pool.idle.isEmpty })
+    #expect(pool.sessionCount == 0)
+    stage.close()
+  }
+
+  @Test(arguments: ["end", "bytes", "reset"])
+  func `T26: a session that says something while nobody asks is used no more`(_ what: String) throws {
+    try stage.session(pool).release()
+    let peer = listener.accept()
+    switch what {
+    case "end": shutdown(peer, Int32(SHUT_WR))
+    case "bytes": #expect(send(peer, "HTTP/1.1 200 OK\r\n", 17, Int32(MSG_NOSIGNAL)) == 17)
+    default:
+      var now = linger(l_onoff: 1, l_linger: 0)
+      setsockopt(peer, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+      shutdown(peer, Int32(SHUT_RDWR))
+    }
+    #expect(stage.run { pool.idle.isEmpty })
+    #expect(pool.takeIdle(at: 0) == nil && pool.sessionCount == 0)
+    stage.close()
+  }
+
+  @Test func `T47: what was opened before a pool was set apart, or retired, is not kept`() throws {
+    let (before, idle) = (try stage.session(pool), try stage.session(pool))
+    idle.release()
+    pool.setApart()
+    #expect(pool.idle.isEmpty && idle.isClosed)
+    before.release()
+    #expect(pool.idle.isEmpty && before.isClosed)
+    let after = try stage.session(pool)
+    after.release()
+    #expect(pool.idle.count == 1)
+    pool.retire()
+    #expect(pool.idle.isEmpty && after.isClosed)
+    let late = try stage.session(pool)
+    late.release()
+    #expect(late.isClosed && pool.sessionCount == 0)
+    stage.close()
+  }
+
+  @Test func `T25: a session of one client comes back to that one, for the same place`() throws {
+    let (ours, theirs) = (Caller(uid: 1), Caller(uid: 2))
+    let other = try stage.pool("http://127.0.0.1:\(listener.port)/")
+    for (pool, caller, isTaken) in [(self.pool, ours, true), (self.pool, theirs, false), (other, ours, false)] {
+      let session = try stage.session(self.pool)
+      let dedicated = try #require(DedicatedUpstream(session, of: ours))
+      #expect((dedicated.take(for: pool, caller, at: 0) === session) == isTaken)
+      #expect(session.isClosed != isTaken)
+      dedicated.close()
+    }
+    let retired = try stage.session(self.pool)
+    self.pool.retire()
+    #expect(DedicatedUpstream(retired, of: ours) == nil && retired.isClosed)
+    stage.close()
+  }
+}

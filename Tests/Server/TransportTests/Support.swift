@@ -1,0 +1,99 @@
+import EventLoop
+import Gateway
+import Glibc
+import Log
+import Policy
+import ServerSupport
+import TestSupport
+
+@testable import Transport
+
+/// One worker's context on a loop that the test itself runs.
+final class LoopStage {
+  let loop: Loop
+  let context: WorkerContext
+  private let pulse: Timer
+
+  init() throws {
+    let loop = try Loop()
+    self.loop = loop
+    // The loop comes back for what happens elsewhere, too.
+    pulse = Timer(loop: loop) {}
+    pulse.start(after: 2, repeatEvery: 2)
+    context = WorkerContext(loop: loop, journal: AccessLog(hasPriorities: true, share: LogSink(to: -1)), workers: 1)
+    context.limitIdleConnections(to: 2, time: 60_000)
+  }
+
+  /// To be called at the end: nothing may be left on the loop.
+  func close() {
+    context.close()
+    pulse.close()
+    for _ in 0..<3 { loop.runOnce(waiting: false) }
+  }
+
+  func run(until condition: () throws -> Bool) rethrows -> Bool {
+    try eventually {
+      loop.runOnce(waiting: true)
+      return try condition()
+    }
+  }
+
+  /// A pool of an upstream without TLS, which may be on this machine alone.
+  func pool(_ upstream: String) throws -> UpstreamPool {
+    UpstreamPool(upstream: try Upstream(parsing: upstream), context: nil, generation: 1)
+  }
+
+  /// What comes of a connection to a pool's upstream.
+  func connect(_ pool: UpstreamPool, timeouts: Timeouts = Timeouts()) -> Result<UpstreamSession, ConnectFailure>? {
+    var result: Result<UpstreamSession, ConnectFailure>?
+    let connector = Connector(
+      destination: pool, timeouts: timeouts, tally: ServiceTally(name: "api"), context: context
+    ) { result = $0 }
+    connector.start()
+    _ = run { result != nil }
+    return result
+  }
+
+  func session(_ pool: UpstreamPool) throws -> UpstreamSession {
+    guard case .success(let session)? = connect(pool) else { throw TestFailure("no session") }
+    return session
+  }
+}
+
+/// A listening socket of 127.0.0.1, whose connections the test accepts.
+final class PlainListener {
+  let port: UInt16
+  private let descriptor: Int32
+  private var accepted: [Int32] = []
+
+  init() throws {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    self.descriptor = descriptor
+    port = Loopback.withAddress(family: AF_INET, port: 0) { address, size in
+      var bound = sockaddr_in()
+      var count = socklen_t(MemoryLayout<sockaddr_in>.size)
+      guard bind(descriptor, address, size) == 0, listen(descriptor, 16) == 0 else { return 0 }
+      let status = withUnsafeMutablePointer(to: &bound) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &count) }
+      }
+      return status == 0 ? UInt16(bigEndian: bound.sin_port) : 0
+    }
+    guard port != 0 else { throw TestFailure("listen: \(errno)") }
+  }
+
+  deinit { for socket in accepted + [descriptor] { close(socket) } }
+
+  /// The next connection.
+  func accept() -> Int32 {
+    let socket = Glibc.accept(descriptor, nil, nil)
+    accepted.append(socket)
+    return socket
+  }
+}
+
+extension Result<UpstreamSession, ConnectFailure>? {
+  var refusal: RefusalCode? {
+    guard case .failure(let failure)? = self, case .plain(let code) = failure.refusal else { return nil }
+    return code
+  }
+}
