@@ -16,7 +16,12 @@ public struct Actions: OptionSet, Sendable {
   /// The same for this one.
   @inlinable public var isEmpty: Bool { rawValue == 0 }
 
-  /// Whether there is more to do than to pass on bytes and to end an exchange: one question in the place of five.
+  /// Whether the head of a response brings something for credentials: one question in place of three.
+  @inlinable public var concernResponseHead: Bool {
+    rawValue & (Actions.offerCookie.rawValue | Actions.keepCookies.rawValue | Actions.inspectResponse.rawValue) != 0
+  }
+
+  /// Whether there is more to do than to pass on bytes and to end an exchange: one question in place of seven.
   @inlinable public var concernConnections: Bool {
     rawValue
       & (Actions.openUpstream.rawValue | Actions.openFreshUpstream.rawValue | Actions.shutdownClient.rawValue
@@ -24,42 +29,64 @@ public struct Actions: OptionSet, Sendable {
         | Actions.replaceCredential.rawValue) != 0
   }
 
+  // MARK: the head of the upstream's response, before the client sees any of it
+
+  /// `Exchange.takeFreshCookie` has a newer value of the credential: keep it.
+  @inlinable public static var offerCookie: Actions { Actions(rawValue: 1 << 0) }
+  /// `Exchange.takeJarCookies` has cookies for the jar: keep them.
+  @inlinable public static var keepCookies: Actions { Actions(rawValue: 1 << 1) }
+  /// The upstream has answered with `upstreamStatus`: learn what its challenge says, and report its verdict on the credential.
+  @inlinable public static var inspectResponse: Actions { Actions(rawValue: 1 << 2) }
+
+  // MARK: bytes
+
   /// `upstreamHead` is a head without its closing line: have it authorised and sent.
-  @inlinable public static var sendHead: Actions { Actions(rawValue: 1 << 0) }
+  @inlinable public static var sendHead: Actions { Actions(rawValue: 1 << 3) }
   /// Send `toUpstream`, then (with a head: in the same record, where they fit) `upstreamBody` of the input.
-  @inlinable public static var sendBody: Actions { Actions(rawValue: 1 << 1) }
-  /// Send `toClient`, then `clientBody` of the input. With neither, the exchange is a scrape: send what that gets.
-  @inlinable public static var sendToClient: Actions { Actions(rawValue: 1 << 2) }
+  @inlinable public static var sendBody: Actions { Actions(rawValue: 1 << 4) }
+  /// Send `toClient`, then `clientBody` of the input.
+  @inlinable public static var sendToClient: Actions { Actions(rawValue: 1 << 5) }
+  /// Answer a scrape with the metrics.
+  @inlinable public static var sendMetrics: Actions { Actions(rawValue: 1 << 6) }
   /// Say that nothing more will go up, and go on reading: a half-close.
-  @inlinable public static var shutdownUpstream: Actions { Actions(rawValue: 1 << 3) }
-  /// The exchange is over and its session may serve another.
-  @inlinable public static var releaseUpstream: Actions { Actions(rawValue: 1 << 4) }
-  /// The exchange is over, or given up; its session, or the attempt to open one, is of no further use.
-  @inlinable public static var dropUpstream: Actions { Actions(rawValue: 1 << 5) }
-  /// As `dropUpstream`, but the upstream must not take what it has for the whole.
-  @inlinable public static var resetUpstream: Actions { Actions(rawValue: 1 << 6) }
-  /// Write the exchange's line.
-  @inlinable public static var record: Actions { Actions(rawValue: 1 << 7) }
-  /// Take an idle session of the route's identity, or open one; answer with `upstreamReady` or `upstreamRefused`.
-  @inlinable public static var openUpstream: Actions { Actions(rawValue: 1 << 8) }
-  /// The same, but not an idle one: the last was stale.
-  @inlinable public static var openFreshUpstream: Actions { Actions(rawValue: 1 << 9) }
-  /// Half-close once everything is sent, and go on reading until the client closes or the deadline passes.
-  @inlinable public static var shutdownClient: Actions { Actions(rawValue: 1 << 10) }
-  /// Close once everything is sent.
-  @inlinable public static var close: Actions { Actions(rawValue: 1 << 11) }
-  /// Close with a reset: the client must not take what it has for the whole.
-  @inlinable public static var reset: Actions { Actions(rawValue: 1 << 12) }
-  /// The upstream calls the credential expired, and its answer is held back: have a new value fetched, and answer with
-  /// `credentialRenewed` or `renewalRefused`. Until then nothing of the upstream is read.
-  @inlinable public static var renewCredential: Actions { Actions(rawValue: 1 << 13) }
-  /// The upstream calls the credential expired, and the request cannot go out again: a new value helps the next one.
-  @inlinable public static var replaceCredential: Actions { Actions(rawValue: 1 << 15) }
+  @inlinable public static var shutdownUpstream: Actions { Actions(rawValue: 1 << 7) }
+
+  // MARK: the end of an exchange
+
   /// With `releaseUpstream`: the session may serve this caller on this connection, as long as that lasts, and nobody else.
-  @inlinable public static var dedicateUpstream: Actions { Actions(rawValue: 1 << 14) }
-  /// The answer has been searched for long enough: offer the rest of the input once more on a later turn of the loop, and read
-  /// nothing of the upstream until then.
-  @inlinable public static var continueLater: Actions { Actions(rawValue: 1 << 16) }
+  @inlinable public static var dedicateUpstream: Actions { Actions(rawValue: 1 << 8) }
+  /// The exchange is over and its session may serve another.
+  @inlinable public static var releaseUpstream: Actions { Actions(rawValue: 1 << 9) }
+  /// The exchange is over, or given up; its session, or the attempt to open one, is of no further use.
+  @inlinable public static var dropUpstream: Actions { Actions(rawValue: 1 << 10) }
+  /// As `dropUpstream`, but the upstream must not take what it has for the whole.
+  @inlinable public static var resetUpstream: Actions { Actions(rawValue: 1 << 11) }
+  /// Write the exchange's line.
+  @inlinable public static var record: Actions { Actions(rawValue: 1 << 12) }
+
+  // MARK: connections
+
+  /// Take an idle session of the route's identity, or open one; answer with `upstreamReady` or `upstreamRefused`.
+  @inlinable public static var openUpstream: Actions { Actions(rawValue: 1 << 13) }
+  /// The same, but not an idle one: the last was stale.
+  @inlinable public static var openFreshUpstream: Actions { Actions(rawValue: 1 << 14) }
+  /// The upstream calls the credential expired, and its response is held back: have a new value fetched, and answer with
+  /// `credentialRenewed` or `renewalRefused`. Until then nothing of the upstream is read.
+  @inlinable public static var renewCredential: Actions { Actions(rawValue: 1 << 15) }
+  /// The upstream calls the credential expired, and the request cannot go out again: a new value helps the next one.
+  @inlinable public static var replaceCredential: Actions { Actions(rawValue: 1 << 16) }
+  /// Half-close once everything is sent, and go on reading until the client closes or the deadline passes.
+  @inlinable public static var shutdownClient: Actions { Actions(rawValue: 1 << 17) }
+  /// Close once everything is sent.
+  @inlinable public static var close: Actions { Actions(rawValue: 1 << 18) }
+  /// Close with a reset: the client must not take what it has for the whole.
+  @inlinable public static var reset: Actions { Actions(rawValue: 1 << 19) }
+
+  // MARK: later
+
+  /// The response has been searched for long enough: offer the rest of the input once more on a later turn of the loop, and
+  /// read nothing of the upstream until then.
+  @inlinable public static var continueLater: Actions { Actions(rawValue: 1 << 20) }
 }
 
 /// What an event brought forth. One per worker, reused: nothing here is allocated per event once it is warm.
@@ -72,6 +99,8 @@ package struct Output: Sendable {
   package var caller: Caller?
   /// With `grant`: the upstream has answered this request once, and asked for the credential.
   package var isAsked = false
+  /// With `inspectResponse`: the status of the upstream's response.
+  package var upstreamStatus = 0
   package var toUpstream = ByteBuffer()
   /// Bytes of the event's input that follow `toClient`, without having been copied.
   package var clientBody = 0..<0

@@ -12,23 +12,17 @@ extension ClientConnection {
     package let holdsClientBytes: Bool
     package let awaitsRequestBody: Bool
     package let hasResponseHead: Bool
-    package let isScrape: Bool
     /// Of the configuration that decided the request; 0: none has.
     package let generation: UInt64
     package let route: Route?
     package let grant: Int?
     package let redacts: Bool
-    package let upstreamStatus: Int
     package let bytesUp: UInt64
 
     /// A request was taken and its answer is not complete.
     package let isRunning: Bool
     /// The upstream's answer is held back until the credential is renewed, or not.
     package let isHeld: Bool
-    /// A newer value of the credential has come with the answer, and nobody has taken it yet.
-    package let hasFreshCookie: Bool
-    /// The same of cookies for the jar.
-    package let hasJarCookies: Bool
     package let isAwaitingHead: Bool
     /// Between requests: whatever happens next, a machine that knows nothing but who asks, and where, goes on as well.
     package let isResting: Bool
@@ -47,8 +41,8 @@ extension ClientConnection {
     /// Of a connection that has just come.
     package static let atFirst = Standing(
       phase: .awaitingHead, deadline: .head, wantsClientBytes: true, holdsClientBytes: false, awaitsRequestBody: false,
-      hasResponseHead: false, isScrape: false, generation: 0, route: nil, grant: nil, redacts: false, upstreamStatus: 0,
-      bytesUp: 0, isRunning: false, isHeld: false, hasFreshCookie: false, hasJarCookies: false, isAwaitingHead: true,
+      hasResponseHead: false, generation: 0, route: nil, grant: nil, redacts: false, bytesUp: 0, isRunning: false,
+      isHeld: false, isAwaitingHead: true,
       isResting: true)
   }
 
@@ -61,11 +55,10 @@ extension ClientConnection {
     let redacts = if case .off = exchange.redact { false } else { true }
     return Standing(
       phase: phase, deadline: deadline, wantsClientBytes: wantsClientBytes, holdsClientBytes: holdsClientBytes,
-      awaitsRequestBody: awaitsRequestBody, hasResponseHead: hasResponseHead, isScrape: exchange.isScrape,
+      awaitsRequestBody: awaitsRequestBody, hasResponseHead: hasResponseHead,
       generation: exchange.snapshot?.generation ?? 0, route: exchange.route, grant: exchange.grant, redacts: redacts,
-      upstreamStatus: exchange.record.upstreamStatus, bytesUp: exchange.record.bytesUp,
+      bytesUp: exchange.record.bytesUp,
       isRunning: phase == .awaitingUpstream || phase == .exchanging, isHeld: exchange.isHeld,
-      hasFreshCookie: exchange.freshCookie != nil, hasJarCookies: exchange.hasJarCookies,
       isAwaitingHead: phase == .awaitingHead, isResting: phase == .awaitingHead && !hasBegunHead)
   }
 }

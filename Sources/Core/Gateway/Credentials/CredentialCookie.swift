@@ -142,12 +142,13 @@ extension RequestForwarding {
 extension Exchange {
   /// An upstream may set the credential's cookie anew before it ends, as CouchDB does. Not in answers to requests that change
   /// something: one of them could be a login of the client's own, and its cookie another identity (T45).
-  mutating func noteFreshCookie() {
+  mutating func noteFreshCookie(output: inout Output) {
     freshCookie = nil
     guard let grant, let name = snapshot?.rules.grants[grant].cookie, head.method == .get || head.method == .head,
       (200..<300).contains(response.status) || response.status == 304
     else { return }
     freshCookie = CredentialCookie.last(name, in: response)
+    if freshCookie != nil { output.actions.insert(.offerCookie) }
   }
 
   /// Lends the line of the newer value, and forgets it.

@@ -84,10 +84,11 @@ package struct JarCookie: Sendable {
 
 extension Exchange {
   /// Notes whether the head brings something for the jar. Interim answers do not.
-  mutating func noteJarCookies() {
+  mutating func noteJarCookies(output: inout Output) {
     hasJarCookies = false
     guard forwarding.keepsCookies, response.status >= 200 else { return }
     for field in response.fields where field.known == .setCookie { hasJarCookies = true }
+    if hasJarCookies { output.actions.insert(.keepCookies) }
   }
 
   /// Lends each line for the jar, and forgets it.

@@ -25,8 +25,8 @@ extension Exchange {
         }
         isWithinResponseHead = false
         position += taken
-        noteFreshCookie()
-        noteJarCookies()
+        noteFreshCookie(output: &output)
+        noteJarCookies(output: &output)
         guard redactHead(redaction) else { return .plain(.internalError) }
         if let refusal = takeHead(redaction, output: &output) { return refusal }
       }
@@ -78,7 +78,7 @@ extension Exchange {
     if ConnectionLogin.isWanted(by: response) { hasConnectionLogin = true }
     if mayWantSecondTry(output: &output) { return nil }
     if isExpiryForOthers { output.actions.insert(.replaceCredential) }
-    record.upstreamStatus = response.status
+    noteStatus(output: &output)
     guard let route, let snapshot else { return .plain(.internalError) }
 
     let length = response.bodyLength(answering: head.method)
@@ -109,6 +109,12 @@ extension Exchange {
     return nil
   }
 
+  private mutating func noteStatus(output: inout Output) {
+    record.upstreamStatus = response.status
+    output.upstreamStatus = response.status
+    output.actions.insert(.inspectResponse)
+  }
+
   /// 101: of use only if it switches to what was asked for, and the request is out (RFC 9110 §7.8).
   private mutating func takeSwitch(output: inout Output) -> Refusal? {
     guard let route, let snapshot, let upgrade = forwarding.upgrade, isRequestComplete else {
@@ -118,7 +124,7 @@ extension Exchange {
     guard Upgrading.isGranted(upgrade, by: response, options: responseOptions), !hasExtensionsAgainstOurWish else {
       return .plain(.unrequestedUpgrade)
     }
-    record.upstreamStatus = response.status
+    noteStatus(output: &output)
     // What follows are no chunks, whatever the answer before it was.
     responseFraming = .none
     bodyTreatment = redact == .all ? .searched : .asItIs

@@ -15,6 +15,11 @@ extension ClientSession {
   func perform(_ input: Span<UInt8>, _ output: borrowing Output) -> Opened? {
     let actions = output.actions
     if actions.isEmpty { return nil }
+    if actions.concernResponseHead {
+      if actions.contains(.offerCookie) { offerFreshCookie() }
+      if actions.contains(.keepCookies) { keepCookies() }
+      if actions.contains(.inspectResponse) { inspectResponse(status: output.upstreamStatus) }
+    }
     if actions.contains(.sendHead) {
       if !sendHead(input, output) { return nil }
     } else if actions.contains(.sendBody), let upstream {
@@ -24,8 +29,10 @@ extension ClientSession {
     if actions.contains(.sendToClient) {
       // Whoever sees the end of the answer may ask once more, and another worker at that.
       if actions.contains(.record) { attempt.returnQuotaEarly() }
-      sendToClient(input, output)
+      stream.write(
+        output.toClient.storage.span.extracting(first: output.toClient.count), input.extracting(output.clientBody))
     }
+    if actions.contains(.sendMetrics) { sendMetrics() }
     if actions.contains(.shutdownUpstream) { upstream?.shutdown() }
     if actions.contains(.dedicateUpstream) { upstream?.dedicate() }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
@@ -43,13 +50,15 @@ extension ClientSession {
     return opened
   }
 
-  private func sendToClient(_ input: Span<UInt8>, _ output: borrowing Output) {
-    if output.clientBody.isEmpty, output.toClient.isEmpty {
-      if standing.isScrape { sendMetrics() }
-    } else {
-      stream.write(
-        output.toClient.storage.span.extracting(first: output.toClient.count), input.extracting(output.clientBody))
+  /// The upstream has answered, and so has judged what went out.
+  private func inspectResponse(status: Int) {
+    if timing.headSentAt != 0, standing.hasResponseHead {
+      timing.responseHeadTook = Clock.monotonicMicroseconds &- timing.headSentAt
+      timing.headSentAt = 0
     }
+    if attempt.challenge != nil { noteChallenge(status: status) }
+    if attempt.hasBreaker { attempt.answered(status: status, journal: worker.journal) }
+    if !attempt.heardValues.isEmpty { tellPrograms(status: status) }
   }
 
   private func sendMetrics() {

@@ -40,18 +40,11 @@ extension ClientSession {
     breaker.follow(generation.keyring, grant, at: worker.loop.now, journal: worker.journal)
   }
 
-  /// As soon as the upstream has said what it thinks of the credential.
-  func noteVerdict() {
-    guard standing.upstreamStatus != 0 else { return }
-    attempt.answered(status: standing.upstreamStatus, journal: worker.journal)
-  }
-
-  /// The same, to the programs that have a part in it.
-  func tellPrograms() {
-    guard standing.upstreamStatus != 0 else { return }
+  /// The upstream's verdict, to the programs that gave a part of the credential.
+  func tellPrograms(status: Int) {
     let values = attempt.heardValues
     attempt.heardValues = []
-    guard let verdict = CredentialVerdict(status: standing.upstreamStatus) else { return }
+    guard let verdict = CredentialVerdict(status: status) else { return }
     worker.providers.commands?.answered(verdict, to: values)
   }
 }

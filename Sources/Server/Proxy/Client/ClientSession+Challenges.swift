@@ -17,14 +17,14 @@ extension ClientSession {
     if let challenge, challenge.isBare || challenge.tokenServer != nil { attempt.heardValues = [] }
   }
 
-  /// The head of the answer goes on, if there is one yet.
-  func noteChallenge() {
-    guard let attempt = attempt.challenge, standing.upstreamStatus != 0 else { return }
+  /// The head of the response goes on.
+  func noteChallenge(status: Int) {
+    guard let attempt = attempt.challenge else { return }
     self.attempt.challenge = nil
     guard let head = slot?.machine.exchange.response else { return }
-    switch CredentialVerdict(status: standing.upstreamStatus) {
+    switch CredentialVerdict(status: status) {
     // A request that cannot go out once more still helps the next one.
-    case .rejected where standing.upstreamStatus == 401: learn(from: head, attempt)
+    case .rejected where status == 401: learn(from: head, attempt)
     case .accepted: attempt.accepted(next: DigestChallenge.nextNonce(in: head))
     case .rejected, .forbidden, nil: break
     }

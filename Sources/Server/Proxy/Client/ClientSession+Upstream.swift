@@ -33,15 +33,6 @@ extension ClientSession: UpstreamSessionOwner {
     tell(&output) { [redactor = slot?.redactor] machine, output in
       machine.receivedFromUpstream(input, position: &position, redaction: redactor, output: &output)
     }
-    if attempt.challenge != nil { noteChallenge() }
-    if standing.hasFreshCookie { offerFreshCookie() }
-    if standing.hasJarCookies { keepCookies() }
-    if attempt.hasBreaker { noteVerdict() }
-    if !attempt.heardValues.isEmpty { tellPrograms() }
-    if timing.headSentAt != 0, standing.hasResponseHead {
-      timing.responseHeadTook = Clock.monotonicMicroseconds &- timing.headSentAt
-      timing.headSentAt = 0
-    }
     let opened = perform(input, output)
     let continuesLater = output.actions.contains(.continueLater)
     worker.giveBack(consume output)
