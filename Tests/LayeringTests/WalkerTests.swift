@@ -67,7 +67,8 @@ import Testing
     Reason(
       why: "what this program knows or writes itself, and how much of it there is has a bound",
       files: [
-        "Exposition", "GateReport", "Histogram", "JSONWriter", "RateLimits", "RejectedValues", "ServiceTally",
+        "Exposition", "GateReport", "Histogram", "IdlePool", "JSONWriter", "RateLimits", "RejectedValues",
+        "ServiceTally",
         "UnreadBody",
         "CommandSecrets",
         "CookieMerge", "CredentialLines", "CredentialSlot", "Door", "FingerprintKey", "Keyring", "KeyringLogout",

@@ -1,3 +1,4 @@
+package import Gateway
 package import Policy
 package import TLS
 
@@ -8,17 +9,13 @@ package final class UpstreamPool {
   /// nil: plain HTTP to a loopback address, which has no door for secrets.
   package let context: ClientContext?
   let generation: UInt64
-  private var idleSessions: [UpstreamSession] = []
-  /// Sessions that are idle, in use or being made.
-  package private(set) var sessionCount = 0
+  /// The response is a secret: nothing of it stays where it passes.
+  let answersSecrets: Bool
   /// What TLS had to say about the pins has been logged.
   var hasAdvised = false
-  /// Sessions of an earlier one are not kept.
-  private(set) var epoch: UInt64 = 0
-  /// What it answers is a secret: nothing of it stays where it passes.
-  let answersSecrets: Bool
-  /// A newer generation is current: nothing is kept any more.
-  private(set) var isRetired = false
+  private var pool = IdlePool<UpstreamSession>()
+
+  package typealias Choice = IdlePool<UpstreamSession>.Choice
 
   package init(upstream: Upstream, context: ClientContext?, generation: UInt64, answersSecrets: Bool = false) {
     self.answersSecrets = answersSecrets
@@ -27,85 +24,44 @@ package final class UpstreamPool {
     self.generation = generation
   }
 
-  package var idle: [UpstreamSession] { idleSessions }
+  package var idle: [UpstreamSession] { pool.idle }
+  /// Sessions that are idle, in use or being made.
+  package var sessionCount: Int { pool.count }
+  package var isRetired: Bool { pool.isRetired }
 
-  func opened() { sessionCount += 1 }
-  func closed() { sessionCount -= 1 }
+  func opened() -> UInt64 { pool.opened() }
+  func closed() { pool.closed() }
 
-  /// Which of the idle sessions a request may have.
-  package enum Choice {
-    case any
-    /// For a request that goes out without its credential: what an upstream answers on a connection that has carried one may be
-    /// that user's (RFC 4559 section 5 tells of such servers).
-    case neverAuthenticated
-    /// Any, and first of all one that has carried the credential, so that the others stay as they are.
-    case authenticatedFirst
-  }
-
-  /// The one that was used last: the others grow old and go. So do those whose proof does not hold now (seconds since 1970):
-  /// whether the upstream may have more is for a handshake to say.
+  /// - Parameter now: seconds since 1970.
   package func takeIdle(at now: Int64, _ choice: Choice = .any) -> UpstreamSession? {
-    while let session = popLast(choice) {
-      if session.isProved(at: now) { return session }
-      session.close()
-    }
-    return nil
+    var expired: [UpstreamSession] = []
+    let session = pool.take(choice, at: now, expired: &expired)
+    for session in expired { session.close() }
+    return session
   }
 
-  /// More than `limit` are kept for half the time, for the next wave of a busy time: to close them at once would mean a
-  /// handshake for each.
   /// - Parameter time: milliseconds.
   /// - Returns: for how many milliseconds it is kept; nil: it is not.
-  func keep(_ session: UpstreamSession, limit: Int, time: UInt64) -> UInt64? {
-    guard !isRetired, limit > 0 else { return nil }
-    var all = take()
-    all.append(session)
-    let isTooMany = all.count > limit
-    idleSessions = all
-    return isTooMany ? time / 2 : time
+  func keep(_ session: UpstreamSession, of epoch: UInt64, limit: Int, time: UInt64) -> UInt64? {
+    pool.keep(session.entry, of: epoch, limit: limit, time: time)
   }
 
-  func forget(_ session: UpstreamSession) {
-    var all = take()
-    if let index = all.lastIndex(where: { $0 === session }) { all.remove(at: index) }
-    idleSessions = all
-  }
+  func forget(_ session: UpstreamSession) { pool.forget { $0 === session } }
 
-  /// What there is so far serves nobody else, and nothing of it is resumed: requests under way end on it.
+  /// Whatever there is so far serves no other request, and nothing of it is resumed: requests under way end on it.
   package func setApart() {
-    epoch &+= 1
     context?.forgetSessions()
-    closeIdle()
+    close(pool.setApart())
   }
 
   package func retire() {
-    isRetired = true
     context?.forgetSessions()
-    closeIdle()
+    close(pool.retire())
   }
 
-  package func closeIdle() {
-    let sessions = idleSessions
-    idleSessions = []
+  package func closeIdle() { close(pool.removeIdle()) }
+
+  private func close(_ sessions: [UpstreamSession]) {
     for session in sessions { session.close() }
-  }
-
-  private func popLast(_ choice: Choice) -> UpstreamSession? {
-    var all = take()
-    defer { idleSessions = all }
-    switch choice {
-    case .any: return all.popLast()
-    case .neverAuthenticated:
-      return all.lastIndex { !$0.hasCarriedCredential }.map { all.remove(at: $0) }
-    case .authenticatedFirst:
-      return all.lastIndex { $0.hasCarriedCredential }.map { all.remove(at: $0) } ?? all.popLast()
-    }
-  }
-
-  /// To be put back at once. Changed in place, the property would be checked at each of its uses for two at a time.
-  private func take() -> [UpstreamSession] {
-    let taken = idleSessions
-    idleSessions = []
-    return taken
   }
 }

@@ -15,26 +15,15 @@ package final class UpstreamSession: Timed, StreamDelegate {
   /// Let go when the session is, and when its exchange ends.
   private(set) var owner: (any UpstreamSessionOwner)?
   let context: WorkerContext
+  private var lifecycle: UpstreamLifecycle
   private var handshake: Handshake?
-  private var isShakingHands = false
   private var verified: VerifiedSession?
-  private var isVerified = false
   /// What the handshake came to; nil: there was none.
   private(set) var proof: SessionProof?
-  private(set) var isClosed = false
   private var isReading = false
-  /// The upstream has said that it is done.
-  var isEnding = false
-  /// Somebody has logged in on it, who alone may go on with it.
-  private var isOfOneClient = false
-  /// A credential has gone out on it.
-  private(set) var hasCarriedCredential = false
-  private var writeFailed = false
   /// Its buffers go and come by themselves, or are kept.
   private var hasRested = false
 
-  /// Only answers to a flood of TLS messages grow like this.
-  private static let maximumQueue = 4 << 20
   private static let nothing: [UInt8] = []
   /// As long as a worker has no more of them their buffers are kept: half a megabyte saves a fortieth of each request's steps.
   private static let fewSessions = 16
@@ -44,11 +33,11 @@ package final class UpstreamSession: Timed, StreamDelegate {
     self.stream = stream
     self.destination = destination
     self.context = context
-    epoch = destination.epoch
+    epoch = destination.opened()
+    lifecycle = UpstreamLifecycle(isTLS: destination.context != nil)
     super.init()
     stream.delegate = self
     stream.readsOnAfterFailedWrite = true
-    destination.opened()
     context.upstreamFlood.rise()
   }
 
@@ -65,7 +54,6 @@ package final class UpstreamSession: Timed, StreamDelegate {
       hasRested = context.upstreamFlood.count <= UpstreamSession.fewSessions
       handshake = try client.handshake(
         sink: StreamSink(stream), now: context.moment(), keepsBuffers: hasRested)
-      isShakingHands = true
       stream.step = .handshake
     } catch {
       return fail(error)
@@ -73,21 +61,10 @@ package final class UpstreamSession: Timed, StreamDelegate {
     advance(UpstreamSession.nothing.span)
   }
 
-  package override func deadlinePassed() {
-    if isShakingHands {
-      fail(.handshakeTimeout, detail: "no end of the handshake")
-    } else {
-      // Idle for too long.
-      destination.forget(self)
-      close()
-    }
-  }
-
   private func advance(_ input: Span<UInt8>) {
     do throws(TLSError) {
       guard try handshake!.advance(input) == .finished else { return }
       context.deadlines.cancel(self)
-      isShakingHands = false
       stream.step = .upstream
       guard let finished = handshake.take() else { return }
       let session = try finished.verified(now: context.moment())
@@ -99,23 +76,13 @@ package final class UpstreamSession: Timed, StreamDelegate {
       }
       proof = session.proof
       verified = consume session
-      isVerified = true
-      // What came with the end of the handshake: tickets, if anything. Nobody has asked for a byte yet (T26).
+      // What came with the end of the handshake: tickets, if anything.
       var plaintext: [UInt8] = []
-      if try verified!.decrypt(UpstreamSession.nothing.span, into: &plaintext) == .closed { isEnding = true }
-      guard plaintext.isEmpty, !isEnding else {
-        // RFC 9113 section 3.4: a server's SETTINGS come first.
-        let isHTTP2 = plaintext.count > 3 && plaintext[0] == 0 && plaintext[3] == 4
-        return fail(
-          .handshakeFailed,
-          detail: isHTTP2
-            ? "the upstream speaks HTTP/2 without being asked, and bearerd speaks HTTP/1.1 to upstreams"
-            : "the upstream spoke, or closed, before it was asked")
-      }
+      let isEnd = try verified!.decrypt(UpstreamSession.nothing.span, into: &plaintext) == .closed
+      perform(change { $0.handshakeFinished(early: plaintext.span, isEnd: isEnd) })
     } catch {
-      return fail(error)
+      fail(error)
     }
-    owner?.sessionIsReady(self)
   }
 
   /// The head with the credential of `grant` (`isAsked`: as the upstream wants), or with none; then what of the body fits.
@@ -124,11 +91,11 @@ package final class UpstreamSession: Timed, StreamDelegate {
     keyring: Keyring
   ) throws(Denied) -> ChallengeAttempt? {
     if let grant {
-      guard isVerified, let caller else { throw Denied.noProof }
+      guard lifecycle.isVerified, let caller else { throw Denied.noProof }
       let attempt = try keyring.authorize(
         grant: grant, head: head, body: body, caller: caller, now: Clock.now.seconds, isAsked: isAsked,
         cookies: cookies, over: &verified!)
-      if attempt?.isBare != true { hasCarriedCredential = true }
+      if attempt?.isBare != true { change { $0.carriedCredential() } }
       return attempt
     } else {
       var bytes = ByteBuffer()
@@ -144,14 +111,14 @@ package final class UpstreamSession: Timed, StreamDelegate {
 
   /// For what brings a door of its own.
   package func withVerified(_ write: (inout VerifiedSession) throws(Denied) -> Void) throws(Denied) {
-    guard isVerified else { throw Denied.noProof }
+    guard lifecycle.isVerified else { throw Denied.noProof }
     try write(&verified!)
   }
 
   package func send(_ bytes: Span<UInt8>) {
-    guard !isClosed, !writeFailed, bytes.count > 0 else { return }
-    if isVerified {
-      do throws(TLSError) { try verified!.write(bytes) } catch { writeFailed = true }
+    guard lifecycle.mayWrite, bytes.count > 0 else { return }
+    if lifecycle.isVerified {
+      do throws(TLSError) { try verified!.write(bytes) } catch { change { $0.writeFailed() } }
     } else if destination.context == nil {
       stream.write(bytes)
     }
@@ -163,23 +130,22 @@ package final class UpstreamSession: Timed, StreamDelegate {
     if wanted { stream.startReading() } else { stream.stopReading() }
   }
 
-  var isOfUse: Bool { !isEnding && !isClosed && !writeFailed && stream.isWritable && stream.queuedBytes == 0 }
-
   /// Back to the others of its identity, or closed if it is of no further use.
   package func release() {
     owner = nil
-    guard isOfUse, epoch == destination.epoch else { return close() }
-    let time = destination.keep(self, limit: context.idleConnections.count, time: context.idleConnections.time)
-    guard let time else { return close() }
+    change { $0.release() }
+    guard isUsable else { return close() }
+    let (limit, time) = (context.idleConnections.count, context.idleConnections.time)
+    guard let time = destination.keep(self, of: epoch, limit: limit, time: time) else { return close() }
     // Whatever comes with a handshake has come by now.
-    if !hasRested, isVerified { verified!.rest() }
+    if !hasRested, lifecycle.isVerified { verified!.rest() }
     hasRested = true
     setReading(true)
     context.deadlines.schedule(self, at: context.loop.now + time)
   }
 
-  package var isDedicated: Bool { isOfOneClient }
-  package func dedicate() { isOfOneClient = true }
+  package var isDedicated: Bool { lifecycle.use == .login }
+  package func dedicate() { change { $0.dedicate() } }
 
   /// `owner` hears of it from now on.
   package func hand(to owner: any UpstreamSessionOwner) { self.owner = owner }
@@ -187,85 +153,137 @@ package final class UpstreamSession: Timed, StreamDelegate {
   /// Taken from the idle ones.
   package func taken(by owner: any UpstreamSessionOwner) {
     self.owner = owner
+    change { $0.take() }
     context.deadlines.schedule(self, at: .max)
   }
 
   /// Nothing more goes up. Over TLS close_notify says so, and the stream stays open for what comes down.
   package func shutdown() {
-    if isVerified { verified!.close() } else { stream.shutdown() }
+    if lifecycle.isVerified { verified!.close() } else { stream.shutdown() }
   }
 
   package func close() {
-    guard !isClosed else { return }
-    if isVerified { verified!.close() }
-    leave()
-    stream.close()
+    if lifecycle.isVerified { verified!.close() }
+    if leave() { stream.close() }
   }
 
   /// Without close_notify: what was sent is not the whole.
   package func reset() {
-    guard !isClosed else { return }
-    leave()
-    stream.reset()
+    if leave() { stream.reset() }
   }
 
-  private func leave() {
-    isClosed = true
+  /// False: it was closed before.
+  private func leave() -> Bool {
+    guard change({ $0.close() }) else { return false }
     destination.closed()
     context.upstreamFlood.fall()
     owner = nil
     context.deadlines.cancel(self)
     verified = nil
-    isVerified = false
     handshake = nil
-    isShakingHands = false
+    return true
   }
 
-  // MARK: what the stream says
+  // MARK: what the stream and the clock say
 
   package func streamDidConnect(_ stream: EventLoop.Stream) {}
 
   package func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
-    if isShakingHands { return advance(bytes) }
-    // Nothing counts that comes behind its end (RFC 8446 section 6.1).
-    if isEnding { return }
-    guard isVerified else {
-      if let owner { owner.session(self, didReceive: bytes) } else { discard() }
-      return
-    }
-    var plaintext = context.takePlaintext()
-    do throws(TLSError) {
-      if try verified!.decrypt(bytes, into: &plaintext) == .closed { isEnding = true }
-    } catch {
-      context.giveBack(&plaintext, wiped: destination.answersSecrets)
-      return fail(.upstreamClosed, detail: error.description)
-    }
-    take(plaintext.span)
-    context.giveBack(&plaintext, wiped: destination.answersSecrets)
-    if isEnding, !isClosed { end(isClean: true) }
+    perform(change { $0.received() }, bytes)
   }
 
-  private func take(_ plaintext: Span<UInt8>) {
-    if stream.queuedBytes > UpstreamSession.maximumQueue {
-      fail(.upstreamMalformed, detail: "the upstream makes us answer and does not read")
-    } else if !plaintext.isEmpty {
-      if let owner { owner.session(self, didReceive: plaintext) } else { discard() }
-    }
-  }
-
-  package func streamDidEnd(_ stream: EventLoop.Stream) {
-    if isShakingHands {
-      fail(handshake!.inputEnded())
-    } else if !isEnding {
-      // Without TLS the end of the stream is all that there is to say.
-      end(isClean: destination.context == nil)
-    }
-  }
+  package func streamDidEnd(_ stream: EventLoop.Stream) { perform(change { $0.streamEnded() }) }
 
   package func streamDidDrain(_ stream: EventLoop.Stream) { owner?.sessionDidDrain(self) }
 
   package func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
-    if isShakingHands { return fail(.handshakeFailed, detail: error.description) }
-    fail(.upstreamClosed, detail: error.description)
+    perform(lifecycle.streamFailed(error.description))
+  }
+
+  package override func deadlinePassed() { perform(lifecycle.deadlinePassed()) }
+
+  // MARK: what the machine wants done
+
+  /// A copy is changed: to change it where it is would be checked, each time, for another change at the same time.
+  @inline(__always)
+  private func change<Result>(_ event: (inout UpstreamLifecycle) -> Result) -> Result {
+    var changed = lifecycle
+    defer { lifecycle = changed }
+    return event(&changed)
+  }
+
+  private func perform(_ step: UpstreamLifecycle.Step) { perform(step, UpstreamSession.nothing.span) }
+
+  private func perform(_ step: UpstreamLifecycle.Step, _ bytes: Span<UInt8>) {
+    switch step {
+    case .nothing: break
+    case .advanceHandshake: advance(bytes)
+    case .failHandshake: fail(handshake!.inputEnded())
+    case .ready: owner?.sessionIsReady(self)
+    case .decrypt: decrypt(bytes)
+    case .deliver: owner?.session(self, didReceive: bytes)
+    case .discard: discard()
+    case .reportEnd(let isClean): owner?.sessionEnded(self, isClean: isClean)
+    case .fail(let refusal, let detail): fail(refusal, detail: detail)
+    }
+  }
+
+  private func decrypt(_ bytes: Span<UInt8>) {
+    var plaintext = context.takePlaintext()
+    do throws(TLSError) {
+      let isEnd = try verified!.decrypt(bytes, into: &plaintext) == .closed
+      let (count, queued) = (plaintext.count, stream.queuedBytes)
+      let step = change { $0.decrypted(count: count, isEnd: isEnd, queuedBytes: queued) }
+      perform(step, plaintext.span)
+    } catch {
+      context.giveBack(&plaintext, wiped: destination.answersSecrets)
+      return fail(.upstreamClosed, detail: error.description)
+    }
+    context.giveBack(&plaintext, wiped: destination.answersSecrets)
+    perform(change { $0.delivered() })
+  }
+
+  /// Bytes that were not asked for (T26), or the end of an idle session.
+  private func discard() {
+    destination.forget(self)
+    close()
+  }
+
+  private func fail(_ error: TLSError) { fail(error.kind.refusal, detail: error.description) }
+
+  private func fail(_ refusal: RefusalCode, detail: String) {
+    let owner = owner
+    destination.forget(self)
+    close()
+    owner?.session(self, didFail: refusal, detail: detail)
+  }
+}
+
+/// How the session stands just now.
+extension UpstreamSession {
+  /// Whether what the handshake proved still holds; seconds since 1970. Where nothing had to be proved: always.
+  func isProved(at now: Int64) -> Bool { entry.holds(at: now) }
+
+  var isClosed: Bool { lifecycle.phase == .closed }
+
+  private var isUsable: Bool { lifecycle.isUsable(isWritable: stream.isWritable, queuedBytes: stream.queuedBytes) }
+
+  package var queuedBytes: Int { stream.queuedBytes }
+
+  /// As one of the idle ones.
+  var entry: IdlePool<UpstreamSession>.Entry {
+    let validity = proof?.validity
+    return IdlePool.Entry(
+      self, hasCarriedCredential: lifecycle.hasCarriedCredential, validFrom: validity?.begins ?? .min,
+      validUntil: validity?.ends ?? .max)
+  }
+
+  /// Between requests, but not among the idle ones. False: it is of no further use.
+  func rest(with owner: any UpstreamSessionOwner) -> Bool {
+    guard isUsable, !destination.isRetired else { return false }
+    hand(to: owner)
+    setReading(true)
+    context.deadlines.schedule(self, at: context.loop.now + context.idleConnections.time)
+    return true
   }
 }

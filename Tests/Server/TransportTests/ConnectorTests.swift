@@ -86,15 +86,6 @@ import Testing
     stage.close()
   }
 
-  @Test func `more than are kept stay for half the time`() throws {
-    let sessions = try (0..<3).map { _ in try stage.session(pool) }
-    #expect(sessions.map { pool.keep($0, limit: 2, time: 1_000) } == [1_000, 1_000, 500])
-    #expect(pool.keep(sessions[0], limit: 0, time: 1_000) == nil)
-    pool.closeIdle()
-    #expect(pool.idle.isEmpty && pool.sessionCount == 0)
-    stage.close()
-  }
-
   @Test func `an idle session goes when its time is over`() throws {
     stage.context.limitIdleConnections(to: 1, time: 20)
     try stage.session(pool).release()

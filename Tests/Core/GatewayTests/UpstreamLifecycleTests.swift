@@ -1,0 +1,128 @@
+import Testing
+
+@testable import Gateway
+
+/// What happens to a connection to an upstream, line by line: an event, and what is to be done.
+@Suite struct UpstreamLifecycleTests {
+  private typealias Event = @Sendable (inout UpstreamLifecycle) -> UpstreamLifecycle.Step
+  private typealias Line = (event: Event, step: UpstreamLifecycle.Step)
+
+  private static let end: Line = ({ $0.streamEnded() }, .reportEnd(isClean: false))
+  private static let ready: Line = ({ $0.handshakeFinished(early: [UInt8]().span, isEnd: false) }, .ready)
+  private static let received: Line = ({ $0.received() }, .decrypt)
+
+  private static func decrypted(_ count: Int, end: Bool = false, queued: Int = 0, _ step: UpstreamLifecycle.Step)
+    -> Line
+  {
+    ({ $0.decrypted(count: count, isEnd: end, queuedBytes: queued) }, step)
+  }
+
+  private static func delivered(_ step: UpstreamLifecycle.Step) -> Line { ({ $0.delivered() }, step) }
+
+  private static func does(_ act: @escaping @Sendable (inout UpstreamLifecycle) -> Void) -> Line {
+    (
+      { connection in
+        act(&connection)
+        return .nothing
+      }, .nothing
+    )
+  }
+
+  @discardableResult
+  private func play(
+    tls: Bool = true, _ lines: [Line], sourceLocation: SourceLocation = #_sourceLocation
+  ) -> UpstreamLifecycle {
+    var connection = UpstreamLifecycle(isTLS: tls)
+    for (number, line) in lines.enumerated() {
+      let step = line.event(&connection)
+      #expect(step == line.step, "line \(number + 1)", sourceLocation: sourceLocation)
+    }
+    return connection
+  }
+
+  @Test func `a handshake, a request and its answer, a rest, and the upstream's end`() {
+    let connection = play([
+      ({ $0.received() }, .advanceHandshake), Self.ready, Self.does { $0.carriedCredential() }, Self.received,
+      Self.decrypted(300, .deliver), Self.delivered(.nothing), Self.does { $0.release() }, Self.received,
+      Self.decrypted(0, end: true, .nothing), Self.delivered(.discard),
+    ])
+    #expect(connection.hasCarriedCredential && connection.phase == .ending)
+    #expect(!connection.isUsable(isWritable: true, queuedBytes: 0))
+  }
+
+  @Test func `T26: bytes that were not asked for end a connection`() {
+    play([Self.ready, Self.does { $0.release() }, Self.received, Self.decrypted(1, .discard)])
+    play(tls: false, [Self.does { $0.release() }, ({ $0.received() }, .discard)])
+    let early: [UInt8] = Array("HTTP/1.1 200 OK\r\n".utf8)
+    play([
+      (
+        { $0.handshakeFinished(early: early.span, isEnd: false) },
+        .fail(.handshakeFailed, "the upstream spoke, or closed, before it was asked")
+      )
+    ])
+  }
+
+  @Test func `an upstream that speaks HTTP/2 at once is named`() throws {
+    let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+    var connection = UpstreamLifecycle(isTLS: true)
+    guard case .fail(.handshakeFailed, let detail) = connection.handshakeFinished(early: settings.span, isEnd: false)
+    else {
+      return #expect(Bool(false), "it has to fail")
+    }
+    #expect(detail.hasPrefix("the upstream speaks HTTP/2"))
+  }
+
+  @Test func `an end within the handshake is the handshake's`() {
+    play([({ $0.streamEnded() }, .failHandshake)])
+    play([({ $0.streamFailed("reset") }, .fail(.handshakeFailed, "reset"))])
+    play([({ $0.deadlinePassed() }, .fail(.handshakeTimeout, "no end of the handshake"))])
+  }
+
+  @Test func `T17: only close_notify is a clean end of TLS, and what comes behind it does not count`() {
+    play([Self.ready, Self.end, ({ $0.received() }, .nothing), ({ $0.streamEnded() }, .nothing)])
+    play([
+      Self.ready, Self.received, Self.decrypted(12, end: true, .deliver), Self.delivered(.reportEnd(isClean: true)),
+      ({ $0.received() }, .nothing), ({ $0.streamEnded() }, .nothing),
+    ])
+    play(tls: false, [({ $0.streamEnded() }, .reportEnd(isClean: true))])
+  }
+
+  @Test func `T26: an upstream that makes us answer and does not read is cut`() {
+    play([
+      Self.ready, Self.received, Self.decrypted(0, queued: UpstreamLifecycle.maximumQueue, .nothing), Self.received,
+      Self.decrypted(
+        0, queued: UpstreamLifecycle.maximumQueue + 1,
+        .fail(.upstreamMalformed, "the upstream makes us answer and does not read")),
+    ])
+  }
+
+  @Test func `what closed during delivery is not reported once more`() {
+    play([
+      Self.ready, Self.received, Self.decrypted(5, end: true, .deliver), Self.does { _ = $0.close() },
+      Self.delivered(.nothing),
+    ])
+  }
+
+  @Test func `a connection is closed once, and idle for too long is no failure`() {
+    var connection = play([Self.ready, Self.does { $0.release() }, ({ $0.deadlinePassed() }, .discard)])
+    let times = [connection.close(), connection.close()]
+    #expect(times == [true, false] && !connection.mayWrite && !connection.isVerified)
+  }
+
+  @Test func `a failed write, a queue or an end make it unusable`() {
+    var connection = play([Self.ready])
+    #expect(connection.isUsable(isWritable: true, queuedBytes: 0))
+    #expect(!connection.isUsable(isWritable: false, queuedBytes: 0))
+    #expect(!connection.isUsable(isWritable: true, queuedBytes: 1))
+    connection.writeFailed()
+    #expect(!connection.isUsable(isWritable: true, queuedBytes: 0) && !connection.mayWrite)
+  }
+
+  @Test func `T25: one that a client has logged in on stays that client's when it is taken again`() {
+    var connection = play([Self.ready, Self.does { $0.dedicate() }, Self.does { $0.take() }])
+    #expect(connection.use == .login)
+    connection.release()
+    connection.take()
+    #expect(connection.use == .exchange)
+  }
+}
