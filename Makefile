@@ -59,10 +59,11 @@ demo: deps build ## a TLS upstream, bearerd in front of it, and one request thro
 test: test-deps ## all tests (TEST_ARGS='--filter Policy' for some)
 	$(run_tests) $(TEST_ARGS)
 
-generate: deps ## write anew what is derived from tables: of the keys (config/keys.toml), and of the error codes
+generate: deps ## write anew what is derived from tables: of the keys (config/keys.toml), the error codes, the events of the log
 	@.ci/generate
 	$(SWIFT) build --product bearerctl
 	.build/debug/bearerctl errors --markdown > .build/errors.md && mv .build/errors.md docs/errors.md
+	.build/debug/bearerctl events > .build/events.md && mv .build/events.md docs/events.md
 
 test-asan: test-deps ## all tests under the address sanitizer
 	BEARERD_TEST_PATIENCE=10 $(run_tests) --sanitize=address --scratch-path .build/asan $(TEST_ARGS)

@@ -125,7 +125,7 @@ let package = Package(
     .executableTarget(
       name: "bearerctl",
       dependencies: [
-        "Setup", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
+        "Setup", "Log", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/bearerctl", swiftSettings: common),

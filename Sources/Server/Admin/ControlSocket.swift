@@ -65,7 +65,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
     path = wanted
     guard let path else {
       journal.event(
-        .warning, "no-control-socket", ("detail", "XDG_RUNTIME_DIR is not set"),
+        .noControlSocket, ("detail", "XDG_RUNTIME_DIR is not set"),
         ("help", "bearerctl reload and status need it: say control: PATH; SIGHUP reloads all the same"))
       return
     }
@@ -74,10 +74,10 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
       listener = try Listener(loop: loop, adopting: descriptor, isUnix: true)
       listener?.delegate = self
       try listener?.start()
-      journal.event(.notice, "control", ("address", "unix:\(path)"))
+      journal.event(.control, ("address", "unix:\(path)"))
     } catch {
       journal.event(
-        .warning, "no-control-socket", ("path", path), ("detail", "\(error)"),
+        .noControlSocket, ("path", path), ("detail", "\(error)"),
         (
           "help",
           "bearerctl reload and status need it: end what else listens there, make its directory, or say control: PATH; SIGHUP reloads all the same"

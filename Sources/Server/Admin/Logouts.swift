@@ -66,7 +66,7 @@ package final class Logouts {
       // Programs that nobody wants to hear of any more run no more.
       commands?.follow(worker.providers.generation)
       worker.journal.event(
-        .notice, "logged-out", ("credential", name),
+        .loggedOut, ("credential", name),
         ("requests", String(all.waiting + all.underWay + all.answers + all.upgraded)),
         ("connections", String(all.idle)), ("cookies", String(all.cookies)))
       then(all)
@@ -75,14 +75,14 @@ package final class Logouts {
 
   private func tell(_ outcome: TokenLogout.Outcome, of name: String) {
     if let problem = outcome.problem {
-      worker.journal.event(.error, "login-not-wiped", ("credential", name), ("detail", problem))
+      worker.journal.event(.loginNotWiped, ("credential", name), ("detail", problem))
     }
     for result in outcome.revoked {
       if let problem = result.problem {
         worker.journal.event(
-          .warning, "token-not-revoked", ("credential", name), ("token", result.kind.rawValue), ("detail", problem))
+          .tokenNotRevoked, ("credential", name), ("token", result.kind.rawValue), ("detail", problem))
       } else {
-        worker.journal.event(.notice, "token-revoked", ("credential", name), ("token", result.kind.rawValue))
+        worker.journal.event(.tokenRevoked, ("credential", name), ("token", result.kind.rawValue))
       }
     }
   }

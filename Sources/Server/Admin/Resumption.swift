@@ -35,7 +35,7 @@ package struct Resumption {
       let upstream = breaker.origin.description
       upstreams.append(upstream)
       worker.journal.event(
-        .notice, "credential-resumed", ("credential", breaker.credential), ("upstream", upstream),
+        .credentialResumed, ("credential", breaker.credential), ("upstream", upstream),
         ("reason", BreakerView.reason(change)))
     }
     let isAsked = tokens?.resume(names) == true

@@ -88,7 +88,7 @@ final class Reloads {
   private func end(_ result: Result<UInt64, StartError>) {
     guard let ended = queue.end() else {
       worker.journal.event(
-        .notice, "configuration-readable", ("detail", "reading it ended too late to be used"), ("help", "reload again"))
+        .configurationReadable, ("detail", "reading it ended too late to be used"), ("help", "reload again"))
       return
     }
     for answer in ended.answered { answer(result) }

@@ -74,7 +74,7 @@ extension Server {
     do throws(UVError) {
       for slot in added { try slot.start() }
     } catch {
-      journal.event(.error, "listen-failed", ("detail", error.description))
+      journal.event(.listenFailed, ("detail", error.description))
     }
     for slot in added { slot.announce(in: journal) }
     held.closeUnclaimed(by: settings, journal: journal)
@@ -101,7 +101,7 @@ extension Server {
     } then: { [unowned self] (_: [Bool]) in
       audit.settle()
       worker.lifetime.reloaded(problem: nil)
-      journal.event(.notice, "reloaded", ("generation", String(number)))
+      journal.event(.reloaded, ("generation", String(number)))
       reportSystemd(preparation.tables.systemdCredentials)
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
       answer(.success(number))
@@ -112,7 +112,7 @@ extension Server {
   private func reportSystemd(_ names: [String]) {
     if names.isEmpty { return }
     journal.event(
-      .notice, "systemd-credentials", ("credentials", names.joined(separator: " ")),
+      .systemdCredentials, ("credentials", names.joined(separator: " ")),
       ("detail", "they have the values of the unit's start, unless systemd renews them: restart bearerd for others"))
   }
 
@@ -127,7 +127,7 @@ extension Server {
     let number = worker.providers.generation.snapshot.generation
     error.report(to: journal)
     worker.lifetime.reloaded(problem: error.summary)
-    journal.event(.error, "reload-failed", ("detail", error.summary), ("still", "generation \(number)"))
+    journal.event(.reloadFailed, ("detail", error.summary), ("still", "generation \(number)"))
     ServiceManager.notify("READY=1\nSTATUS=reload failed, still serving generation \(number)")
   }
 

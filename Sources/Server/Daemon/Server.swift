@@ -51,7 +51,7 @@ package final class Server {
     preparation.report(to: journal)
     if !proxies.isEmpty {
       journal.event(
-        .notice, "proxy-not-used", ("names", proxies.joined(separator: " ")),
+        .proxyNotUsed, ("names", proxies.joined(separator: " ")),
         (
           "help",
           "bearerd connects to upstreams by itself and asks no proxy: each upstream has to be reachable from here"
@@ -182,7 +182,7 @@ package final class Server {
     tokens = renewals
     renewals.follow(worker.providers.generation)
     logouts = Logouts(worker: worker, workerGroup: workerGroup, tokens: renewals, commands: commands)
-    journal.event(.notice, "ready", ("version", ProgramVersion.text), ("configuration", file))
+    journal.event(.ready, ("version", ProgramVersion.text), ("configuration", file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.providers.generation.snapshot.generation)")
   }
 
@@ -204,7 +204,7 @@ package final class Server {
       $0.providers.commands?.close()
       $0.providers.tokens?.close()
     }
-    journal.event(.notice, "stopping", ("connections", String(worker.sessionCount + workerGroup.connections)))
+    journal.event(.stopping, ("connections", String(worker.sessionCount + workerGroup.connections)))
     processEvents?.startDrain(limit: worker.providers.generation.settings.limits.drain) { [unowned self] in finish() }
     // A refresh token that is on its way is stored before the end (T68).
     tokens?.stop {
@@ -227,7 +227,7 @@ package final class Server {
     guard !isFinished else { return }
     isFinished = true
     worker.onDrained = nil
-    journal.event(.notice, "stopped", ("cut", String(worker.sessionCount + workerGroup.connections)))
+    journal.event(.stopped, ("cut", String(worker.sessionCount + workerGroup.connections)))
     worker.close()
     workerGroup.close()
     audit.close()

@@ -29,7 +29,7 @@ final class Watchdog {
         if isTold { continue }
         isTold = true
         journal.event(
-          .error, "loop-stuck", ("worker", String(stuck.index + 1)), ("step", stuck.step.name),
+          .loopStuck, ("worker", String(stuck.index + 1)), ("step", stuck.step.name),
           ("milliseconds", String(stuck.milliseconds)),
           ("detail", "it has been at one step for so long that the service manager is no longer told that all is well"))
         journal.flush()

@@ -6,7 +6,7 @@ internal import System
 /// The log: logfmt lines on stderr, with journald priorities when the journal listens. A bounded buffer, written once per turn
 /// of the loop; what does not fit is counted, not waited for.
 package final class AccessLog {
-  package enum Level {
+  package enum Level: String, Sendable {
     case error, warning, notice, info
 
     /// The beginning of a line for the journal, which learns of it by syslog(3)'s priority.
@@ -80,7 +80,7 @@ package final class AccessLog {
     if dropped > 0, buffer.count < AccessLog.limit / 2 {
       let count = dropped
       dropped = 0
-      event(.warning, "log-lines-dropped", ("count", String(count)))
+      event(.logLinesDropped, ("count", String(count)))
     }
     return buffer.isEmpty
   }
@@ -103,9 +103,10 @@ package final class AccessLog {
   }
 
   /// An event that is no exchange. Values are escaped; callers pass none that could be a secret, and nil for what is not there.
-  package func event(_ level: Level, _ name: String, _ fields: (String, String?)...) {
-    guard var line = begin(level) else { return }
-    line.field("event", name)
+  /// - Parameter level: nil: the one of the event's row.
+  package func event(_ event: LogEvent, at level: Level? = nil, _ fields: (String, String?)...) {
+    guard var line = begin(level ?? event.row.level) else { return }
+    line.field("event", event.rawValue)
     for case (let name, let value?) in fields { line.field(name, value) }
     end(line)
   }

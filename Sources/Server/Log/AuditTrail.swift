@@ -127,7 +127,7 @@ package final class AuditTrail {
       tell(scribe)
       guard !hasEnded else { continue }
       scribe.abandon()
-      journal.event(.error, "audit-lost", ("detail", "the disk does not answer; what waits is lost"))
+      journal.event(.auditLost, ("detail", "the disk does not answer; what waits is lost"))
     }
     leaving = []
   }
@@ -151,19 +151,18 @@ package final class AuditTrail {
     for news in scribe.writer.takeNews() {
       switch news {
       case .anchor(let state, let path, let count, let head):
-        journal.event(
-          .notice, "audit", ("state", state), ("file", path), ("n", String(count)), ("chain", head.description))
+        journal.event(.audit, ("state", state), ("file", path), ("n", String(count)), ("chain", head.description))
       case .failed(let path, let reason):
         journal.event(
-          .error, "audit-failed", ("file", path), ("detail", reason),
+          .auditFailed, ("file", path), ("detail", reason),
           (
             "help",
             "records wait, and it is tried again each second; with required: true new requests get 503 until then"
           ))
       case .works(let path, let dropped):
-        journal.event(.notice, "audit-works", ("file", path), ("dropped", String(dropped)))
+        journal.event(.auditWorks, ("file", path), ("dropped", String(dropped)))
       case .lost(let path, let count):
-        journal.event(.error, "audit-lost", ("file", path), ("records", String(count)))
+        journal.event(.auditLost, ("file", path), ("records", String(count)))
       }
     }
   }

@@ -71,8 +71,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
       // A mismatch that is only reported is an event each time; advice is given once.
       if let remark = session.proof.remark, session.proof.pins == .reported || !destination.hasAdvised {
         destination.hasAdvised = true
-        context.journal.event(
-          .warning, "pin", ("upstream", destination.upstream.origin.description), ("detail", remark))
+        context.journal.event(.pin, ("upstream", destination.upstream.origin.description), ("detail", remark))
       }
       proof = session.proof
       verified = consume session

@@ -24,7 +24,7 @@ package final class InitialLoad {
       watch = try DirectoryWatch()
     } catch {
       watch = nil
-      journal.event(.warning, "secrets-not-watched", ("detail", "reload after a change: \(error)"))
+      journal.event(.secretsNotWatched, ("detail", "reload after a change: \(error)"))
     }
     files = SecretFiles()
     pending = sources

@@ -43,7 +43,7 @@ package final class SecretWatch {
         changed(watch.changes())
       }
     } catch {
-      providers.journal.event(.warning, "secrets-not-watched", ("detail", "reload after a change: \(error)"))
+      providers.journal.event(.secretsNotWatched, ("detail", "reload after a change: \(error)"))
     }
   }
 
@@ -182,7 +182,7 @@ package final class SecretWatch {
     guard missed.insert(directory).inserted,
       providers.journal.share?.isNews("watch \(directory)", error.description) ?? true
     else { return }
-    providers.journal.event(.warning, "secrets-not-watched", ("directory", directory), ("detail", error.description))
+    providers.journal.event(.secretsNotWatched, ("directory", directory), ("detail", error.description))
   }
 
   private func tellChanges(of source: SecretSource, loggedOut: Set<String> = [], _ change: () -> Void) {
@@ -214,12 +214,12 @@ extension AccessLog {
     let value = generation.keyring.fingerprint(ofGrant: index) ?? ""
     guard share?.isNews("credential \(name)", "\(value) \(status.problem ?? "")") ?? true else { return }
     guard let problem = status.problem else {
-      event(.notice, "credential-changed", ("credential", name), ("credential_generation", String(status.generation)))
+      event(.credentialChanged, ("credential", name), ("credential_generation", String(status.generation)))
       return generation.keyring.reportShort(index, name, to: self)
     }
     let isAvailable = generation.keyring.isAvailable(grant: index)
     event(
-      .warning, isAvailable ? "credential-unusable" : "credential-unavailable", ("credential", name),
+      isAvailable ? .credentialUnusable : .credentialUnavailable, ("credential", name),
       ("credential_generation", String(status.generation)), ("detail", problem))
   }
 }
@@ -233,8 +233,7 @@ extension Keyring {
 
   package func reportLocks(to journal: AccessLog) {
     if isLocked { return }
-    journal.event(
-      .warning, "memory-not-locked", ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
+    journal.event(.memoryNotLocked, ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
   }
 
   /// Credentials whose state nobody else tells: of a command that has not ended yet, its end does; of a token endpoint, its
@@ -245,14 +244,14 @@ extension Keyring {
     let name = generation.snapshot.rules.grants[index].name
     reportShort(index, name, to: journal)
     guard let problem = status(ofGrant: index).problem else { return }
-    journal.event(.warning, "credential-unavailable", ("credential", name), ("detail", problem))
+    journal.event(.credentialUnavailable, ("credential", name), ("detail", problem))
   }
 
   /// A value that would be found in innocent text is not looked for in answers.
   fileprivate func reportShort(_ index: Int, _ name: String, to journal: AccessLog) {
     guard patterns(ofGrant: index)?.isIncomplete == true else { return }
     journal.event(
-      .warning, "credential-short", ("credential", name),
+      .credentialShort, ("credential", name),
       ("detail", "a value of fewer than 8 bytes is not masked where it comes back in an answer"))
   }
 }

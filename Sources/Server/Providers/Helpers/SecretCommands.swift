@@ -86,7 +86,7 @@ package final class SecretCommands {
     if command.format.forgets { plan(.erase, command, job) }
     let isSoon = job.schedule.rejected(at: BootTimer.now)
     providers.journal.event(
-      .notice, "command-value-rejected", ("program", command.path),
+      .commandValueRejected, ("program", command.path),
       ("detail", command.format.forgets ? "it is told to erase the value, and asked again" : "it is asked again"))
     change(command) { secrets in
       secrets.await(command)
@@ -205,8 +205,7 @@ package final class SecretCommands {
   }
 
   private func notTold(_ verb: HelperRequest.Verb, _ command: SecretCommand, _ sentence: String) {
-    providers.journal.event(
-      .warning, "command-not-told", ("program", command.path), ("verb", "\(verb)"), ("detail", sentence))
+    providers.journal.event(.commandNotTold, ("program", command.path), ("verb", "\(verb)"), ("detail", sentence))
   }
 
   private func expire(_ command: SecretCommand, _ job: CommandJob) {

@@ -42,7 +42,7 @@ final class LoginAttempt: Timed {
   }
 
   func start() {
-    providers.journal.event(.notice, "login-begun", ("credential", source.credential))
+    providers.journal.event(.loginBegun, ("credential", source.credential))
     let routeContext: any LoginWay =
       source.deviceAuthorization != nil ? DeviceLogin(self) : BrowserWait(self, settings.redirect)
     self.routeContext = routeContext
@@ -57,7 +57,7 @@ final class LoginAttempt: Timed {
       watchers.removeAll { $0 === exchange }
       // What has been granted is not thrown away.
       if watchers.isEmpty, granted == nil {
-        end(.failure(.system("nobody waits for it any more")), as: "login-cancelled")
+        end(.failure(.system("nobody waits for it any more")), as: .loginCancelled)
       }
     }
   }
@@ -119,7 +119,7 @@ final class LoginAttempt: Timed {
   }
 
   /// Without a token.
-  func fail(_ sentence: String) { end(.failure(.system(sentence)), as: "login-failed", sentence) }
+  func fail(_ sentence: String) { end(.failure(.system(sentence)), as: .loginFailed, sentence) }
 
   // MARK: what was granted
 
@@ -127,7 +127,7 @@ final class LoginAttempt: Timed {
   func isInUse() {
     guard let granted else { return }
     let text = LoginText(granted, isRenewable: isRenewable, of: source)
-    end(.success(Array(text.description.utf8)), as: "logged-in", text.firstLine)
+    end(.success(Array(text.description.utf8)), as: .loggedIn, text.firstLine)
   }
 
   func wasNotStored(_ problem: String) {
@@ -135,10 +135,10 @@ final class LoginAttempt: Timed {
     fail("the login could not be written down, and is not used before it can be (bearerd tries again): \(problem)")
   }
 
-  private func end(_ result: Result<[UInt8], StartError>, as event: String, _ detail: String? = nil) {
+  private func end(_ result: Result<[UInt8], StartError>, as event: LogEvent, _ detail: String? = nil) {
     guard let onOutcome else { return }
     self.onOutcome = nil
-    providers.journal.event(.notice, event, ("credential", source.credential), ("detail", detail))
+    providers.journal.event(event, ("credential", source.credential), ("detail", detail))
     providers.deadlines.cancel(self)
     question.cancel()
     switch result {

@@ -17,7 +17,7 @@ extension TokenRefresher {
     let sentence =
       "\(settings.stormLimit) tokens were asked for within \(settings.stormWindow / 1_000) s, and still one is wanted: the next one has to wait"
     standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
-    providers.journal.event(.warning, "token-storm", ("credential", source.credential), ("detail", sentence))
+    providers.journal.event(.tokenStorm, ("credential", source.credential), ("detail", sentence))
   }
 
   /// The server has granted a token that nothing may go out with any more.
@@ -32,7 +32,7 @@ extension TokenRefresher {
   func noteFailure(_ sentence: String) {
     standing.failed += 1
     standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
-    providers.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
+    providers.journal.event(.tokenFailed, ("credential", source.credential), ("detail", sentence))
   }
 
   /// A refresh token that is worth nothing is not shown to the server again, after a restart neither.
@@ -43,7 +43,7 @@ extension TokenRefresher {
       isStoring = false
       if let problem {
         let sentence = "that its refresh token was refused could not be written down: \(problem)"
-        providers.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
+        providers.journal.event(.loginNotStored, ("credential", source.credential), ("detail", sentence))
       }
       takeWaiting()
       endRetirement()
@@ -65,7 +65,7 @@ extension TokenRefresher {
       }
       let sentence = "its new refresh token could not be written down: \(problem)"
       standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
-      providers.journal.event(.error, "login-not-stored", ("credential", source.credential), ("detail", sentence))
+      providers.journal.event(.loginNotStored, ("credential", source.credential), ("detail", sentence))
       let actions = renewal.storingFailed(number: number, at: BootTimer.now, chance: chance)
       update()
       onChange(self) { [source] in $0.fail(source, sentence) }

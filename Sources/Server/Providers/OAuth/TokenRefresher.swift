@@ -162,7 +162,7 @@ final class TokenRefresher {
     if let number = actions.store { store(number) }
     if actions.publish != nil { publish() }
     if actions.tellsLoginRequired {
-      providers.journal.event(.error, "login-required", ("credential", source.credential), ("detail", whyLogin))
+      providers.journal.event(.loginRequired, ("credential", source.credential), ("detail", whyLogin))
     }
     if actions.tellsEnded { discardEnded() }
     if actions != Renewal.Actions() { tell() }
@@ -216,7 +216,7 @@ final class TokenRefresher {
       standing.grantedAt = Clock.now.seconds
       if let remark = grant.remark, remark != remarked {
         remarked = remark
-        providers.journal.event(.notice, "token-remark", ("credential", source.credential), ("detail", remark))
+        providers.journal.event(.tokenRemark, ("credential", source.credential), ("detail", remark))
       }
       let lifetime = grant.lifetime
       var refresh: Secret?

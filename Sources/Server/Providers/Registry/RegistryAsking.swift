@@ -133,7 +133,7 @@ package final class RegistryAsking {
   }
 
   private func failed(_ sentence: String, _ run: Run, _ source: TokenSource, _ generation: UInt64) {
-    providers.journal.event(.warning, "token-failed", ("credential", source.credential), ("detail", sentence))
+    providers.journal.event(.tokenFailed, ("credential", source.credential), ("detail", sentence))
     let length = pauses[source.credential].map { min($0.length * 2, Self.longestPause) } ?? Self.shortestPause
     pauses[source.credential] = Pause(length: length, end: BootTimer.now &+ length, generation: generation)
     end(run, false)

@@ -54,7 +54,7 @@ extension ClientSession {
   private func complain(_ attempt: ChallengeAttempt) {
     guard let grant = standing.grant, let complaint = attempt.complaint() else { return }
     worker.journal.event(
-      .warning, "challenge-unmet", ("credential", generation.snapshot.rules.grants[grant].name),
+      .challengeUnmet, ("credential", generation.snapshot.rules.grants[grant].name),
       ("upstream", attempt.origin.description), ("detail", complaint))
   }
 

@@ -112,7 +112,7 @@ extension ClientSession {
   private func recordExcess() {
     guard let refused = quota.countRefusal(at: worker.loop.now) else { return }
     worker.journal.event(
-      .warning, "caller-limit", ("uid", quota.holder.name), ("requests", String(quota.requestsUnderWay)),
+      .callerLimit, ("uid", quota.holder.name), ("requests", String(quota.requestsUnderWay)),
       ("refused", String(refused)),
       ("help", "limits: { requests_per_user: N } says how many one user may have under way"))
   }

@@ -27,7 +27,7 @@ extension ClientSession {
       let refused = worker.sharedState.lock({ limiter.countRefusal(of: caller, at: worker.loop.now) })
     else { return }
     worker.journal.event(
-      .warning, "rate-limited", ("service", generation.snapshot.rules.services[routeContext.route.service].name),
+      .rateLimited, ("service", generation.snapshot.rules.services[routeContext.route.service].name),
       ("rule", excess.rule.map { String($0 + 1) }), ("uid", caller.uid.map { String($0) }), ("client", caller.client),
       ("rate", excess.rate.description), ("refused", String(refused)),
       ("help", "rate of the service or the rule says how often one caller may ask"))

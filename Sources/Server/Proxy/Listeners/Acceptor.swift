@@ -52,7 +52,7 @@ package final class Acceptor {
     let affordable = max(1, (limit - needed) / 2)
     if limit > 0, affordable < wanted {
       journal.event(
-        .notice, "descriptor-limit", ("connections", String(affordable)), ("wanted", String(wanted)),
+        .descriptorLimit, ("connections", String(affordable)), ("wanted", String(wanted)),
         (
           "help",
           "\(limit) descriptors are enough for so many; LimitNOFILE= of the unit, or ulimit -n, says how many there are"
@@ -103,7 +103,7 @@ package final class Acceptor {
     pause()
     if isDue(&limitLoggedAt) {
       worker.journal.event(
-        .warning, "connection-limit", ("connections", String(limit)),
+        .connectionLimit, ("connections", String(limit)),
         ("help", "new ones wait until some end; limits: { connections: N } says how many there may be"))
     }
   }
@@ -111,7 +111,7 @@ package final class Acceptor {
   func failed(_ error: UVError, on slot: BoundListener) {
     if error.isTooManyFiles { worker.makeRoom() }
     if isDue(&failureLoggedAt) {
-      worker.journal.event(.error, "accept-failed", ("listener", slot.name), ("detail", error.description))
+      worker.journal.event(.acceptFailed, ("listener", slot.name), ("detail", error.description))
     }
     pause()
     mustWait = true

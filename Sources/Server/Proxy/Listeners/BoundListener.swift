@@ -98,16 +98,11 @@ extension BoundListener {
   /// What a person should know of where it listens.
   package func announce(in journal: AccessLog) {
     for place in places {
-      if place.isHeld {
-        journal.event(
-          .notice, "listening", ("listener", name), ("held_by", "systemd"), ("address", place.text))
-      } else {
-        journal.event(.notice, "listening", ("listener", name), ("address", place.text))
-      }
+      journal.event(
+        .listening, ("listener", name), ("held_by", place.isHeld ? "systemd" : nil), ("address", place.text))
     }
     for remark in remarks {
-      journal.event(
-        .warning, "listener", ("listener", name), ("detail", remark.message), ("help", remark.help))
+      journal.event(.listener, ("listener", name), ("detail", remark.message), ("help", remark.help))
     }
   }
 }

@@ -77,7 +77,7 @@ package final class InheritedSockets {
     for case .systemd(let name) in settings.listeners.flatMap(\.addresses) { claimed.insert(name) }
     for socket in sockets where !claimed.contains(socket.name) {
       journal.event(
-        .warning, "socket-not-used", ("name", socket.name), ("address", socket.text),
+        .socketNotUsed, ("name", socket.name), ("address", socket.text),
         ("detail", "systemd hands it over and no listener takes it: who connects there waits in vain"),
         ("help", "write address: systemd:\(socket.name) in a listener, or take it out of the socket unit; then restart")
       )

@@ -24,7 +24,7 @@ extension AccessLog {
         line.raw(generation.keyring.generation(ofGrant: index))
       }
     } else {
-      line.raw(" event=request")
+      line.field("event", LogEvent.request.rawValue)
       if let (service, rule) = exchange.record.place {
         line.field("service", generation.snapshot.rules.services[service].name)
         if let rule { line.field("rule", rule + 1) }
@@ -70,6 +70,6 @@ extension AccessLog {
   /// The keyring's door stayed shut: worth a line of its own, because policy should have said so before.
   func denied(_ denied: Denied, route: Route?, generation: Generation) {
     let name = route.flatMap { generation.snapshot.rules.grant(of: $0)?.name } ?? "-"
-    event(.warning, "credential-denied", ("credential", name), ("detail", denied.description))
+    event(.credentialDenied, ("credential", name), ("detail", denied.description))
   }
 }

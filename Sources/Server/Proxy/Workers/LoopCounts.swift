@@ -57,7 +57,7 @@ extension Worker {
   func stalled(_ stall: LoopStall) {
     guard let omitted = stalls.add(at: loop.now) else { return }
     journal.event(
-      .warning, "loop-stalled", ("worker", String((link?.number ?? 0) + 1)),
+      .loopStalled, ("worker", String((link?.number ?? 0) + 1)),
       ("milliseconds", String(stall.milliseconds)), ("cpu-milliseconds", String(stall.processorMilliseconds)),
       ("steps", String(stall.steps)), ("longest-step", stall.longest.name),
       ("longest-step-milliseconds", String(stall.longestMilliseconds)),

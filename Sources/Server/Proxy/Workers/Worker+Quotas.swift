@@ -24,7 +24,7 @@ extension Worker {
     generation.tally.countUnread(.tooManyConnections, at: loop.now)
     if let refused = quota.countRefusal(at: loop.now) {
       journal.event(
-        .warning, "caller-limit", ("uid", quota.holder.name), ("connections", String(share)),
+        .callerLimit, ("uid", quota.holder.name), ("connections", String(share)),
         ("refused", String(refused)),
         ("help", "limits: { connections_per_user: N } says how many one user may have"))
     }
@@ -65,7 +65,7 @@ extension Worker {
   /// The end: what had no line of its own since the last one of its kind is counted in one.
   func tellWhatHadNoLine() {
     for (name, count) in sharedState.quotas.takeRefused() {
-      journal.event(.warning, "caller-limit", ("uid", name), ("refused", String(count)))
+      journal.event(.callerLimit, ("uid", name), ("refused", String(count)))
     }
     tell(omitted: sharedState.strangers.takeOmitted())
   }
@@ -73,7 +73,7 @@ extension Worker {
   private func tell(omitted: UInt64) {
     guard omitted > 0 else { return }
     journal.event(
-      .warning, "refusals-not-logged", ("count", String(omitted)),
+      .refusalsNotLogged, ("count", String(omitted)),
       ("detail", "requests of users who are not admitted; the metrics have all of them"))
   }
 }

@@ -174,7 +174,7 @@ package final class Worker {
       gateScrapes(of: session)
     }
     guard !revoked.isEmpty else { return }
-    journal.event(.notice, "revoked", ("exchanges", String(revoked.count)))
+    journal.event(.revoked, ("exchanges", String(revoked.count)))
     let grace = new.settings.limits.revokedGrace
     deadlines.schedule(RevokedSessions(revoked), at: loop.now + grace)
   }

@@ -119,7 +119,7 @@ extension Worker {
     } catch {
       socket.close()
       link?.connectionEnded()
-      journal.event(.error, "accept-failed", ("listener", listenerID.name), ("detail", error.description))
+      journal.event(.acceptFailed, ("listener", listenerID.name), ("detail", error.description))
     }
   }
 }

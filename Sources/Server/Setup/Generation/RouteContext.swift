@@ -46,7 +46,7 @@ package final class RouteContext {
   /// What a route's lines begin with, as it never changes within a generation: made once.
   static func logText(of route: Route, rules: RuleSet) -> [UInt8] {
     var line = LogLine()
-    line.raw(" event=request")
+    line.field("event", LogEvent.request.rawValue)
     let service = rules.services[route.service]
     line.field("service", service.name)
     if let rule = route.rule { line.field("rule", rule + 1) }

@@ -35,7 +35,7 @@ package final class BreakerView {
     switch change {
     case .suspended(let time):
       journal.event(
-        .warning, "credential-suspended", ("credential", shared.credential), ("credential_generation", generation),
+        .credentialSuspended, ("credential", shared.credential), ("credential_generation", generation),
         ("upstream", shared.origin.description), ("rejections", String(shared.state.rejections)),
         ("seconds", String(time / 1_000)),
         (
@@ -44,7 +44,7 @@ package final class BreakerView {
         ))
     case .accepted, .renewed, .resumed:
       journal.event(
-        .notice, "credential-resumed", ("credential", shared.credential), ("credential_generation", generation),
+        .credentialResumed, ("credential", shared.credential), ("credential_generation", generation),
         ("upstream", shared.origin.description), ("reason", Self.reason(change)))
     }
   }

@@ -106,7 +106,7 @@ package struct Preparation: Sendable {
   package func report(to journal: AccessLog) { for warning in warnings { Preparation.report(warning, to: journal) } }
 
   package static func report(_ warning: Diagnostic, to journal: AccessLog) {
-    journal.event(.warning, "configuration", ("line", String(warning.line)), ("detail", warning.message))
+    journal.event(.configuration, ("line", String(warning.line)), ("detail", warning.message))
   }
 
   private static func systemTrust(for settings: Settings, step: Step) -> Result<TrustStore, TLSError>? {

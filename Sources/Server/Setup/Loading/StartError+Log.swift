@@ -7,7 +7,7 @@ extension StartError {
     guard case .configuration(let findings) = self else { return }
     for finding in findings where finding.severity == .error {
       let help = finding.help.map { "; \($0.split(separator: "\n").joined(separator: " "))" } ?? ""
-      journal.event(.error, "configuration", ("line", String(finding.line)), ("detail", finding.message + help))
+      journal.event(.configuration, at: .error, ("line", String(finding.line)), ("detail", finding.message + help))
     }
   }
 }

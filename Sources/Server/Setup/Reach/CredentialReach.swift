@@ -55,7 +55,7 @@ package struct CredentialReach {
 
   package static func report(_ change: Change, in journal: AccessLog) {
     journal.event(
-      .notice, "credential-rebound", ("credential", change.credential), ("added", change.added),
+      .credentialRebound, ("credential", change.credential), ("added", change.added),
       ("removed", change.removed))
   }
 

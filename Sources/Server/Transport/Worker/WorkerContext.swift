@@ -37,7 +37,7 @@ package final class WorkerContext {
       diagnostics = try SocketDiagnostics()
     } catch {
       diagnostics = nil
-      journal.event(.error, "callers-unknown", ("detail", "every TCP caller will be refused: \(error)"))
+      journal.event(.callersUnknown, ("detail", "every TCP caller will be refused: \(error)"))
     }
     _ = moment()
   }
@@ -60,7 +60,7 @@ package final class WorkerContext {
     // Each worker notices it at its next request.
     guard journal.share?.isNews("clock", "\(seconds) \(uptime / 60_000)") ?? true else { return moment }
     journal.event(
-      .notice, "clock-stepped", ("seconds", String(seconds)),
+      .clockStepped, ("seconds", String(seconds)),
       ("detail", "certificates and pins are judged by the time that it shows now"))
     return moment
   }

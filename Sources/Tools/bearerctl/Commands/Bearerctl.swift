@@ -33,9 +33,8 @@ struct Bearerctl: ParsableCommand {
       """,
     version: "bearerctl \(ProgramVersion.text)",
     subcommands: [
-      Check.self, Explain.self, Selftest.self, PinCommand.self, Token.self, Status.self, Errors.self, Reload.self,
-      Metrics.self, AuditCommand.self, Login.self, Logout.self, Resume.self,
-      Demo.self,
+      Check.self, Explain.self, Selftest.self, PinCommand.self, Token.self, Status.self, Errors.self, Events.self,
+      Reload.self, Metrics.self, AuditCommand.self, Login.self, Logout.self, Resume.self, Demo.self,
     ])
 
   static func main() {
