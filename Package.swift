@@ -59,8 +59,8 @@ let package = Package(
     // Core: deciding. No C, no Foundation, no clock.
     module("HTTP1", in: .core, [], pure),
     module("Policy", in: .core, ["HTTP1"], pure),
-    module("Gateway", in: .core, ["Policy", "HTTP1"], pure),
     module("Lifecycle", in: .core, [], pure),
+    module("Gateway", in: .core, ["Lifecycle", "Policy", "HTTP1"], pure),
 
     // Platform: one module per C library or kernel interface
     library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
@@ -77,7 +77,7 @@ let package = Package(
     module("TLS", in: .platform, ["Policy", "COpenSSL"]),
 
     // Secrets: what touches the bytes of a secret
-    module("Credentials", in: .secrets, ["Inflate", "JSON", "TLS", "Policy", "System"]),
+    module("Credentials", in: .secrets, ["Inflate", "JSON", "TLS", "Lifecycle", "Policy", "System"]),
     module("OAuth", in: .secrets, ["Credentials", "JSON", "TLS", "Policy", "HTTP1", "System"]),
 
     // Server: sockets carry out what Core decides

@@ -1,6 +1,6 @@
 /// The folders of `Sources`, from the ground up, with their modules. A module imports none of a later storey.
 let storeys: [(name: String, modules: [String])] = [
-  ("Core", ["HTTP1", "Policy", "Gateway", "Lifecycle"]),
+  ("Core", ["HTTP1", "Policy", "Lifecycle", "Gateway"]),
   ("Platform", ["EventLoop", "System", "Configuration", "JSON", "Inflate", "TLS"]),
   ("Secrets", ["Credentials", "OAuth"]),
   ("Server", ["Audit", "Log", "Transport", "Setup", "Providers", "Proxy", "Admin", "Daemon", "bearerd"]),
@@ -45,10 +45,10 @@ let floors: [String: Set<String>] = [
   ],
   "Transport": ["Log", "Gateway", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System"],
   "Log": ["Audit", "Configuration", "HTTP1", "EventLoop", "System"],
-  "Credentials": ["Inflate", "JSON", "TLS", "Policy", "System"],
+  "Credentials": ["Inflate", "JSON", "TLS", "Lifecycle", "Policy", "System"],
   "OAuth": ["Credentials", "JSON", "TLS", "Policy", "HTTP1", "System"],
   "Audit": ["TLS", "System"],
-  "Gateway": ["Policy", "HTTP1"],
+  "Gateway": ["Lifecycle", "Policy", "HTTP1"],
   "Lifecycle": [],
   "Configuration": ["Policy", "CYAML"],
   "JSON": ["CJansson"],

@@ -245,7 +245,7 @@ private let half: UInt64 = 1 << 63
   mutating func extremes() {
     var settings = RenewalSettings()
     settings.longestRetryAfter = .max
-    settings.firstPause = .max
+    settings.backOff = BackOff(first: .max, longest: .max)
     renewal = Renewal(settings: settings, needsLogin: false)
     _ = renewal.request(at: .max)
     _ = renewal.failed(.transient(retryAfter: .max), number: 1, at: .max, chance: .max)

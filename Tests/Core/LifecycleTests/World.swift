@@ -256,7 +256,7 @@ struct World {
       act(renewal.failed(.transient(retryAfter: retryAfter), number: number, at: now, chance: chance()))
     case .nothing: act(renewal.failed(.transient(retryAfter: nil), number: number, at: now, chance: chance()))
     case .invalidClient:
-      let pause = RenewalSettings().longestPause
+      let pause = RenewalSettings().backOff.longest
       act(renewal.failed(.transient(retryAfter: pause), number: number, at: now, chance: chance()))
     case .invalidGrant: act(renewal.failed(.final, number: number, at: now, chance: chance()))
     }

@@ -1,3 +1,4 @@
+internal import Lifecycle
 package import Policy
 
 /// Holds a credential back from an origin that keeps rejecting it: an app that tries again and again with a wrong password
@@ -41,8 +42,8 @@ package struct CredentialBreaker: Sendable {
   package private(set) var suspensions: UInt64 = 0
   /// What they weigh together.
   private var weight = 0
-  /// How long it was held back the last time.
-  private var time: UInt64 = 0
+  /// How often in a row it came to be held back.
+  private var holds = 0
 
   /// A 403 is mostly about one path among many: ten of them count as one rejection.
   private static let rejectedWeight = 10
@@ -138,15 +139,12 @@ package struct CredentialBreaker: Sendable {
       weight &+= added
       guard weight / CredentialBreaker.rejectedWeight >= suspension.after else { return nil }
       suspensions &+= 1
-      time = suspension.time
-      state = .open(until: later(now, by: time))
-      return .suspended(time: time)
+      return .suspended(time: hold(suspension, at: now))
     case .probing:
       // Of the others, which were out already when it closed, nothing new is learned.
       guard pass.isProbe else { return nil }
       rejections &+= 1
-      time = min(later(time, by: time), max(suspension.time, CredentialBreaker.longestTime))
-      state = .open(until: later(now, by: time))
+      _ = hold(suspension, at: now)
       return nil
     case .open: return nil
     }
@@ -156,7 +154,16 @@ package struct CredentialBreaker: Sendable {
     state = .closed
     rejections = 0
     weight = 0
-    time = 0
+    holds = 0
+  }
+
+  /// Returns for how many milliseconds: longer each time that a probe is rejected, too.
+  private mutating func hold(_ suspension: Suspension, at now: UInt64) -> UInt64 {
+    holds += 1
+    let longest = max(suspension.time, CredentialBreaker.longestTime)
+    let time = BackOff(first: suspension.time, longest: longest).time(after: holds)
+    state = .open(until: later(now, by: time))
+    return time
   }
 
   private func later(_ time: UInt64, by more: UInt64) -> UInt64 {

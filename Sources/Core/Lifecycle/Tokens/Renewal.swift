@@ -228,7 +228,7 @@ package struct Renewal: Sendable {
     actions.tellsEnded = true
     if failures == 0 {
       failures = 1
-      work = .pausing(until: now.saturating(settings.firstPause - (settings.firstPause / 2).part(chance)))
+      work = .pausing(until: now.saturating(settings.backOff.time(after: failures, chance: chance)))
     } else {
       work = .none
       rest(at: now, atLeast: 0, chance)
@@ -239,9 +239,7 @@ package struct Renewal: Sendable {
   /// Longer after each failure, and not at the same time as everybody else.
   private mutating func rest(at now: UInt64, atLeast wanted: UInt64, _ chance: UInt64) {
     failures += 1
-    let doublings = UInt64(min(failures - 1, 32))
-    let pause = min(settings.longestPause, settings.firstPause.saturating(times: 1 << doublings))
-    restUntil = now.saturating(max(wanted, pause - (pause / 2).part(chance)))
+    restUntil = now.saturating(max(wanted, settings.backOff.time(after: failures, chance: chance)))
   }
 
   private mutating func next() -> UInt64 {

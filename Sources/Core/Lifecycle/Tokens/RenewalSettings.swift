@@ -6,9 +6,8 @@ package struct RenewalSettings: Sendable, Equatable {
   /// Before its expiry, from when on no request goes out with it: clocks differ, and requests take time. A quarter of its
   /// lifetime, at most.
   package var skew: UInt64 = 10_000
-  /// After the first failure in a row; each further one doubles it.
-  package var firstPause: UInt64 = 1_000
-  package var longestPause: UInt64 = 300_000
+  /// Between failures in a row.
+  package var backOff = BackOff(first: 1_000, longest: 300_000)
   /// Of a server's `Retry-After`, more is not believed (RFC 9110 section 10.2.3).
   package var longestRetryAfter: UInt64 = 3_600_000
   /// So many renewals within `stormWindow`, and no more: a server whose tokens are never accepted would be asked for ever.

@@ -1,3 +1,5 @@
+internal import Lifecycle
+
 /// When a command runs, and until when its value counts. Times are milliseconds of one clock, which only goes forward.
 package struct CommandSchedule: Sendable, Equatable {
   private let timeToLive: UInt64?
@@ -5,8 +7,8 @@ package struct CommandSchedule: Sendable, Equatable {
   package private(set) var nextRun: UInt64? = 0
   /// nil: there is no value, or it counts for ever.
   package private(set) var expiry: UInt64?
-  private var failures: UInt64 = 0
-  private var rejections: UInt64 = 0
+  private var failures = 0
+  private var rejections = 0
   private var lastRejection: UInt64 = 0
 
   package init(_ command: SecretCommand) {
@@ -15,8 +17,7 @@ package struct CommandSchedule: Sendable, Equatable {
 
   /// Milliseconds between the end of a run and the next one, at least.
   private static let shortestPause: UInt64 = 500
-  private static let firstPause: UInt64 = 1_000
-  private static let longestPause: UInt64 = 300_000
+  private static let backOff = BackOff(first: 1_000, longest: 300_000)
 
   /// A run gave a value. The next one comes early enough to be tried more than once.
   /// - Parameter lifetime: for which it counts from the end of the run, as it says itself; nil: it does not.
@@ -33,18 +34,18 @@ package struct CommandSchedule: Sendable, Equatable {
 
   /// A run gave none. Tried again after 1 s, 2 s, 4 s, …, 5 min.
   package mutating func failed(endedAt end: UInt64) {
-    nextRun = end &+ min(Self.firstPause << min(failures, 20), Self.longestPause)
     failures &+= 1
+    nextRun = end &+ Self.backOff.time(after: failures)
   }
 
   /// An upstream has rejected the value, and another one is asked for: at once, unless one was rejected a short while ago; then
   /// after 1 s, 2 s, 4 s, …, 5 min.
   /// - Returns: whether it is at once.
   package mutating func rejected(at now: UInt64) -> Bool {
-    if now &- lastRejection > Self.longestPause { rejections = 0 }
+    if now &- lastRejection > Self.backOff.longest { rejections = 0 }
     lastRejection = now
     rejections &+= 1
-    nextRun = rejections == 1 ? now : now &+ min(Self.firstPause << min(rejections - 2, 20), Self.longestPause)
+    nextRun = now &+ Self.backOff.time(after: rejections - 1)
     expiry = nil
     return rejections == 1
   }

@@ -1,5 +1,6 @@
 internal import Credentials
 internal import EventLoop
+internal import Lifecycle
 internal import System
 internal import Transport
 
@@ -35,9 +36,8 @@ final class FileLoader {
   private static let longTime: UInt64 = 50
   /// Milliseconds for which requests wait for a file that is being read. Nearly all take less than one.
   private static let patience: UInt64 = 1_000
-  /// Milliseconds after which a file is read again that could not be just then: at first, doubled each time, and at most.
-  private static let firstRetry: UInt64 = 100
-  private static let lastRetry: UInt64 = 10_000
+  /// Until a file is read again that could not be read just then.
+  private static let backOff = BackOff(first: 100, longest: 10_000)
 
   /// How many threads read files now: those whose file has not taken long yet, and those whose has.
   private struct Threads {
@@ -75,7 +75,7 @@ final class FileLoader {
 
   /// Something was short when it was read, and no change will tell when it is there again.
   private final class Retry: Timed {
-    var pause = FileLoader.firstRetry
+    var failures = 0
     private let onDue: () -> Void
 
     init(onDue: @escaping () -> Void) { self.onDue = onDue }
@@ -257,8 +257,8 @@ final class FileLoader {
   private func tryAgain(_ source: SecretSource) {
     let retry = retries[source] ?? Retry { [unowned self] in read(source) }
     retries[source] = retry
-    providers.deadlines.schedule(retry, at: providers.loop.now + retry.pause)
-    retry.pause = min(retry.pause * 2, Self.lastRetry)
+    retry.failures += 1
+    providers.deadlines.schedule(retry, at: providers.loop.now + Self.backOff.time(after: retry.failures))
   }
 
   private func endRetry(_ source: SecretSource) {

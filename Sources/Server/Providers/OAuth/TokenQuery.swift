@@ -151,7 +151,7 @@ extension RenewalFailure {
     case .transient(let retryAfter): self = .transient(retryAfter: retryAfter)
     case .final: self = .final
     // Nothing but a change helps, and that is noticed.
-    case .misconfigured: self = .transient(retryAfter: RenewalSettings().longestPause)
+    case .misconfigured: self = .transient(retryAfter: RenewalSettings().backOff.longest)
     case .pending: self = .transient(retryAfter: nil)
     }
   }

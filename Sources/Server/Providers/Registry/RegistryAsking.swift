@@ -1,6 +1,7 @@
 internal import Configuration
 package import Credentials
 internal import EventLoop
+internal import Lifecycle
 internal import Log
 internal import OAuth
 package import Policy
@@ -17,7 +18,8 @@ package final class RegistryAsking {
   private var pauses: [String: Pause] = [:]
 
   private struct Pause {
-    let length: UInt64
+    /// In a row.
+    let failures: Int
     /// `BootTimer`'s milliseconds.
     let end: UInt64
     /// Of the credential's value.
@@ -39,9 +41,7 @@ package final class RegistryAsking {
     }
   }
 
-  /// Milliseconds, doubled each time.
-  private static let shortestPause: UInt64 = 1_000
-  private static let longestPause: UInt64 = 300_000
+  private static let backOff = BackOff(first: 1_000, longest: 300_000)
   /// The end of a token is the server's: it is not used up to that.
   private static let skew: UInt64 = 5_000
   /// An upstream could have us ask for ever new things.
@@ -134,8 +134,9 @@ package final class RegistryAsking {
 
   private func failed(_ sentence: String, _ run: Run, _ source: TokenSource, _ generation: UInt64) {
     providers.journal.event(.tokenFailed, ("credential", source.credential), ("detail", sentence))
-    let length = pauses[source.credential].map { min($0.length * 2, Self.longestPause) } ?? Self.shortestPause
-    pauses[source.credential] = Pause(length: length, end: BootTimer.now &+ length, generation: generation)
+    let failures = (pauses[source.credential]?.failures ?? 0) + 1
+    let until = BootTimer.now &+ Self.backOff.time(after: failures)
+    pauses[source.credential] = Pause(failures: failures, end: until, generation: generation)
     end(run, false)
   }
 
