@@ -161,7 +161,10 @@ let package = Package(
     tests("ProvidersTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
     tests(
       "ProxyTests", in: .server,
-      ["ServerSupport", "Setup", "Gateway", "Policy", "HTTP1", "DemoUpstream", "TestSupport"]),
+      [
+        "ServerSupport", "Proxy", "Setup", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop", "DemoUpstream",
+        "TestSupport",
+      ]),
     tests("AdminTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
     tests("DaemonTests", in: .server, ["ServerSupport", "Daemon", "Log", "EventLoop", "DemoUpstream", "TestSupport"]),
     tests("BearerctlTests", in: .tools, ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),

@@ -92,7 +92,10 @@ let testFloors: [String: Set<String>] = [
     "ServerSupport", "Transport", "Log", "Gateway", "Policy", "EventLoop", "DemoUpstream", "TestSupport",
   ],
   "ProvidersTests": ["ServerSupport", "DemoUpstream", "TestSupport"],
-  "ProxyTests": ["ServerSupport", "Setup", "Gateway", "Policy", "HTTP1", "DemoUpstream", "TestSupport"],
+  "ProxyTests": [
+    "ServerSupport", "Proxy", "Setup", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop", "DemoUpstream",
+    "TestSupport",
+  ],
   "AdminTests": ["ServerSupport", "DemoUpstream", "TestSupport"],
   "DaemonTests": ["ServerSupport", "Daemon", "Log", "EventLoop", "DemoUpstream", "TestSupport"],
   "TestSupport": [],

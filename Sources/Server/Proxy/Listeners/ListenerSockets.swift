@@ -41,6 +41,8 @@ package struct ListenerSockets {
 
   /// As `ss -l` shows it: a short queue would drop connections of a burst.
   private static let backlog: Int32 = 1024
+  /// Ports of the system's choice, until one is free for both families.
+  private static let mostTries = 16
 
   private mutating func open(
     _ address: ListenerSettings.Address, held: InheritedSockets, file: String, loop: Loop
@@ -89,17 +91,26 @@ package struct ListenerSockets {
     }
   }
 
-  /// Both families, or somebody else could take the other one (T5). ::1 is left out only where the machine has none.
+  /// Both families, or somebody else could take the other one (T5). ::1 is left out only where the machine has none. With port
+  /// 0 the system chooses a port that is free for 127.0.0.1, and another one if ::1 has it in use.
   private mutating func openLocalhost(port: UInt16, held: InheritedSockets, loop: Loop) throws(StartError) {
-    let v4 = try bind(SocketAddress(ip: [127, 0, 0, 1], port: port), held: held, loop: loop)
-    listeners.append(v4)
-    let v6 = SocketAddress(ip: [UInt8](repeating: 0, count: 15) + [1], port: v4.port)
-    do throws(UVError) {
-      listeners.append(try Listener(loop: loop, address: v6, backlog: Self.backlog, reusePort: false))
-      places.append(Place(text: "localhost:\(v4.port)"))
-    } catch {
-      if error.isAddressNotAvailable { return places.append(Place(text: "127.0.0.1:\(v4.port)")) }
-      throw .system("listener \(settings.name): \(v6): \(error). Somebody else there could answer in our place")
+    var triesLeft = port == 0 ? Self.mostTries : 1
+    while true {
+      triesLeft -= 1
+      let v4 = try bind(SocketAddress(ip: [127, 0, 0, 1], port: port), held: held, loop: loop)
+      let v6 = SocketAddress(ip: [UInt8](repeating: 0, count: 15) + [1], port: v4.port)
+      do throws(UVError) {
+        listeners += [v4, try Listener(loop: loop, address: v6, backlog: Self.backlog, reusePort: false)]
+        return places.append(Place(text: "localhost:\(v4.port)"))
+      } catch {
+        if error.isAddressNotAvailable {
+          listeners.append(v4)
+          return places.append(Place(text: "127.0.0.1:\(v4.port)"))
+        }
+        v4.close()
+        if error.isAddressInUse, triesLeft > 0 { continue }
+        throw .system("listener \(settings.name): \(v6): \(error). Somebody else there could answer in our place")
+      }
     }
   }
 
