@@ -158,7 +158,7 @@ let package = Package(
     tests(
       "TransportTests", in: .server,
       ["ServerSupport", "Transport", "Log", "Gateway", "Policy", "EventLoop", "DemoUpstream", "TestSupport"]),
-    tests("ProvidersTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
+    tests("ProvidersTests", in: .server, ["ServerSupport", "Providers", "DemoUpstream", "TestSupport"]),
     tests(
       "ProxyTests", in: .server,
       [

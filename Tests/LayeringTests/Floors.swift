@@ -91,7 +91,7 @@ let testFloors: [String: Set<String>] = [
   "TransportTests": [
     "ServerSupport", "Transport", "Log", "Gateway", "Policy", "EventLoop", "DemoUpstream", "TestSupport",
   ],
-  "ProvidersTests": ["ServerSupport", "DemoUpstream", "TestSupport"],
+  "ProvidersTests": ["ServerSupport", "Providers", "DemoUpstream", "TestSupport"],
   "ProxyTests": [
     "ServerSupport", "Proxy", "Setup", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop", "DemoUpstream",
     "TestSupport",

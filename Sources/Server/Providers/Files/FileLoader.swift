@@ -14,14 +14,9 @@ final class FileLoader {
   private var reads: [SecretSource: Read] = [:] { didSet { isIdle = reads.isEmpty } }
   /// Nothing is being read. Asked at each request, which must not look into what changes.
   private(set) var isIdle = true
-  /// Those that have no thread yet, in the order in which they were asked for.
-  private var waiting: [(source: SecretSource, read: Read)] = []
-  /// Of these, how many have one by now.
-  private var begun = 0
+  private var waiting = WaitingReads()
   /// What threads have brought, in its order. Taken over bit by bit: hundreds may come at once.
   private var brought: [(read: Read, source: SecretSource, result: SecretReading??)] = []
-  /// Those that somebody may still wait for.
-  private(set) var pending: Set<SecretSource> = []
   private var threads = Threads()
   private var retries: [SecretSource: Retry] = [:]
   private let onRead: (SecretReading, _ loggedOut: Set<String>) -> Void
@@ -45,6 +40,33 @@ final class FileLoader {
     var hanging = 0
   }
 
+  /// Reads that have no thread yet, in the order in which they were asked for.
+  private struct WaitingReads {
+    private var all: [(source: SecretSource, read: Read)] = []
+    /// How many of them have a thread by now.
+    private var begun = 0
+
+    mutating func append(_ source: SecretSource, _ read: Read) { all.append((source, read)) }
+
+    /// nil: none is left.
+    mutating func takeFirst() -> (source: SecretSource, read: Read)? {
+      if begun == all.count { return nil }
+      let first = all[begun]
+      begun += 1
+      if begun == all.count { (all, begun) = ([], 0) }
+      return first
+    }
+  }
+
+  /// One reading of a file, and the requests that wait for it.
+  private struct Demand {
+    /// Names of which one has to be a link; none: the file is read anyway.
+    var made: [String]
+    var waits = WaitQueue<Wait>()
+    /// Credentials that have been logged out since it was asked for.
+    var loggedOut: Set<String> = []
+  }
+
   /// What is being read, or is to be once there is a thread for it.
   private final class Read: Timed {
     var askedAt: UInt64
@@ -53,19 +75,13 @@ final class FileLoader {
     var isHanging = false
     /// Nobody waits for it any more.
     var isSlow = false
-    /// Names of which one has to be a link; none: it is read anyway.
-    let made: [String]
-    /// It changed meanwhile, and is read once more.
-    var next: [String]?
-    var waits: [Wait] = []
-    var nextWaits: [Wait] = []
-    /// Credentials that somebody has logged out since it was asked for.
-    var loggedOut: Set<String> = []
-    var nextLoggedOut: Set<String> = []
+    var demand: Demand
+    /// The file changed meanwhile, and is read once more.
+    var next: Demand?
     private let onDeadline: (Read) -> Void
 
-    init(_ made: [String], at now: UInt64, onDeadline: @escaping (Read) -> Void) {
-      self.made = made
+    init(_ demand: Demand, at now: UInt64, onDeadline: @escaping (Read) -> Void) {
+      self.demand = demand
       askedAt = now
       self.onDeadline = onDeadline
     }
@@ -112,14 +128,18 @@ final class FileLoader {
   /// - Parameter made: names that have just been made: unless one of them is a link, there is nothing to read yet.
   func read(_ source: SecretSource, made: [String] = []) {
     if let read = reads[source] {
-      let isBoth = !made.isEmpty && read.next?.isEmpty != true
-      read.next = isBoth ? (read.next ?? []) + made : []
+      guard var next = read.next else { return read.next = Demand(made: made) }
+      next.made = made.isEmpty || next.made.isEmpty ? [] : next.made + made
+      read.next = next
       return
     }
-    let read = Read(made, at: providers.loop.now) { [unowned self] in deadlinePassed($0, source) }
+    start(Demand(made: made), source)
+  }
+
+  private func start(_ demand: Demand, _ source: SecretSource) {
+    let read = Read(demand, at: providers.loop.now) { [unowned self] in deadlinePassed($0, source) }
     reads[source] = read
-    pending.insert(source)
-    waiting.append((source, read))
+    waiting.append(source, read)
     startWaiting()
     schedule(read)
   }
@@ -127,10 +147,13 @@ final class FileLoader {
   /// Somebody logs a credential out. What its files are read for now is what they held before.
   func logOut(_ credential: String, files: some Sequence<SecretSource>) {
     for case let read? in files.map({ reads[$0] }) {
-      read.loggedOut.insert(credential)
-      if read.next != nil { read.nextLoggedOut.insert(credential) }
+      read.demand.loggedOut.insert(credential)
+      read.next?.loggedOut.insert(credential)
     }
   }
+
+  /// Files that requests may still wait for.
+  var pending: Set<SecretSource> { Set(reads.keys.filter { reads[$0]?.isSlow == false }) }
 
   /// Nobody uses the others any more.
   func keep(only wanted: Set<SecretSource>) {
@@ -143,7 +166,7 @@ final class FileLoader {
     let wait = Wait(onEnd: onEnd)
     for case let read? in sources.map({ reads[$0] }) where !read.isSlow {
       wait.count += 1
-      if read.next == nil { read.waits.append(wait) } else { read.nextWaits.append(wait) }
+      if read.next == nil { read.demand.waits.append(wait) } else { read.next?.waits.append(wait) }
     }
     return wait.count > 0 ? wait : nil
   }
@@ -151,19 +174,16 @@ final class FileLoader {
   func close() {
     for read in reads.values { providers.deadlines.cancel(read) }
     for source in retries.keys { endRetry(source) }
-    (reads, waiting, begun, brought, pending) = ([:], [], 0, [], [])
+    (reads, waiting, brought) = ([:], WaitingReads(), [])
     beside.close()
   }
 
   private func startWaiting() {
-    while threads.quick < providers.context.share(of: Self.mostQuick), begun < waiting.count {
-      let (source, read) = waiting[begun]
-      begun += 1
-      if begun == waiting.count { (waiting, begun) = ([], 0) }
+    while threads.quick < providers.context.share(of: Self.mostQuick), let (source, read) = waiting.takeFirst() {
       threads.quick += 1
       read.startedAt = providers.loop.now
       schedule(read)
-      let (made, adder, mustLock) = (read.made, adder, files.mustLock)
+      let (made, adder, mustLock) = (read.demand.made, adder, files.mustLock)
       beside.run {
         guard made.isEmpty || made.contains(where: DirectoryWatch.isLink) else { return nil }
         return SecretReading(of: source, watchedBy: adder, mustLock: mustLock)
@@ -195,15 +215,10 @@ final class FileLoader {
     if read.isHanging { threads.hanging -= 1 } else { threads.quick -= 1 }
     providers.deadlines.cancel(read)
     reads[source] = nil
-    pending.remove(source)
-    if let made = read.next {
-      self.read(source, made: made)
-      reads[source]?.waits = read.nextWaits
-      reads[source]?.loggedOut = read.nextLoggedOut
-    }
+    if let next = read.next { start(next, source) }
     switch result {
     case .some(.some(let reading)):
-      onRead(reading, read.loggedOut)
+      onRead(reading, read.demand.loggedOut)
       if reading.isPassing { tryAgain(source) } else { endRetry(source) }
     case .some(.none): onDelay(source, nil)
     case .none:
@@ -211,13 +226,13 @@ final class FileLoader {
       tryAgain(source)
     }
     startWaiting()
-    if let again = reads[source], !again.isSlow, !read.waits.isEmpty {
-      // What was read is not in use: whoever waits for it waits on, for as long as it was going to.
-      again.waits += read.waits
+    if let again = reads[source], !again.isSlow, !read.demand.waits.isEmpty {
+      // What was read is not in use: its requests wait on, for as long as they were going to.
+      again.demand.waits.append(read.demand.waits)
       again.askedAt = min(again.askedAt, read.askedAt)
       return schedule(again)
     }
-    for wait in read.waits { wait.oneLess() }
+    for wait in read.demand.waits.takeAll() { wait.oneLess() }
   }
 
   // MARK: what takes long
@@ -245,10 +260,8 @@ final class FileLoader {
 
   private func tookLong(_ read: Read, _ source: SecretSource) {
     read.isSlow = true
-    pending.remove(source)
     onDelay(source, "is still being read")
-    let waits = read.waits + read.nextWaits
-    (read.waits, read.nextWaits) = ([], [])
+    let waits = read.demand.waits.takeAll() + (read.next?.waits.takeAll() ?? [])
     for wait in waits { wait.oneLess() }
   }
 

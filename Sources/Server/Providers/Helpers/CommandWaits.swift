@@ -8,7 +8,7 @@ internal import Setup
 package final class CommandWaits {
   private unowned let providers: CredentialProviders
   private let secrets: CommandSecrets
-  private var waits: [Wait] = []
+  private var waits = WaitQueue<Wait>()
   private var isClosed = false
   /// Where what upstreams think of values is told; nil until programs are run.
   package var onVerdict: ((HelperValue, _ isAccepted: Bool) -> Void)?
@@ -73,11 +73,9 @@ package final class CommandWaits {
     endWaits()
   }
 
-  /// Of those who have nothing to wait for any more.
+  /// Ends the waits that have nothing to wait for any more.
   func endWaits() {
-    let over = waits.filter { isClosed || $0.onEnd == nil || !$0.generation.keyring.isAwaited(grant: $0.grant) }
-    waits.removeAll { wait in over.contains { $0 === wait } }
-    for wait in over { wait.end() }
+    for wait in waits.take(where: { isClosed || !$0.generation.keyring.isAwaited(grant: $0.grant) }) { wait.end() }
   }
 
   /// Nothing comes any more.

@@ -6,10 +6,10 @@ final class TokenLooks {
   private unowned let providers: CredentialProviders
   private var looks: [TokenSource: Look] = [:]
 
-  /// The second list came after the question was sent: its answer may be of before.
+  /// The waits of `next` came after the question was sent: its answer may be of before.
   private struct Look {
-    var waits: [SecretWait]
-    var next: [SecretWait] = []
+    var waits = WaitQueue<SecretWait>()
+    var next = WaitQueue<SecretWait>()
   }
 
   init(providers: CredentialProviders) { self.providers = providers }
@@ -18,11 +18,11 @@ final class TokenLooks {
   func wait(for source: TokenSource, onEnd: @escaping () -> Void) -> SecretWait? {
     guard let link = providers.link else { return providers.secrets?.wait(forFiles: source.files, onEnd: onEnd) }
     let wait = SecretWait(onEnd: onEnd)
-    if looks[source] != nil {
-      looks[source]?.next.append(wait)
-    } else {
-      looks[source] = Look(waits: [wait])
+    if looks[source] == nil {
+      looks[source, default: Look()].waits.append(wait)
       ask(source, by: link)
+    } else {
+      looks[source]?.next.append(wait)
     }
     return wait
   }
@@ -36,18 +36,21 @@ final class TokenLooks {
   }
 
   func answered(_ source: TokenSource) {
-    guard let look = looks.removeValue(forKey: source) else { return }
+    guard var look = looks.removeValue(forKey: source) else { return }
     if !look.next.isEmpty, let link = providers.link {
       looks[source] = Look(waits: look.next)
       ask(source, by: link)
     }
-    for wait in look.waits { wait.end() }
+    for wait in look.waits.takeAll() { wait.end() }
   }
 
   /// No answer comes any more.
   func close() {
-    let waits = looks.values.flatMap { $0.waits + $0.next }
+    let closed = looks
     looks = [:]
-    for wait in waits { wait.end() }
+    for var look in closed.values {
+      look.waits.append(look.next)
+      for wait in look.waits.takeAll() { wait.end() }
+    }
   }
 }

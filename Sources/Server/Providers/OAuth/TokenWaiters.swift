@@ -17,7 +17,7 @@ package final class TokenWaiters {
   private var rows: [Row?] = []
   /// The same, by what each is of.
   private var known: [TokenSource: [Row]] = [:]
-  private var waits: [Wait] = []
+  private var waits = WaitQueue<Wait>()
   let looks: TokenLooks
   private var isClosed = false
   /// On the first worker, where endpoints are asked.
@@ -44,7 +44,9 @@ package final class TokenWaiters {
     fileprivate let row: Row
     /// Of the token that an upstream has rejected; nil: any token will do.
     fileprivate let rejected: UInt64?
+    /// Ends the wait when it has taken too long: at this time of the loop.
     fileprivate var patience: TimedCall?
+    fileprivate var latestEnd: UInt64 = 0
 
     fileprivate init(row: Row, rejected: UInt64? = nil, onEnd: @escaping () -> Void) {
       self.row = row
@@ -80,10 +82,10 @@ package final class TokenWaiters {
       }
     }
     // What they wait for will not be told any more.
-    let kept = rows.compactMap(\.self)
-    let lost = waits.filter { wait in wait.rejected != nil && !kept.contains { $0 === wait.row } }
+    let lost = waits.take { wait in wait.rejected != nil && known[wait.row.source]?.contains { $0 === wait.row } != true
+    }
     if lost.isEmpty { return }
-    providers.loop.onNextTurn { [weak self] in self?.end { wait in lost.contains { $0 === wait } } }
+    providers.loop.onNextTurn { [weak self] in self?.end(lost) }
   }
 
   /// Whether a grant of the current generation has its value from here.
@@ -115,9 +117,10 @@ package final class TokenWaiters {
   }
 
   private func add(_ wait: Wait) -> SecretWait {
-    let patience = TimedCall { [unowned self, unowned wait] in end { $0 === wait } }
+    let patience = TimedCall { [unowned self] in endOverdue() }
     wait.patience = patience
-    providers.deadlines.schedule(patience, at: providers.loop.now &+ wait.row.source.timeout)
+    wait.latestEnd = providers.loop.now &+ wait.row.source.timeout
+    providers.deadlines.schedule(patience, at: wait.latestEnd)
     waits.append(wait)
     return wait
   }
@@ -225,7 +228,12 @@ package final class TokenWaiters {
 
   private func endThoseWhoAreOver() {
     let now = BootTimer.now
-    end { $0.isOver(at: now) }
+    end(waits.take { $0.isOver(at: now) })
+  }
+
+  private func endOverdue() {
+    let now = providers.loop.now
+    end(waits.take { $0.latestEnd <= now })
   }
 
   /// What the main thread says, with a value of its own.
@@ -234,9 +242,7 @@ package final class TokenWaiters {
     change(source, standing) { $0.adopt(output) }
   }
 
-  private func end(where isOver: (Wait) -> Bool) {
-    let over = waits.filter { $0.onEnd == nil || isOver($0) }
-    waits.removeAll { wait in over.contains { $0 === wait } }
+  private func end(_ over: [Wait]) {
     for wait in over {
       if let patience = wait.patience { providers.deadlines.cancel(patience) }
       wait.end()
@@ -247,6 +253,6 @@ package final class TokenWaiters {
   package func close() {
     isClosed = true
     looks.close()
-    end { _ in true }
+    end(waits.takeAll())
   }
 }

@@ -26,15 +26,13 @@ package final class RegistryAsking {
     let generation: UInt64
   }
 
-  private final class Wait: SecretWait {
-    var isThere = false
-  }
-
   private final class Run {
     let attempt: ChallengeAttempt
     let challenge: RegistryChallenge
     var fetch: TokenFetch?
-    var waits: [Wait] = []
+    var waits = WaitQueue<SecretWait>()
+    /// The token has come.
+    var hasToken = false
 
     init(_ attempt: ChallengeAttempt, _ challenge: RegistryChallenge) {
       (self.attempt, self.challenge) = (attempt, challenge)
@@ -53,14 +51,11 @@ package final class RegistryAsking {
   package func ask(
     _ challenge: RegistryChallenge, for attempt: ChallengeAttempt, grant: Int, onEnd: @escaping (Bool) -> Void
   ) -> SecretWait {
-    let wait = Wait(onEnd: {})
-    wait.onEnd = { [unowned wait] in onEnd(wait.isThere) }
-    if let run = runs.first(where: { $0.challenge == challenge && $0.attempt.isOfSame(as: attempt) }) {
-      run.waits.append(wait)
-      return wait
-    }
-    let run = Run(attempt, challenge)
-    run.waits = [wait]
+    let joined = runs.first { $0.challenge == challenge && $0.attempt.isOfSame(as: attempt) }
+    let run = joined ?? Run(attempt, challenge)
+    let wait = SecretWait { [unowned run] in onEnd(run.hasToken) }
+    run.waits.append(wait)
+    if joined != nil { return wait }
     runs.append(run)
     providers.loop.onNextTurn { [weak self, keyring = providers.generation.keyring] in self?.start(run, grant, keyring)
     }
@@ -140,11 +135,9 @@ package final class RegistryAsking {
     end(run, false)
   }
 
-  private func end(_ run: Run, _ isThere: Bool) {
+  private func end(_ run: Run, _ hasToken: Bool) {
     runs.removeAll { $0 === run }
-    for wait in run.waits {
-      wait.isThere = isThere
-      wait.end()
-    }
+    run.hasToken = hasToken
+    for wait in run.waits.takeAll() { wait.end() }
   }
 }
