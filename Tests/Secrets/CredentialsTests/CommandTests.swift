@@ -8,7 +8,7 @@ import Testing
 /// Secrets that programs print (T42), without a loop: runs are waited for.
 @Suite struct CommandTests {
   let scratch: Scratch
-  let secrets = CommandSecrets()
+  let secrets = CommandValues()
 
   init() throws { scratch = try Scratch() }
 
@@ -195,10 +195,10 @@ import Testing
       #expect(try run(command, for: keyring) == isFit, "\(output)")
     }
     #expect(try written(keyring) == "bWU6d29yZA==")
-    #expect(secrets.number(of: command) == 1)
+    let number = secrets.number(of: command)
     try scratch.write("git", "username=you\npassword=word\n")
     #expect(try run(command, for: keyring))
-    #expect(secrets.number(of: command) == 2)
+    #expect(number > 0 && secrets.number(of: command) > number)
   }
 
   @Test func `T42: a rejected value is waited for, and known when it comes again`() throws {
@@ -206,14 +206,15 @@ import Testing
     let keyring = try keyring(.bearer(.command(command)))
     try scratch.write("git", "password=word\n")
     #expect(try run(command, for: keyring))
-    #expect(keyring.heardValues(ofGrant: 0).map(\.number) == [1])
+    let number = secrets.number(of: command)
+    #expect(keyring.heardValues(ofGrant: 0).map(\.number) == [number])
     secrets.await(command)
     _ = keyring.reload(command: command)
     #expect(keyring.isAwaited(grant: 0))
     #expect(try written(keyring) == nil)
     #expect(try run(command, for: keyring))
     #expect(try written(keyring) == "word")
-    #expect(secrets.number(of: command) == 1)
+    #expect(secrets.number(of: command) == number)
     secrets.await(command)
     secrets.fail(command, "/bin/sh ended with status 1")
     _ = keyring.reload(command: command)
@@ -221,7 +222,7 @@ import Testing
     #expect(keyring.status(ofGrant: 0).problem == "/bin/sh ended with status 1")
     #expect(try run(command, for: keyring))
     #expect(try written(keyring) == "word")
-    #expect(secrets.number(of: command) == 1, "the same value still")
+    #expect(secrets.number(of: command) == number, "the same value still")
   }
 
   @Test func `docker's identity token is no password`() throws {

@@ -7,7 +7,7 @@ import Testing
 /// A keyring in the making (T60): a loop makes it bit by bit, and what happens meanwhile counts (T44, T46).
 @Suite struct DraftTests {
   private let scratch: Scratch
-  private let files = SecretFiles()
+  private let files = FileValues()
 
   init() throws { scratch = try Scratch() }
 

@@ -208,7 +208,7 @@ import Testing
       (1_800_003_600, 3_589_500), (.max, .max),
     ] as [(Int64, UInt64)])
   func `a value counts until a little before its end`(_ expiry: Int64, _ lifetime: UInt64) {
-    let found = HelperAnswer.lifetime(until: expiry, now: (Self.now, 500_000))
+    let found = SourceValue.lifetime(until: expiry, now: (Self.now, 500_000))
     #expect(lifetime == .max ? found > 1 << 62 : found == lifetime)
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// What a logout leaves of a credential in memory (T46).
 @Suite struct KeyringLogoutTests {
-  private static func keyring(_ names: [String: String], files: SecretFiles = SecretFiles(), after: Keyring? = nil)
+  private static func keyring(_ names: [String: String], files: FileValues = FileValues(), after: Keyring? = nil)
     throws
     -> Keyring
   {
@@ -103,7 +103,7 @@ import Testing
       entries: [
         Keyring.Entry(grant: a, scheme: header("X-A", one)), Keyring.Entry(grant: b, scheme: header("X-B", two)),
         Keyring.Entry(grant: together, scheme: .all([header("X-A", one), header("X-B", two)])),
-      ], requireLockedMemory: false, files: SecretFiles())
+      ], requireLockedMemory: false, files: FileValues())
     #expect(keyring.isAvailable(grant: 2))
     keyring.logOut("a", isCurrent: true)
     #expect(!keyring.isAvailable(grant: 0) && keyring.isAvailable(grant: 1) && !keyring.isAvailable(grant: 2))
@@ -121,7 +121,7 @@ import Testing
   @Test func `a later configuration reads it anew`() throws {
     let scratch = try Scratch()
     let path = try scratch.write("a.token", "one-secret")
-    let files = SecretFiles()
+    let files = FileValues()
     let keyring = try Self.keyring(["a": path], files: files)
     keyring.logOut("a", isCurrent: true)
     files.take(SecretReading(of: .file(path), mustLock: false))
@@ -134,7 +134,7 @@ import Testing
   {
     let scratch = try Scratch()
     let path = try scratch.write("a.token", "one-secret")
-    let files = SecretFiles()
+    let files = FileValues()
     let earlier = try Self.keyring(["a": path], files: files)
     let later = try Self.keyring(["b": path], files: files, after: earlier)
     earlier.logOut("a", isCurrent: false)

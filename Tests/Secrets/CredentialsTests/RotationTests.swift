@@ -139,7 +139,7 @@ import Testing
     let user = SecretSource.file(try scratch.write("user", "old"))
     let password = SecretSource.file(try scratch.write("password", "old-secret"))
     let entry = Keyring.Entry(grant: try grant(), scheme: .basic(user: .secret(user), password: password))
-    let files = SecretFiles()
+    let files = FileValues()
     let first = try Keyring(entries: [entry], requireLockedMemory: false, files: files)
     let old = try sent(first)
     try scratch.write("user", "new")

@@ -2,14 +2,14 @@ internal import JSON
 
 /// docker-credential-helpers: a JSON object with `Username` and `Secret`.
 extension HelperAnswerReader {
-  func dockerCredential(_ output: UnsafeRawBufferPointer) throws(SecretProblem) -> HelperAnswer {
+  func dockerCredential(_ output: UnsafeRawBufferPointer) throws(SecretProblem) -> SourceValue {
     let document = try json(output)
     let secret = try text("Secret", of: document)
     let isToken = document.withText("Username") { isOneOf($0, ["<token>"]) } ?? false
     // docker's mark of an identity token: there is no user, and the token is no password
-    if isToken { return HelperAnswer(secret: secret, isToken: true) }
+    if isToken { return SourceValue(secret: secret, isToken: true) }
     let user = try document.withText("Username") { (text) throws(SecretProblem) in try copy(text) }
     guard let user else { throw SecretProblem("\(name) has no Username") }
-    return HelperAnswer(user: user, secret: secret)
+    return SourceValue(user: user, secret: secret)
   }
 }

@@ -3,7 +3,7 @@ internal import Policy
 
 /// Kubernetes' convention: an `ExecCredential` of client.authentication.k8s.io, of which the status counts.
 extension HelperAnswerReader {
-  func execCredential(_ output: UnsafeRawBufferPointer) throws(SecretProblem) -> HelperAnswer {
+  func execCredential(_ output: UnsafeRawBufferPointer) throws(SecretProblem) -> SourceValue {
     let document = try json(output)
     let versions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"]
     guard document.withText("apiVersion", body: { isOneOf($0, versions) }) ?? false else {
@@ -20,7 +20,7 @@ extension HelperAnswerReader {
         throw SecretProblem("\(name) has a client certificate (\(key)), and those are not supported yet")
       }
     }
-    return HelperAnswer(secret: try text("status", "token", of: document), expiry: try expiry(document))
+    return SourceValue(secret: try text("status", "token", of: document), expiry: try expiry(document))
   }
 
   /// RFC 3339, as Kubernetes writes all its times.

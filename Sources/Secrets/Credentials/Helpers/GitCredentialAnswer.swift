@@ -7,7 +7,7 @@ extension HelperAnswerReader {
   /// CVE-2020-11008, CVE-2024-50338, CVE-2024-52006). Keys that mean nothing here are passed over, as git does.
   func gitCredential(
     _ output: UnsafeRawBufferPointer, _ description: GitDescription
-  ) throws(SecretProblem) -> HelperAnswer {
+  ) throws(SecretProblem) -> SourceValue {
     var found = GitCredentialLines(name: name)
     try found.read(output)
     guard found.hasLines else {
@@ -21,16 +21,16 @@ extension HelperAnswerReader {
       try seconds(text)
     }
     if let token = found.value("credential", in: output) {
-      return HelperAnswer(secret: try self.token(token, of: found, output, description), expiry: expiry, isToken: true)
+      return SourceValue(secret: try self.token(token, of: found, output, description), expiry: expiry, isToken: true)
     }
     guard let password = found.value("password", in: output) else {
       throw SecretProblem("\(name) has no password")
     }
     let secret = try self.secret(password, "password")
     guard let user = found.value("username", in: output) else {
-      return HelperAnswer(secret: secret, expiry: expiry)
+      return SourceValue(secret: secret, expiry: expiry)
     }
-    return HelperAnswer(user: try copy(user), secret: secret, expiry: expiry)
+    return SourceValue(user: try copy(user), secret: secret, expiry: expiry)
   }
 
   /// A helper that answers for somebody else has misread what it was asked, or wants us to.

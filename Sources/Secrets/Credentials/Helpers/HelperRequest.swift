@@ -19,7 +19,7 @@ package struct HelperRequest: ~Copyable {
 
   /// What `erase` and `store` are about, told as git tells it: so that a helper which has been given another value meanwhile
   /// keeps that.
-  mutating func add(_ answer: borrowing HelperAnswer) throws(SystemError) {
+  mutating func add(_ answer: borrowing SourceValue) throws(SystemError) {
     guard var question = input.take() else { return }
     // Before the empty line
     question.removeLast(1)
@@ -88,7 +88,7 @@ extension CommandFormat {
   }
 }
 
-extension HelperAnswer {
+extension SourceValue {
   /// As lines of git's convention. The values came in such lines, so nothing in them can end one.
   fileprivate borrowing func write(to question: inout Secret) throws(SystemError) {
     switch user {

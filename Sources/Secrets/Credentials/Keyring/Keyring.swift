@@ -51,8 +51,8 @@ package final class Keyring {
   ///     could be half of one value and half of another.
   ///   - previous: of the configuration before; generations of credentials of the same name go on from there.
   package convenience init(
-    entries: [Entry], requireLockedMemory: Bool, commands: CommandSecrets = CommandSecrets(),
-    files: SecretFiles = SecretFiles(), tokens: TokenValues = TokenValues(), pending: Set<SecretSource> = [],
+    entries: [Entry], requireLockedMemory: Bool, commands: CommandValues = CommandValues(),
+    files: FileValues = FileValues(), tokens: TokenValues = TokenValues(), pending: Set<SecretSource> = [],
     after previous: Keyring? = nil
   ) throws(Denied) {
     let draft = try KeyringDraft(
@@ -126,7 +126,7 @@ package struct KeyringRemains {
 // MARK: - Files
 
 extension Keyring {
-  package var fileContents: SecretFiles { reader.files }
+  package var fileContents: FileValues { reader.files }
 
   /// Those that its secrets are in, and those that its token endpoints are shown; each once.
   package var files: Set<SecretSource> { plan.files }
@@ -161,7 +161,7 @@ extension Keyring {
     plan.commanding.reduce(into: []) { if !slots[$1].isLoggedOut { $0.formUnion(plan.rows[$1].commands) } }
   }
 
-  package var commandOutputs: CommandSecrets { reader.commands }
+  package var commandOutputs: CommandValues { reader.commands }
 
   /// What comes from there has to be, wherever it is used.
   func forms(of source: SecretSource) -> [SecretForm] {

@@ -24,8 +24,8 @@ package final class KeyringDraft {
   ///   - loggedOut: credentials whose value it does not take over.
   ///   - previous: of the configuration before; generations of credentials of the same name go on from there.
   package init(
-    _ plan: KeyringPlan, requireLockedMemory: Bool, commands: CommandSecrets = CommandSecrets(),
-    files: SecretFiles = SecretFiles(), tokens: TokenValues = TokenValues(), loggedOut: Set<String> = [],
+    _ plan: KeyringPlan, requireLockedMemory: Bool, commands: CommandValues = CommandValues(),
+    files: FileValues = FileValues(), tokens: TokenValues = TokenValues(), loggedOut: Set<String> = [],
     after previous: Keyring? = nil
   ) throws(Denied) {
     do {

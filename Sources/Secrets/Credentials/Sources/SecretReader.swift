@@ -30,8 +30,8 @@ package struct SecretProblem: Error {
 /// Reads sources into secrets. Not one byte passes through an Array or a String.
 struct SecretReader {
   let arena: SecretArena
-  let commands: CommandSecrets
-  let files: SecretFiles
+  let commands: CommandValues
+  let files: FileValues
   let tokens: TokenValues
 
   /// Without one closing line break. Never empty.

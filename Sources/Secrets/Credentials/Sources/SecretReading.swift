@@ -3,7 +3,7 @@ package import System
 /// What a secret's file held when it was read. Reading takes as long as the file system takes, so it is done on any thread
 /// (T55); what was found is handed over whole, in locked pages of its own, which are wiped with it.
 ///
-/// Unchecked: nothing in it changes after `init` but those pages, which `SecretFiles.take` wipes once it has copied them.
+/// Unchecked: nothing in it changes after `init` but those pages, which `FileValues.take` wipes once it has copied them.
 package final class SecretReading: @unchecked Sendable {
   package let source: SecretSource
   /// The directories whose changes can change it, and the watch on each.

@@ -10,7 +10,7 @@ final class FileLoader {
   private unowned let providers: CredentialProviders
   private let beside: BlockingTasks
   private let adder: DirectoryWatch.Adder?
-  private let files: SecretFiles
+  private let files: FileValues
   private var reads: [SecretSource: Read] = [:] { didSet { isIdle = reads.isEmpty } }
   /// Nothing is being read. Asked at each request, which must not look into what changes.
   private(set) var isIdle = true
@@ -113,7 +113,7 @@ final class FileLoader {
   ///     that was asked for.
   ///   - onDelay: a file takes long, and why; nil: there was nothing to read, and nobody need wait for that any more.
   init(
-    providers: CredentialProviders, adder: DirectoryWatch.Adder?, files: SecretFiles,
+    providers: CredentialProviders, adder: DirectoryWatch.Adder?, files: FileValues,
     onRead: @escaping (SecretReading, _ loggedOut: Set<String>) -> Void,
     onDelay: @escaping (SecretSource, String?) -> Void
   ) {

@@ -7,7 +7,7 @@ internal import System
 /// for the others (T55).
 package final class InitialLoad {
   let watch: DirectoryWatch?
-  package let files: SecretFiles
+  package let files: FileValues
   /// Not read, or changed since.
   private(set) var pending: Set<SecretSource>
   /// Of these, those that were read.
@@ -26,7 +26,7 @@ package final class InitialLoad {
       watch = nil
       journal.event(.secretsNotWatched, ("detail", "reload after a change: \(error)"))
     }
-    files = SecretFiles()
+    files = FileValues()
     pending = sources
     let intake = Intake(files)
     var wanted = sources.subtracting(unanswered)
@@ -43,10 +43,10 @@ package final class InitialLoad {
   ///
   /// Unchecked: the threads have the files under its lock alone, and only while it is open; afterwards they are the loop's.
   private final class Intake: @unchecked Sendable {
-    private let files: SecretFiles
+    private let files: FileValues
     private let isOpen = Mutex(true)
 
-    init(_ files: SecretFiles) { self.files = files }
+    init(_ files: FileValues) { self.files = files }
 
     func take(_ reading: SecretReading) { isOpen.withLock { if $0 { files.take(reading) } } }
     func close() { isOpen.withLock { $0 = false } }

@@ -18,7 +18,7 @@ package final class SecretWatch {
   private var source: ReadableSource?
   /// Of the current generation, and of one that is on its way.
   private var wanted: Set<SecretSource> = []
-  private let files: SecretFiles
+  private let files: FileValues
   private unowned let providers: CredentialProviders
 
   /// Milliseconds after which a request has the files of its credential read again: if there is none, as its directory may have

@@ -7,7 +7,7 @@ internal import Setup
 /// are run in one place for all of them.
 package final class CommandWaits {
   private unowned let providers: CredentialProviders
-  private let secrets: CommandSecrets
+  private let secrets: CommandValues
   private var waits = WaitQueue<Wait>()
   private var isClosed = false
   /// Where what upstreams think of values is told; nil until programs are run.
@@ -41,7 +41,7 @@ package final class CommandWaits {
   }
 
   /// The next request goes out with what `change` has brought, or not at all.
-  func change(_ command: SecretCommand, _ change: (CommandSecrets) -> Void) {
+  func change(_ command: SecretCommand, _ change: (CommandValues) -> Void) {
     let generation = providers.generation
     let keyring = generation.keyring
     let before = keyring.users(of: command).map { keyring.status(ofGrant: $0) }
@@ -68,8 +68,8 @@ package final class CommandWaits {
   }
 
   /// What another thread has of it.
-  package func adopt(_ output: CommandOutput) {
-    change(output.command) { $0.adopt(output) }
+  package func adopt(_ output: SourceOutput<SecretCommand>) {
+    change(output.source) { $0.adopt(output) }
     endWaits()
   }
 

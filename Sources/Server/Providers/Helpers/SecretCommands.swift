@@ -11,7 +11,7 @@ internal import Transport
 /// failure. Each on its own, one run at a time, and nobody waits for it.
 package final class SecretCommands {
   private unowned let providers: CredentialProviders
-  private let secrets: CommandSecrets
+  private let secrets: CommandValues
   private let onChange: (SecretCommand) -> Void
   private let beside: BlockingTasks
   private var jobs: [SecretCommand: CommandJob] = [:]
@@ -188,7 +188,7 @@ package final class SecretCommands {
       }
       let now = BootTimer.now
       if isGood {
-        let lifetime = secrets.expiry(of: command).map { HelperAnswer.lifetime(until: $0, now: Clock.now) }
+        let lifetime = secrets.expiry(of: command).map { SourceValue.lifetime(until: $0, now: Clock.now) }
         job.schedule.succeeded(startedAt: job.startedAt, endedAt: now, lifetime: lifetime)
       } else {
         job.schedule.failed(endedAt: now)
@@ -215,7 +215,7 @@ package final class SecretCommands {
     }
   }
 
-  private func change(_ command: SecretCommand, _ change: (CommandSecrets) -> Void) {
+  private func change(_ command: SecretCommand, _ change: (CommandValues) -> Void) {
     providers.commands?.change(command, change)
     onChange(command)
   }

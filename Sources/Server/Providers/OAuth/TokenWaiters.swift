@@ -237,7 +237,7 @@ package final class TokenWaiters {
   }
 
   /// What the main thread says, with a value of its own.
-  func adopt(_ output: TokenOutput?, _ source: TokenSource, _ standing: TokenStatus) {
+  func adopt(_ output: SourceOutput<TokenSource>?, _ source: TokenSource, _ standing: TokenStatus) {
     guard let output else { return stands(source, standing) }
     change(source, standing) { $0.adopt(output) }
   }

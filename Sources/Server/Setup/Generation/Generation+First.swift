@@ -8,7 +8,7 @@ extension Generation {
   ///   - files: what the start has read.
   ///   - changing: of these, files that are being written, and will be read again.
   package convenience init(
-    first preparation: Preparation, files: SecretFiles, changing: Set<SecretSource>, snapshot: Snapshot,
+    first preparation: Preparation, files: FileValues, changing: Set<SecretSource>, snapshot: Snapshot,
     limits: SharedLimits,
     deferredRelease: DeferredRelease
   ) throws(StartError) {

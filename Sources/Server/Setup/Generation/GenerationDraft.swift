@@ -11,13 +11,13 @@ package final class GenerationDraft {
   ///   - loggedOut: credentials whose value it does not take over.
   ///   - previous: what it is to replace; nil: this is the first one, of files that have been read.
   package init(
-    _ preparation: Preparation, files: SecretFiles, loggedOut: Set<String> = [], after previous: Generation?
+    _ preparation: Preparation, files: FileValues, loggedOut: Set<String> = [], after previous: Generation?
   ) throws(Denied) {
     let (settings, tables) = (preparation.settings, preparation.tables)
     let current = previous?.keyring
     keyring = try KeyringDraft(
       tables.keyring, requireLockedMemory: settings.requireLockedMemory,
-      commands: current?.commandOutputs ?? CommandSecrets(), files: files,
+      commands: current?.commandOutputs ?? CommandValues(), files: files,
       tokens: current?.tokenValues ?? TokenValues(), loggedOut: loggedOut, after: current)
     tally = TallyDraft(settings.rules, tables.tally, after: previous?.tally)
   }

@@ -1,0 +1,93 @@
+package import System
+
+/// What commands have printed (T42).
+package final class CommandValues: SourceValues<SecretCommand> {
+  override func name(of command: SecretCommand) -> String { SecretSource.command(command).name }
+
+  override func absence(of command: SecretCommand, isKnown: Bool) -> SecretProblem {
+    SecretProblem(
+      isKnown ? "the time of \(name(of: command)) is over" : "\(command.path) has not ended yet", isMissing: true)
+  }
+
+  /// Whether its first run, or the first one after a rejection, has not ended yet.
+  package func isAwaited(_ command: SecretCommand) -> Bool { !isKnown(command) }
+
+  /// Takes what a run has printed in the place of what is there.
+  /// - Parameters:
+  ///   - keyring: whose credentials it has to be fit for, each in its place.
+  ///   - now: seconds since 1970.
+  /// - Returns: false if it is unusable: what is there stays.
+  package func take(
+    _ command: SecretCommand, from process: HelperProcess, for keyring: Keyring, now: Int64 = Clock.now.seconds
+  ) -> Bool {
+    noteLocks(process.isLocked)
+    do throws(SecretProblem) {
+      let reader = HelperAnswerReader(command: command, arena: arena, now: now)
+      let answer = try process.withOutput { (bytes) throws(SecretProblem) in try reader.read(bytes) }
+      try check(answer, of: command, for: keyring)
+      put(answer, command)
+      return true
+    } catch {
+      fail(command, error.sentence)
+      return false
+    }
+  }
+
+  private func check(
+    _ answer: borrowing SourceValue, of command: SecretCommand, for keyring: Keyring
+  ) throws(SecretProblem) {
+    let name = SecretSource.command(command).name
+    for form in keyring.forms(of: .command(command)) {
+      if answer.isToken, form == .text {
+        throw SecretProblem("\(name) is an identity token, where a password is wanted")
+      }
+      try answer.secret.withBytes { (bytes) throws(SecretProblem) in try form.check(bytes, name: name) }
+    }
+    for form in keyring.forms(of: .userOfCommand(command)) {
+      switch answer.user {
+      case .none: throw SecretProblem("\(name) names no user, and one is wanted")
+      case .some(let user): try user.withBytes { (bytes) throws(SecretProblem) in try form.check(bytes, name: name) }
+      }
+    }
+  }
+
+  /// A run gave nothing: what is there stays as it stands, but its requests wait no longer.
+  package override func fail(_ command: SecretCommand, _ sentence: String) {
+    super.fail(command, sentence)
+    guard let entry = entry(command) else { return }
+    if entry.problem != nil { entry.problem = SecretProblem(sentence, isMissing: true) }
+    entry.isAwaited = false
+  }
+
+  /// An upstream has rejected its value, and the next run follows at once. The value is kept to know whether it comes again.
+  package func await(_ command: SecretCommand) {
+    let entry = madeEntry(command)
+    let rejected = "the upstream has rejected \(name(of: command)), and it is asked again"
+    entry.problem = SecretProblem(entry.failure ?? rejected, isMissing: true)
+    entry.isAwaited = true
+  }
+
+  /// Until when its answer says that it counts, in seconds since 1970; nil: it does not say, or there is none.
+  package func expiry(of command: SecretCommand) -> Int64? {
+    guard let entry = entry(command) else { return nil }
+    switch entry.value {
+    case .some(let answer): return answer.expiry
+    case .none: return nil
+    }
+  }
+
+  /// What to start its program with.
+  package func request(_ verb: HelperRequest.Verb, of command: SecretCommand) throws(CommandFailure) -> HelperRequest {
+    do throws(SystemError) {
+      var request = try HelperRequest(verb, of: command, in: arena)
+      guard verb != .get, let entry = entry(command) else { return request }
+      switch entry.value {
+      case .none: break
+      case .some(let answer): try request.add(answer)
+      }
+      return request
+    } catch {
+      throw CommandFailure("\(command.path) cannot be started: \(error)")
+    }
+  }
+}
