@@ -20,31 +20,41 @@ package struct ClientConnection: ~Copyable, Sendable {
     case closed
   }
 
+  /// Of the head that is awaited.
+  enum HeadProgress {
+    /// The first one of the connection: nothing was ever asked here.
+    case first
+    /// Another one.
+    case next
+    /// Bytes of it have come.
+    case begun
+  }
+
   package internal(set) var phase = Phase.awaitingHead
   /// The exchange under way; between requests, the last one.
   package internal(set) var exchange: Exchange
-  /// Index of the listener in the snapshot that is current.
-  package var listener: Int
+  private(set) var arrival: Arrival
   /// After this exchange, or at once when idle, the connection ends.
   package internal(set) var isDraining = false
 
-  private(set) var caller: Caller?
   var clientHasEnded = false
   /// Upgraded only: it will send nothing more.
   var upstreamHasEnded = false
-  private(set) var hasBegunHead = false
-  /// Nothing was ever asked here.
-  private(set) var isFresh = true
+  private(set) var headProgress = HeadProgress.first
   private var limits: HeadLimits
   private var reader: HeadReader
 
   package init(listener: Int, caller: Caller?, limits: HeadLimits, isLocalSocket: Bool = false) {
-    self.listener = listener
-    self.caller = caller
+    arrival = Arrival(listener: listener, caller: caller, isLocalSocket: isLocalSocket)
     self.limits = limits
     reader = HeadReader(limits: limits)
     exchange = Exchange(limits: limits)
-    exchange.isLocalSocket = isLocalSocket
+  }
+
+  /// Index of the listener in the snapshot that is current.
+  package var listener: Int {
+    get { arrival.listener }
+    set { arrival.listener = newValue }
   }
 
   /// Goes on with a connection that is between requests: another one than so far, mostly. To be called on one that is new, or
@@ -53,25 +63,20 @@ package struct ClientConnection: ~Copyable, Sendable {
   package mutating func serve(
     listener: Int, caller: Caller?, isLocalSocket: Bool, localEnd: LocalEnd? = nil, isFresh: Bool
   ) {
-    self.listener = listener
-    self.caller = caller
-    self.isFresh = isFresh
-    exchange.isLocalSocket = isLocalSocket
-    if let localEnd { exchange.localEnd = localEnd }
+    arrival = Arrival(listener: listener, caller: caller, isLocalSocket: isLocalSocket, localEnd: localEnd)
+    headProgress = isFresh ? .first : .next
   }
 
   /// Nothing stays of the connection that it served, nor of what that one asked, but storage.
   package mutating func forget() {
-    if hasBegunHead { reader = HeadReader(limits: limits) }
+    if headProgress == .begun { reader = HeadReader(limits: limits) }
     exchange.forget()
     phase = .awaitingHead
-    listener = 0
-    caller = nil
+    arrival = Arrival(listener: 0, caller: nil)
     isDraining = false
     clientHasEnded = false
     upstreamHasEnded = false
-    hasBegunHead = false
-    isFresh = true
+    headProgress = .first
   }
 
   /// Whether the client is to be read, be it only to hear that it is gone.
@@ -94,7 +99,7 @@ package struct ClientConnection: ~Copyable, Sendable {
 
   @inline(__always) package var deadline: Deadline {
     switch phase {
-    case .awaitingHead: hasBegunHead || isFresh ? .head : .idle
+    case .awaitingHead: headProgress == .next ? .idle : .head
     case .awaitingUpstream: exchange.form.isUnderWay ? .silence : .none
     case .closed: .none
     case .exchanging: exchange.deadline
@@ -184,9 +189,10 @@ package struct ClientConnection: ~Copyable, Sendable {
     _ input: Span<UInt8>, position: inout Int, snapshot: Snapshot, output: inout Output
   ) {
     guard position < input.count else { return }
-    if !hasBegunHead {
+    if headProgress != .begun {
+      let isFirst = headProgress == .first
       beginHead(snapshot)
-      if isFresh, let refusal = refusalOfCaller(by: snapshot) {
+      if isFirst, let refusal = refusalOfCaller(by: snapshot) {
         // An answer to HEAD has no body. Nothing else of the request matters.
         let start = input.extracting(position...).extracting(first: 5)
         if start.count == 5, start[4] == UInt8(ascii: " ") { exchange.head.method = Method(start.extracting(first: 4)) }
@@ -197,8 +203,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     do throws(MessageError) {
       guard let taken = try reader.readRequest(input.extracting(position...), into: &exchange.head) else { return }
       position += taken
-      hasBegunHead = false
-      isFresh = false
+      headProgress = .next
       exchange.reset()
       decide(snapshot: snapshot, output: &output)
     } catch {
@@ -209,12 +214,12 @@ package struct ClientConnection: ~Copyable, Sendable {
 
   /// Why nothing that this caller could ask would be answered otherwise; nil: its request decides.
   private func refusalOfCaller(by snapshot: Snapshot) -> PolicyRefusal? {
-    guard snapshot.admissions.indices.contains(listener) else { return nil }
-    return snapshot.admission(ofListener: listener, isLocalSocket: exchange.isLocalSocket).refusal(of: caller)
+    guard snapshot.admissions.indices.contains(arrival.listener) else { return nil }
+    return snapshot.admission(for: arrival).refusal(of: arrival.caller)
   }
 
   private mutating func beginHead(_ snapshot: Snapshot) {
-    hasBegunHead = true
+    headProgress = .begun
     // Known again as soon as the request line is: a refusal of this head must not take the last one's for it.
     exchange.head.method = .other
     if limits != snapshot.headLimits {
@@ -226,26 +231,27 @@ package struct ClientConnection: ~Copyable, Sendable {
   /// The head was never whole: nothing but the method is known of it.
   @inline(never)
   mutating func refuseHead(_ refusal: Refusal, output: inout Output) {
-    hasBegunHead = false
+    headProgress = .next
     // It stands within the head, or is done after an error.
     reader = HeadReader(limits: limits)
     exchange.forgetHead()
     exchange.reset()
-    exchange.record.caller = caller
+    exchange.record.caller = arrival.caller
     refuse(refusal, closes: true, output: &output)
   }
 
   mutating func decide(snapshot: Snapshot, output: inout Output) {
-    exchange.record.caller = caller
-    if let refusal = exchange.decide(by: snapshot, listener: listener, caller: caller) {
+    exchange.record.caller = arrival.caller
+    if let refusal = exchange.decide(by: snapshot, at: arrival) {
       // A client that takes us for another server shall not go on here, and a stranger shall not keep the connection.
       let isMisdirected = refusal == .policy(.authorityMismatch)
-      let isStranger = refusal.isOfStranger || exchange.admitted == nil && caller?.uid == nil
+      let isStranger = refusal.isOfStranger || exchange.decision.admitted == nil && arrival.caller?.uid == nil
       refuse(refusal, closes: isMisdirected || isStranger || !exchange.isRequestComplete, output: &output)
-    } else if exchange.isScrape {
-      answerScrape(output: &output)
-    } else if exchange.isPreflight || exchange.isFinalRecipient {
-      answerOptions(output: &output)
+    } else if let ownAnswer = exchange.decision.ownAnswer {
+      switch ownAnswer {
+      case .scrape: answerScrape(output: &output)
+      case .preflight, .finalRecipient: answerOptions(output: &output)
+      }
     } else if snapshot.signsForms, exchange.awaitsForm {
       phase = .awaitingUpstream
       beginForm(output: &output)

@@ -35,7 +35,7 @@ extension Exchange {
   /// only where the service says so, and nothing of ours went out with it.
   var leavingActions: Actions {
     mutating get {
-      guard hasConnectionLogin else { return .releaseUpstream }
+      guard session.hasLogin else { return .releaseUpstream }
       guard let route, let snapshot, route.credential == .pass,
         snapshot.rules.services[route.service].dedicatesConnections
       else { return .dropUpstream }

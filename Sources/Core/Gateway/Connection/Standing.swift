@@ -59,6 +59,6 @@ extension ClientConnection {
       generation: exchange.snapshot?.generation ?? 0, route: exchange.route, grant: exchange.grant, redacts: redacts,
       bytesUp: exchange.record.bytesUp,
       isRunning: phase == .awaitingUpstream || phase == .exchanging, isHeld: exchange.isHeld,
-      isAwaitingHead: phase == .awaitingHead, isResting: phase == .awaitingHead && !hasBegunHead)
+      isAwaitingHead: phase == .awaitingHead, isResting: phase == .awaitingHead && headProgress != .begun)
   }
 }

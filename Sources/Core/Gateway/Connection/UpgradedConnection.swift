@@ -26,7 +26,7 @@ extension ClientConnection {
     if upstreamHasEnded { position = input.count }
     let stepsBefore = redaction?.steps ?? 0
     while position < input.count {
-      let piece = position..<(position + min(input.count - position, exchange.bodyTreatment.largestPiece))
+      let piece = position..<(position + min(input.count - position, exchange.passage.treatment.largestPiece))
       position = piece.upperBound
       if let refusal = exchange.pass(input, piece, redaction, output: &output) {
         position = input.count

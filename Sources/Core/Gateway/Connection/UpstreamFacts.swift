@@ -47,13 +47,15 @@ extension ClientConnection {
       output.actions.insert(.dropUpstream)
       return
     }
-    exchange.closesClient = isDraining || clientHasEnded
-    if let refusal = exchange.takeResponse(input, position: &position, redaction: redaction, output: &output) {
+    let isLast = isDraining || clientHasEnded
+    if let refusal = exchange.takeResponse(
+      input, position: &position, isLast: isLast, redaction: redaction, output: &output)
+    {
       abort(refusal, output: &output)
     } else if exchange.isUpgraded {
       beginUpgraded(input, position: &position, redaction: redaction, output: &output)
     } else if exchange.isResponseComplete {
-      if position < input.count { exchange.hasSurplus = true }
+      if position < input.count { exchange.session.received = .surplus }
       finish(output: &output)
     }
   }
@@ -68,7 +70,7 @@ extension ClientConnection {
     }
     guard phase == .exchanging else { return upstreamFailed(.upstreamClosed, output: &output) }
     if isClean, exchange.endResponseAtClose(redaction: redaction, output: &output) {
-      exchange.hasSurplus = true
+      exchange.session.received = .surplus
       finish(output: &output)
     } else {
       upstreamFailed(.upstreamClosed, output: &output)
@@ -121,7 +123,8 @@ extension ClientConnection {
   package mutating func deadlinePassed(output: inout Output) {
     switch deadline {
     case .idle, .linger: close(output: &output)
-    case .head: if hasBegunHead { refuseHead(.plain(.requestTimeout), output: &output) } else { close(output: &output) }
+    case .head:
+      if headProgress == .begun { refuseHead(.plain(.requestTimeout), output: &output) } else { close(output: &output) }
     case .responseHead, .upgraded: upstreamFailed(.upstreamTimeout, output: &output)
     case .silence:
       abort(.plain(exchange.isRequestComplete ? .upstreamTimeout : .requestTimeout), output: &output)
@@ -151,7 +154,7 @@ extension ClientConnection {
 
   /// Whether a running exchange would still be allowed, to the same place with the same credential.
   package func isStillAllowed(by snapshot: Snapshot) -> Bool {
-    !hasSession || exchange.isStillAllowed(by: snapshot, listener: listener)
+    !hasSession || exchange.isStillAllowed(by: snapshot, at: arrival)
   }
 
   /// Its time of grace is over.
@@ -180,7 +183,7 @@ extension ClientConnection {
   /// The daemon ends now: whoever has nothing at an upstream yet is told so, what runs is cut.
   package mutating func stopped(output: inout Output) {
     switch phase {
-    case .awaitingHead: if hasBegunHead { refuseHead(.plain(.draining), output: &output) }
+    case .awaitingHead: if headProgress == .begun { refuseHead(.plain(.draining), output: &output) }
     case .awaitingUpstream: abort(.plain(.draining), output: &output)
     case .exchanging, .upgraded: revoked(output: &output)
     case .lingering, .closed: break
@@ -190,6 +193,6 @@ extension ClientConnection {
   /// No request after this one.
   package mutating func drain(output: inout Output) {
     isDraining = true
-    if phase == .awaitingHead, !hasBegunHead { close(output: &output) }
+    if phase == .awaitingHead, headProgress != .begun { close(output: &output) }
   }
 }

@@ -143,18 +143,18 @@ extension Exchange {
   /// An upstream may set the credential's cookie anew before it ends, as CouchDB does. Not in answers to requests that change
   /// something: one of them could be a login of the client's own, and its cookie another identity (T45).
   mutating func noteFreshCookie(output: inout Output) {
-    freshCookie = nil
+    passage.freshCookie = nil
     guard let grant, let name = snapshot?.rules.grants[grant].cookie, head.method == .get || head.method == .head,
       (200..<300).contains(response.status) || response.status == 304
     else { return }
-    freshCookie = CredentialCookie.last(name, in: response)
-    if freshCookie != nil { output.actions.insert(.offerCookie) }
+    passage.freshCookie = CredentialCookie.last(name, in: response)
+    if passage.freshCookie != nil { output.actions.insert(.offerCookie) }
   }
 
   /// Lends the line of the newer value, and forgets it.
   package mutating func takeFreshCookie(_ body: (SetCookie, Span<UInt8>) -> Void) {
-    guard let cookie = freshCookie else { return }
-    freshCookie = nil
+    guard let cookie = passage.freshCookie else { return }
+    passage.freshCookie = nil
     body(cookie, response.bytes.span)
     for index in cookie.value { response.bytes[index] = UInt8(ascii: "x") }
   }

@@ -85,16 +85,16 @@ package struct JarCookie: Sendable {
 extension Exchange {
   /// Notes whether the head brings something for the jar. Interim answers do not.
   mutating func noteJarCookies(output: inout Output) {
-    hasJarCookies = false
+    passage.hasJarCookies = false
     guard forwarding.keepsCookies, response.status >= 200 else { return }
-    for field in response.fields where field.known == .setCookie { hasJarCookies = true }
-    if hasJarCookies { output.actions.insert(.keepCookies) }
+    for field in response.fields where field.known == .setCookie { passage.hasJarCookies = true }
+    if passage.hasJarCookies { output.actions.insert(.keepCookies) }
   }
 
   /// Lends each line for the jar, and forgets it.
   package mutating func takeJarCookies(_ body: (JarCookie, Span<UInt8>) -> Void) {
-    guard hasJarCookies, let route, let snapshot else { return }
-    hasJarCookies = false
+    guard passage.hasJarCookies, let route, let snapshot else { return }
+    passage.hasJarCookies = false
     let upstream = snapshot.rules.services[route.service].upstream
     let requestPath = upstream.basePath + target.path.dropFirst(route.pathStart + 1)
     for field in response.fields where field.known == .setCookie {

@@ -57,16 +57,16 @@ struct AskedPlace: Equatable {
 extension Exchange {
   /// Nothing of an answer came on a session that had been idle, sending again changes nothing (RFC 9110 §9.2.2), and all
   /// of the request is still to be had.
-  var mayRetry: Bool { mayRetryUnsent && !hasResponseBytes && head.method.isIdempotent }
+  var mayRetry: Bool { mayRetryUnsent && session.received == .nothing && head.method.isIdempotent }
 
   /// The same when the head never left: then it may be any method.
-  var mayRetryUnsent: Bool { isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
+  var mayRetryUnsent: Bool { session.isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
 
   /// The upstream has asked for the credential that the request goes out with.
   package var isAsked: Bool { authRetry.isAsked }
 
   /// The head of an answer waits for what comes of the credential's renewal.
-  var isHeld: Bool { responsePhase == .held }
+  var isHeld: Bool { passage.phase == .held }
 
   /// Whether the answer whose head was read says that the credential has expired, or what is to be made of it, so that the
   /// same request may well be answered when it comes with another one; or may say so in its body: then it goes no further
@@ -109,7 +109,7 @@ extension Exchange {
       switch response.bodyLength(answering: head.method) {
       case .length, .chunked:
         if isCoded { return false }
-        responsePhase = .judged
+        passage.phase = .judged
       case .none, .untilClose: return false
       }
     }
@@ -117,7 +117,7 @@ extension Exchange {
   }
 
   private mutating func hold(output: inout Output) {
-    responsePhase = .held
+    passage.phase = .held
     output.actions.insert(.renewCredential)
   }
 
@@ -163,7 +163,7 @@ extension Exchange {
   /// - Parameter rest: what came behind its head.
   func leavesHeldReusable(_ rest: [UInt8]) -> Bool {
     guard let grant, let snapshot, snapshot.rules.grants[grant].authRetry.waitsToBeAsked, mayServeAnother,
-      !hasConnectionLogin
+      !session.hasLogin
     else { return false }
     var reader = BodyReader(response.bodyLength(answering: head.method))
     var position = 0
@@ -186,11 +186,8 @@ extension Exchange {
   mutating func beginSecondTry() {
     authRetry.start()
     record.isRenewed = true
-    responsePhase = .head
-    isWithinResponseHead = true
-    informational = 0
-    hasResponseBytes = false
-    hasSurplus = false
+    passage = ResponsePassage()
+    reading.isWithinHead = true
   }
 
   /// Who has asked, and for which credential; nil: nobody has.
@@ -206,7 +203,7 @@ extension Exchange {
   /// All of the request's body, in one piece.
   mutating func send(whole body: [UInt8], output: inout Output) {
     guard !body.isEmpty || head.hasChunkedBody else { return }
-    isRequestChunked = false
+    session.sendsChunks = false
     output.actions.insert(.sendBody)
     if head.hasChunkedBody {
       if !body.isEmpty { MessageWriter.chunk(body.span, to: &output.toUpstream) }

@@ -20,13 +20,13 @@ extension Exchange {
 
   /// - Returns: false: the whole answer is refused.
   mutating func chooseTreatment(_ length: BodyLength, _ redaction: (any Redaction)?) -> Bool {
-    bodyTreatment = .asItIs
+    passage.treatment = .asItIs
     switch redact {
     case .off, .headers: return true
     case .errors:
-      if response.status >= 400, length != .none, length != .length(0) { bodyTreatment = errorTreatment(redaction) }
+      if response.status >= 400, length != .none, length != .length(0) { passage.treatment = errorTreatment(redaction) }
     case .all:
-      bodyTreatment = .searched
+      passage.treatment = .searched
       if length != .none, !contentCodings().isEmpty { return false }
     }
     return true
@@ -66,10 +66,10 @@ extension Exchange {
 
   /// A piece of a body that is withheld.
   mutating func withhold(_ count: Int) {
-    withheldBytes &+= count
-    guard withheldBytes > Self.mostWithheld else { return }
-    hasSurplus = true
-    responseBody.begin(.none)
+    passage.withheldBytes &+= count
+    guard passage.withheldBytes > Self.mostWithheld else { return }
+    session.received = .surplus
+    reading.body.begin(.none)
   }
 }
 

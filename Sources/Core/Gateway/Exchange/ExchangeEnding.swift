@@ -40,7 +40,7 @@ extension ClientConnection {
 
   /// A scrape every few seconds would drown the log: it leaves no line.
   mutating func answerScrape(output: inout Output) {
-    exchange.answerClosesClient = mustCloseAfterOwnAnswer || !exchange.isRequestComplete
+    exchange.passage.end(closes: mustCloseAfterOwnAnswer || !exchange.isRequestComplete)
     output.actions.insert(.sendMetrics)
     if exchange.answerClosesClient { end(output: &output) } else { phase = .awaitingHead }
   }

@@ -2,14 +2,14 @@ internal import Policy
 
 /// What a new configuration means for an exchange that the one before let through.
 extension Exchange {
-  func isStillAllowed(by new: Snapshot, listener: Int) -> Bool {
+  func isStillAllowed(by new: Snapshot, at arrival: Arrival) -> Bool {
     guard let snapshot, let route else { return false }
-    var again = Exchange(limits: limits)
-    again.isLocalSocket = isLocalSocket
-    again.localEnd = localEnd
+    var again = Exchange(limits: reading.limits)
     again.head = head
     again.reset()
-    guard again.decide(by: new, listener: listener, caller: caller) == nil, let newRoute = again.route else {
+    var arrival = arrival
+    arrival.caller = caller
+    guard again.decide(by: new, at: arrival) == nil, let newRoute = again.route else {
       return false
     }
     let old = snapshot.rules.services[route.service]

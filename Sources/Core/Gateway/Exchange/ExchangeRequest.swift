@@ -6,17 +6,12 @@ extension Exchange {
   /// Stages the head for the keyring.
   mutating func begin(isReused: Bool, output: inout Output) {
     guard let route, let snapshot else { return }
-    self.isReused = isReused
-    isRequestChunked = head.hasChunkedBody
-    if isWithinResponseHead || limits != snapshot.headLimits {
-      limits = snapshot.headLimits
-      responseReader = HeadReader(limits: limits)
-      isWithinResponseHead = false
-    }
+    session.begin(isReused: isReused, sendsChunks: head.hasChunkedBody)
+    reading.begin(snapshot.headLimits)
     var notes: ForwardingNotes?
     forwarding.write(
-      head, target: target, options: options, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
-    if ConnectionLogin.isTried(by: head) { hasConnectionLogin = true }
+      head, target: target, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
+    if ConnectionLogin.isTried(by: head) { session.hasLogin = true }
     output.grant = grant
     output.caller = caller
     output.isAsked = authRetry.isAsked
@@ -43,8 +38,8 @@ extension Exchange {
         case .end: break
         }
       }
-      if isRequestChunked {
-        isRequestChunked = false
+      if session.sendsChunks {
+        session.sendsChunks = false
         MessageWriter.lastChunk(trailers: requestTrailers, of: requestBody.trailerBytes, to: &output.toUpstream)
         output.actions.insert(.sendBody)
       }
@@ -57,14 +52,14 @@ extension Exchange {
   /// Those trailers that would also go on as fields of the head (T14).
   private var requestTrailers: [Field] {
     guard !requestBody.trailers.isEmpty, let route, let snapshot else { return [] }
-    return forwarding.trailers(requestBody, of: head, options: options, route: route, snapshot: snapshot)
+    return forwarding.trailers(requestBody, of: head, route: route, snapshot: snapshot)
   }
 
   private mutating func sendUp(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
     record.bytesUp &+= UInt64(range.count)
     authRetry.keep(input.extracting(range))
     output.actions.insert(.sendBody)
-    if isRequestChunked {
+    if session.sendsChunks {
       MessageWriter.chunk(input.extracting(range), to: &output.toUpstream)
     } else {
       output.upstreamBody = output.upstreamBody.isEmpty ? range : output.upstreamBody.lowerBound..<range.upperBound

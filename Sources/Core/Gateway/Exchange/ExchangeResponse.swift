@@ -2,42 +2,34 @@ internal import HTTP1
 internal import Policy
 
 extension Exchange {
-  enum ResponsePhase {
-    case head
-    /// Whether the credential has expired, the body says, which is not all there.
-    case judged
-    /// The head says that the credential has expired, and waits for what comes of that.
-    case held
-    case body, upgraded, done
-  }
-
   /// Bytes of the answer on their way down. nil, or why it cannot be passed on.
+  /// - Parameter isLast: the client's connection ends with this answer.
   mutating func takeResponse(
-    _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, output: inout Output
+    _ input: Span<UInt8>, position: inout Int, isLast: Bool, redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
-    if position < input.count { hasResponseBytes = true }
+    if position < input.count, session.received == .nothing { session.received = .bytes }
     do throws(MessageError) {
-      while responsePhase == .head {
+      while passage.phase == .head {
         guard position < input.count else { return nil }
-        isWithinResponseHead = true
-        guard let taken = try responseReader.readResponse(input.extracting(position...), into: &response) else {
+        reading.isWithinHead = true
+        guard let taken = try reading.reader.readResponse(input.extracting(position...), into: &response) else {
           return nil
         }
-        isWithinResponseHead = false
+        reading.isWithinHead = false
         position += taken
         noteFreshCookie(output: &output)
         noteJarCookies(output: &output)
         guard redactHead(redaction) else { return .plain(.internalError) }
-        if let refusal = takeHead(redaction, output: &output) { return refusal }
+        if let refusal = takeHead(isLast: isLast, redaction, output: &output) { return refusal }
       }
-      if responsePhase == .judged { judgeBody(input.extracting(position...), output: &output) }
-      if responsePhase == .held {
+      if passage.phase == .judged { judgeBody(input.extracting(position...), output: &output) }
+      if passage.phase == .held {
         guard authRetry.isRefused else { return nil }
-        if let refusal = takeHead(redaction, output: &output) { return refusal }
+        if let refusal = takeHead(isLast: isLast, redaction, output: &output) { return refusal }
       }
       let stepsBefore = redaction?.steps ?? 0
-      while responsePhase == .body {
-        if responseBody.isComplete {
+      while passage.phase == .body {
+        if reading.body.isComplete {
           if let refusal = endBody(input, redaction, output: &output) { return refusal }
           break
         }
@@ -45,8 +37,8 @@ extension Exchange {
           output.actions.insert(.continueLater)
           return nil
         }
-        let end = position + min(input.count - position, bodyTreatment.largestPiece)
-        switch try responseBody.next(input.extracting(first: end), position: &position) {
+        let end = position + min(input.count - position, passage.treatment.largestPiece)
+        switch try reading.body.next(input.extracting(first: end), position: &position) {
         case .needsMore: if position == input.count { return nil }
         case .data(let range):
           if let refusal = pass(input, range, redaction, output: &output) { return refusal }
@@ -62,9 +54,9 @@ extension Exchange {
 
   /// The upstream closed in good order: the end of an answer that is delimited by it. False: the answer is cut short.
   mutating func endResponseAtClose(redaction: (any Redaction)?, output: inout Output) -> Bool {
-    guard responsePhase == .body else { return false }
+    guard passage.phase == .body else { return false }
     do throws(MessageError) {
-      try responseBody.inputEnded()
+      try reading.body.inputEnded()
     } catch {
       return false
     }
@@ -72,41 +64,47 @@ extension Exchange {
     return endBody(nothing.span, redaction, output: &output) == nil
   }
 
-  private mutating func takeHead(_ redaction: (any Redaction)?, output: inout Output) -> Refusal? {
+  private mutating func takeHead(
+    isLast: Bool, _ redaction: (any Redaction)?, output: inout Output
+  ) -> Refusal? {
     if response.status == 101 { return takeSwitch(output: &output) }
     if response.status < 200 { return takeInterim(output: &output) }
-    if ConnectionLogin.isWanted(by: response) { hasConnectionLogin = true }
+    if ConnectionLogin.isWanted(by: response) { session.hasLogin = true }
     if mayWantSecondTry(output: &output) { return nil }
     if isExpiryForOthers { output.actions.insert(.replaceCredential) }
     noteStatus(output: &output)
     guard let route, let snapshot else { return .plain(.internalError) }
 
     let length = response.bodyLength(answering: head.method)
-    responseBody.begin(length)
+    reading.body.begin(length)
     guard chooseTreatment(length, redaction) else { return .plain(.encodedAnswer) }
-    responseFraming = framing(of: length)
-    if case .untilClose = responseFraming { closesClient = true }
-    // An answer before the end of its request: the rest is taken, but nothing else can follow it here (T17).
-    isEarly = !isRequestComplete
-    answerClosesClient = closesClient || !head.isKeepAlive || isEarly
-    responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
-    let context = context(route, snapshot)
+    passage.framing = framing(of: length)
+    let answer = answer(isLast: isLast)
+    reading.options.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
+    let context = context(route, snapshot, closes: answer != .goesOn)
     if context.injected, response.status == 401 || response.status == 407 {
       record.isRejected = true
       if snapshot.rules.services[route.service].rejected == .badGateway { return .plain(.credentialRejected) }
     }
     if let refusal = ResponseForwarding.write(
-      response, framing: responseFraming, options: responseOptions, context: context, admitted: admitted,
+      response, framing: passage.framing, options: reading.options, context: context, admitted: decision.admitted,
       to: &output.toClient)
     {
       return refusal
     }
-    if bodyTreatment == .withheld { sendEncodedAnswer(output: &output) }
+    if passage.treatment == .withheld { sendEncodedAnswer(output: &output) }
     record.status = response.status
-    hasAnswered = true
+    passage.answer = answer
     output.actions.insert(.sendToClient)
-    responsePhase = .body
+    passage.phase = .body
     return nil
+  }
+
+  private mutating func answer(isLast: Bool) -> ClientAnswer {
+    // An answer before the end of its request: the rest is taken, but nothing else can follow it here (T17).
+    if !isRequestComplete { return .early }
+    if case .untilClose = passage.framing { return .closes }
+    return isLast || !head.isKeepAlive ? .closes : .goesOn
   }
 
   private mutating func noteStatus(output: inout Output) {
@@ -120,38 +118,37 @@ extension Exchange {
     guard let route, let snapshot, let upgrade = forwarding.upgrade, isRequestComplete else {
       return .plain(.unrequestedUpgrade)
     }
-    responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
-    guard Upgrading.isGranted(upgrade, by: response, options: responseOptions), !hasExtensionsAgainstOurWish else {
+    reading.options.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
+    guard Upgrading.isGranted(upgrade, by: response, options: reading.options), !hasExtensionsAgainstOurWish else {
       return .plain(.unrequestedUpgrade)
     }
     noteStatus(output: &output)
-    // What follows are no chunks, whatever the answer before it was.
-    responseFraming = .none
-    bodyTreatment = redact == .all ? .searched : .asItIs
-    var context = context(route, snapshot)
+    passage.treatment = redact == .all ? .searched : .asItIs
+    var context = context(route, snapshot, closes: false)
     context.upgrade = upgrade
     if let refusal = ResponseForwarding.write(
-      response, framing: .none, options: responseOptions, context: context, admitted: admitted,
+      response, framing: .none, options: reading.options, context: context, admitted: decision.admitted,
       to: &output.toClient)
     {
       return refusal
     }
     record.status = response.status
-    hasAnswered = true
+    passage.answer = .goesOn
     output.actions.insert(.sendToClient)
-    responsePhase = .upgraded
+    passage.phase = .upgraded
     return nil
   }
 
   /// 1xx: on to clients that can know what it is (RFC 9110 §15.2).
   private mutating func takeInterim(output: inout Output) -> Refusal? {
-    informational += 1
-    guard informational <= Exchange.maximumInformational else { return .plain(.tooManyInformational) }
+    passage.interimCount += 1
+    guard passage.interimCount <= Exchange.maximumInformational else { return .plain(.tooManyInformational) }
     guard head.version == .http11, response.status != 100 || head.expectsContinue else { return nil }
     guard let route, let snapshot else { return .plain(.internalError) }
-    responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
+    reading.options.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
     if ResponseForwarding.writeInterim(
-      response, options: responseOptions, context: context(route, snapshot), room: &interimRoom, to: &output.toClient)
+      response, options: reading.options, context: context(route, snapshot, closes: false), room: &passage.interimRoom,
+      to: &output.toClient)
     {
       output.actions.insert(.sendToClient)
     }
@@ -159,17 +156,17 @@ extension Exchange {
   }
 
   // Mutating, as the others: a function that only looks would be lent a copy of the whole exchange.
-  private mutating func context(_ route: Route, _ snapshot: Snapshot) -> ResponseForwarding.Context {
+  private mutating func context(_ route: Route, _ snapshot: Snapshot, closes: Bool) -> ResponseForwarding.Context {
     ResponseForwarding.Context(
-      route: route, snapshot: snapshot, path: target.path, injected: grant != nil, closes: answerClosesClient,
-      saysKeepAlive: head.version == .http10, body: bodyTreatment)
+      route: route, snapshot: snapshot, path: target.path, injected: grant != nil, closes: closes,
+      saysKeepAlive: head.version == .http10, body: passage.treatment)
   }
 
   private mutating func framing(of length: BodyLength) -> BodyLength {
     switch length {
-    case _ where bodyTreatment == .withheld: return .length(UInt64(Problem.encodedAnswer(response.status).count))
+    case _ where passage.treatment == .withheld: return .length(UInt64(Problem.encodedAnswer(response.status).count))
     // How long it is decoded is not known before its end.
-    case .length where bodyTreatment == .decoded: return framing(of: .untilClose)
+    case .length where passage.treatment == .decoded: return framing(of: .untilClose)
     case .none:
       // HEAD and 304 may state the length that a GET would have had.
       if response.status != 204, case .length(let count) = response.declaredLength { return .length(count) }
@@ -184,7 +181,7 @@ extension Exchange {
     let changed = output.changed
     if range.isEmpty, changed.isEmpty { return }
     output.actions.insert(.sendToClient)
-    switch responseFraming {
+    switch passage.framing {
     case .chunked: MessageWriter.chunk(changed.span, input.extracting(range), to: &output.toClient)
     case .none, .length, .untilClose:
       if !changed.isEmpty {
@@ -208,19 +205,19 @@ extension Exchange {
     _ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
     releaseHeld(input, redaction, output: &output)
-    if bodyTreatment == .decoded, redaction?.isWhole != true { return .plain(.encodedAnswer) }
-    if case .chunked = responseFraming {
+    if passage.treatment == .decoded, redaction?.isWhole != true { return .plain(.encodedAnswer) }
+    if case .chunked = passage.framing {
       output.toClient.append("0\r\n")
-      if !responseBody.trailers.isEmpty, let route, let snapshot {
+      if !reading.body.trailers.isEmpty, let route, let snapshot {
         guard redactTrailers(redaction) else { return .plain(.internalError) }
         ResponseForwarding.writeTrailers(
-          responseBody, after: response, options: responseOptions, context: context(route, snapshot),
-          to: &output.toClient)
+          reading.body, after: response, options: reading.options,
+          context: context(route, snapshot, closes: answerClosesClient), to: &output.toClient)
       }
       MessageWriter.endOfHead(to: &output.toClient)
       output.actions.insert(.sendToClient)
     }
-    responsePhase = .done
+    passage.phase = .done
     return nil
   }
 
@@ -237,21 +234,20 @@ extension Exchange {
     output.toClient.removeAll()
     output.clientBody = 0..<0
     let count = Problem.write(
-      refusal, of: head, admitted: admitted, page: refusedPage, closes: closes, to: &output.toClient)
+      refusal, of: head, admitted: decision.admitted, page: decision.refusedPage, closes: closes, to: &output.toClient)
     output.actions.insert(.sendToClient)
     record.bytesDown = UInt64(count)
     record.status = refusal.row.status
     record.refusal = refusal
-    responsePhase = .done
-    hasAnswered = true
-    answerClosesClient = closes
+    passage.end(closes: closes)
   }
 
   /// Our own answer to an OPTIONS: to a page that asks whether it may send a request, it may; and to whom nobody but us shall
   /// answer.
   mutating func answerOptions(closes: Bool, output: inout Output) {
-    guard let admitted else { return }
+    guard let admitted = decision.admitted else { return }
     output.toClient.append("HTTP/1.1 204 No Content\r\n")
+    let isPreflight = decision.ownAnswer == .preflight
     if isPreflight {
       CrossOrigin.writePreflight(head, admitted, to: &output.toClient)
     } else {
@@ -264,8 +260,6 @@ extension Exchange {
     output.actions.insert(.sendToClient)
     record.status = 204
     record.isPreflight = isPreflight
-    responsePhase = .done
-    hasAnswered = true
-    answerClosesClient = closes
+    passage.end(closes: closes)
   }
 }

@@ -34,7 +34,7 @@ extension Exchange {
     if case .off = redact { return true }
     guard let redaction else { return false }
     let isSearched =
-      hasJarCookies ? withoutJarCookies { redaction.redact(&$0) } : redaction.redact(&response.bytes)
+      passage.hasJarCookies ? withoutJarCookies { redaction.redact(&$0) } : redaction.redact(&response.bytes)
     record.redactions = redaction.count
     return isSearched
   }
@@ -62,7 +62,7 @@ extension Exchange {
   /// The same for its trailers.
   mutating func redactTrailers(_ redaction: (any Redaction)?) -> Bool {
     if redact == .off { return true }
-    guard let redaction, responseBody.overwriteTrailers({ redaction.redact(&$0) }) else { return false }
+    guard let redaction, reading.body.overwriteTrailers({ redaction.redact(&$0) }) else { return false }
     record.redactions = redaction.count
     return true
   }
@@ -71,17 +71,17 @@ extension Exchange {
   mutating func pass(
     _ input: Span<UInt8>, _ range: Range<Int>, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
-    switch bodyTreatment {
+    switch passage.treatment {
     case .asItIs:
       record.bytesDown &+= UInt64(range.count)
       sendDown(input, range, output: &output)
     case .searched, .decoded:
       output.changed.removeAll(keepingCapacity: true)
       guard let redaction, let rest = redaction.redact(input.extracting(range), changed: &output.changed) else {
-        return bodyTreatment == .decoded ? .plain(.encodedAnswer) : .plain(.internalError)
+        return passage.treatment == .decoded ? .plain(.encodedAnswer) : .plain(.internalError)
       }
       record.redactions = redaction.count
-      record.bytesDown &+= UInt64(bodyTreatment == .decoded ? output.changed.count : range.count)
+      record.bytesDown &+= UInt64(passage.treatment == .decoded ? output.changed.count : range.count)
       sendDown(input, (range.lowerBound + rest.lowerBound)..<(range.lowerBound + rest.upperBound), output: &output)
     case .withheld: withhold(range.count)
     }
@@ -91,11 +91,11 @@ extension Exchange {
   /// Nothing follows what is held back, or not soon.
   /// - Parameter input: that `output` points into.
   mutating func releaseHeld(_ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output) {
-    guard bodyTreatment == .searched || bodyTreatment == .decoded, let redaction else { return }
+    guard passage.treatment == .searched || passage.treatment == .decoded, let redaction else { return }
     output.changed.removeAll(keepingCapacity: true)
     redaction.release(to: &output.changed)
     record.redactions = redaction.count
-    if bodyTreatment == .decoded { record.bytesDown &+= UInt64(output.changed.count) }
+    if passage.treatment == .decoded { record.bytesDown &+= UInt64(output.changed.count) }
     sendDown(input, 0..<0, output: &output)
   }
 

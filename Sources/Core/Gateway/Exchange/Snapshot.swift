@@ -65,8 +65,8 @@ package final class Snapshot: Sendable {
   }
 
   /// Of a listener that there is.
-  func admission(ofListener index: Int, isLocalSocket: Bool) -> Gate {
-    isLocalSocket ? socketGates[index] : gates[index]
+  func admission(for arrival: Arrival) -> Gate {
+    arrival.isLocalSocket ? socketGates[arrival.listener] : gates[arrival.listener]
   }
 
   /// The headers policy of a route: the rule's (which contains the service's), or the service's own.

@@ -3,10 +3,9 @@ internal import Policy
 
 /// The request head as the upstream shall see it: hop-by-hop fields off, the client's own credentials off, Host set.
 struct RequestForwarding {
-  /// Whether the rule's credential is written by the keyring: false when the client's own is kept instead.
-  private(set) var injects = false
-  /// Its cookies come from the jar, and those of the answer go there.
-  private(set) var keepsCookies = false
+  /// What the client's Connection field nominates.
+  private(set) var options = ConnectionOptions()
+  private var injection = Injection.none
   /// To what the upstream is asked to switch.
   private(set) var upgrade: UpgradeProtocol?
   /// How often the request may still be passed on, by us as well; nil: as often as it takes.
@@ -18,12 +17,29 @@ struct RequestForwarding {
   /// A client token came with it, which is for us alone.
   private var hasClientToken = false
 
+  private enum Injection {
+    /// Nothing is added, or the client's own credential is kept instead.
+    case none
+    /// The keyring writes the rule's credential.
+    case credential
+    /// The same, and the request's cookies come from the jar, where those of the answer go.
+    case credentialAndCookies
+  }
+
+  /// Whether the rule's credential is written by the keyring.
+  var injects: Bool { injection != .none }
+  var keepsCookies: Bool { injection == .credentialAndCookies }
+
+  mutating func readOptions(of head: RequestHead) {
+    options.read(head.fields, of: head.bytes, isNeeded: head.hasConnectionOptions)
+  }
+
   /// What the places that it names and `on_client_header` say of this request, before a connection is opened for it.
   mutating func judge(
-    _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, options: ConnectionOptions, route: Route,
+    _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route,
     snapshot: Snapshot
   ) -> Refusal? {
-    (injects, keepsCookies) = (false, false)
+    injection = .none
     isFromPage = admitted.page != nil
     hasClientToken = admitted.caller.client != nil
     isLast = UnreadBody.isPossible(of: head, to: snapshot.rules.services[route.service])
@@ -40,13 +56,12 @@ struct RequestForwarding {
     guard case .inject(let index) = route.credential else { return nil }
     let headers = snapshot.sharedHeaders(of: route)
     let onClientHeader = headers.value.onClientHeader
-    if nominates(snapshot.rules.grants[index].fieldNames, options, head) { return .plain(.reservedFieldInConnection) }
+    if nominates(snapshot.rules.grants[index].fieldNames, head) { return .plain(.reservedFieldInConnection) }
     let own =
       if case .replace = onClientHeader { 0 } else { most(of: snapshot.rules.grants[index], in: head) }
     switch (onClientHeader, own) {
     case (.replace, _), (_, 0):
-      injects = true
-      if case .jar = headers.value.cookies { keepsCookies = true }
+      injection = if case .jar = headers.value.cookies { .credentialAndCookies } else { .credential }
       return nil
     case (.keep, 1): return nil
     // Of two lines nobody knows which one the upstream takes.
@@ -55,7 +70,7 @@ struct RequestForwarding {
   }
 
   /// Whether Connection names a field that the credential sets (T15).
-  private func nominates(_ names: [String], _ options: ConnectionOptions, _ head: RequestHead) -> Bool {
+  private func nominates(_ names: [String], _ head: RequestHead) -> Bool {
     for nomination in options.nominated {
       for name in names where FieldName.resembles(nomination, of: head.bytes.span, name) { return true }
     }
@@ -79,7 +94,7 @@ struct RequestForwarding {
 
   /// Appends the head without its closing empty line: the keyring, or the caller, adds what is missing.
   func write(
-    _ head: RequestHead, target: CanonicalTarget, options: ConnectionOptions, route: Route, snapshot: Snapshot,
+    _ head: RequestHead, target: CanonicalTarget, route: Route, snapshot: Snapshot,
     to output: inout ByteBuffer, notes: inout ForwardingNotes?
   ) {
     let plan = snapshot.plans[route.service]
@@ -99,7 +114,7 @@ struct RequestForwarding {
         continue
       }
       if case .te = field.known, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
-      switch fate(of: field, of: head.bytes, head, options, route, headers, credentialFields) {
+      switch fate(of: field, of: head.bytes, head, route, headers, credentialFields) {
       case .goesOn: write(field, of: head.bytes, plan, &unchanged, to: &output)
       case .endsHere:
         if case .upgrade = field.known, upgrade == nil { notes?.removed.append("Upgrade") }
@@ -169,7 +184,7 @@ struct RequestForwarding {
   private enum Fate { case goesOn, endsHere, removed }
 
   private func fate(
-    of field: Field, of bytes: [UInt8], _ head: RequestHead, _ options: ConnectionOptions, _ route: Route,
+    of field: Field, of bytes: [UInt8], _ head: RequestHead, _ route: Route,
     _ headers: Shared<HeaderPolicy>, _ credentialFields: [String]
   ) -> Fate {
     switch field.known {
@@ -215,7 +230,7 @@ struct RequestForwarding {
 
   /// The trailers that would go on if they stood in the head.
   func trailers(
-    _ body: BodyReader, of head: RequestHead, options: ConnectionOptions, route: Route, snapshot: Snapshot
+    _ body: BodyReader, of head: RequestHead, route: Route, snapshot: Snapshot
   ) -> [Field] {
     let headers = snapshot.sharedHeaders(of: route)
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
@@ -223,7 +238,7 @@ struct RequestForwarding {
       for name in credentialFields where FieldName.resembles(field.name, of: body.trailerBytes.span, name) {
         return false
       }
-      return fate(of: field, of: body.trailerBytes, head, options, route, headers, credentialFields) == .goesOn
+      return fate(of: field, of: body.trailerBytes, head, route, headers, credentialFields) == .goesOn
     }
   }
 

@@ -34,16 +34,16 @@ package struct Explanation: Sendable {
     _ head: RequestHead, caller: Caller?, listener: Int, localEnd: LocalEnd? = nil, snapshot: Snapshot
   ) {
     var exchange = Exchange(limits: snapshot.headLimits)
-    exchange.localEnd = localEnd
     exchange.head = head
     exchange.reset()
     var trace: [RuleVerdict]? = []
-    let refusal = exchange.decide(by: snapshot, listener: listener, caller: caller, trace: &trace)
+    let refusal = exchange.decide(
+      by: snapshot, at: Arrival(listener: listener, caller: caller, localEnd: localEnd), trace: &trace)
     var notes: ForwardingNotes? = ForwardingNotes()
     var output = ByteBuffer()
     if refusal == nil, let route = exchange.route {
       exchange.forwarding.write(
-        head, target: exchange.target, options: exchange.options, route: route, snapshot: snapshot, to: &output,
+        head, target: exchange.target, route: route, snapshot: snapshot, to: &output,
         notes: &notes)
     }
     self.refusal = refusal
@@ -56,8 +56,8 @@ package struct Explanation: Sendable {
     grant = exchange.grant.map { snapshot.rules.grants[$0] }
     upgrade = refusal == nil ? exchange.forwarding.upgrade : nil
     closesUpstream = refusal == nil && exchange.forwarding.isLast
-    page = exchange.admitted?.page.map { String(decoding: $0, as: UTF8.self) }
-    isPreflight = exchange.isPreflight
-    isFinalRecipient = exchange.isFinalRecipient
+    page = exchange.decision.admitted?.page.map { String(decoding: $0, as: UTF8.self) }
+    isPreflight = exchange.decision.ownAnswer == .preflight
+    isFinalRecipient = exchange.decision.ownAnswer == .finalRecipient
   }
 }
