@@ -121,11 +121,11 @@ let package = Package(
       name: "bearerd", dependencies: ["Daemon"], path: "Sources/Server/bearerd", swiftSettings: common),
 
     // Tools: what people use beside the daemon
-    module("DemoUpstream", in: .tools, ["COpenSSL"]),
+    module("TestServer", in: .tools, ["COpenSSL"]),
     .executableTarget(
       name: "bearerctl",
       dependencies: [
-        "Setup", "Log", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
+        "Setup", "Log", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "TestServer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/bearerctl", swiftSettings: common),
@@ -141,33 +141,33 @@ let package = Package(
     tests("EventLoopTests", in: .platform, ["EventLoop"]),
     tests("InflateTests", in: .platform, ["Inflate", "CZlib", "TestSupport"]),
     tests("SystemTests", in: .platform, ["System", "CLinux", "TestSupport"]),
-    tests("TLSTests", in: .platform, ["TLS", "Policy", "DemoUpstream", "TestSupport"]),
+    tests("TLSTests", in: .platform, ["TLS", "Policy", "TestServer", "TestSupport"]),
     tests(
       "CredentialsTests", in: .secrets,
-      ["Credentials", "TLS", "Policy", "HTTP1", "DemoUpstream", "System", "TestSupport"]),
+      ["Credentials", "TLS", "Policy", "HTTP1", "TestServer", "System", "TestSupport"]),
     tests(
-      "OAuthTests", in: .secrets, ["OAuth", "Credentials", "TLS", "Policy", "DemoUpstream", "TestSupport", "COpenSSL"]),
+      "OAuthTests", in: .secrets, ["OAuth", "Credentials", "TLS", "Policy", "TestServer", "TestSupport", "COpenSSL"]),
     tests("AuditTests", in: .server, ["Audit", "TestSupport"]),
     tests(
       "ServerSupport", in: .server,
       [
-        "Daemon", "Proxy", "Log", "Configuration", "System", "TLS", "Policy", "EventLoop", "DemoUpstream",
+        "Daemon", "Proxy", "Log", "Configuration", "System", "TLS", "Policy", "EventLoop", "TestServer",
         "TestSupport",
       ]),
     tests("LogTests", in: .server, ["Log", "Audit", "Configuration", "EventLoop", "TestSupport"]),
     tests(
       "TransportTests", in: .server,
-      ["ServerSupport", "Transport", "Log", "Gateway", "Policy", "EventLoop", "DemoUpstream", "TestSupport"]),
-    tests("ProvidersTests", in: .server, ["ServerSupport", "Providers", "DemoUpstream", "TestSupport"]),
+      ["ServerSupport", "Transport", "Log", "Gateway", "Policy", "EventLoop", "TestServer", "TestSupport"]),
+    tests("ProvidersTests", in: .server, ["ServerSupport", "Providers", "TestServer", "TestSupport"]),
     tests(
       "ProxyTests", in: .server,
       [
-        "ServerSupport", "Proxy", "Setup", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop", "DemoUpstream",
+        "ServerSupport", "Proxy", "Setup", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop", "TestServer",
         "TestSupport",
       ]),
-    tests("AdminTests", in: .server, ["ServerSupport", "DemoUpstream", "TestSupport"]),
-    tests("DaemonTests", in: .server, ["ServerSupport", "Daemon", "Log", "EventLoop", "DemoUpstream", "TestSupport"]),
-    tests("BearerctlTests", in: .tools, ["bearerctl", "bearerd", "DemoUpstream", "TestSupport"], exclude: ["Golden"]),
+    tests("AdminTests", in: .server, ["ServerSupport", "TestServer", "TestSupport"]),
+    tests("DaemonTests", in: .server, ["ServerSupport", "Daemon", "Log", "EventLoop", "TestServer", "TestSupport"]),
+    tests("BearerctlTests", in: .tools, ["bearerctl", "bearerd", "TestServer", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests(
       "Differential", ["Policy", "HTTP1", "TestSupport"],
@@ -175,7 +175,7 @@ let package = Package(
     tests(
       "EndToEnd",
       [
-        "ServerSupport", "DemoUpstream", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport", "bearerd",
+        "ServerSupport", "TestServer", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport", "bearerd",
         "bearerctl",
       ]),
   ]

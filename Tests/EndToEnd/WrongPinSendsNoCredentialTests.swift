@@ -1,4 +1,4 @@
-import DemoUpstream
+import TestServer
 import ServerSupport
 import TestSupport
 import Testing

@@ -4,7 +4,7 @@ let storeys: [(name: String, modules: [String])] = [
   ("Platform", ["EventLoop", "System", "Configuration", "JSON", "Inflate", "TLS"]),
   ("Secrets", ["Credentials", "OAuth"]),
   ("Server", ["Audit", "Log", "Transport", "Setup", "Providers", "Proxy", "Admin", "Daemon", "bearerd"]),
-  ("Tools", ["DemoUpstream", "bearerctl"]),
+  ("Tools", ["TestServer", "bearerctl"]),
 ]
 
 /// Where a module stands, from the top of the repository.
@@ -17,7 +17,7 @@ func sourceFolder(of module: String) -> String {
 /// outgrows the table, the table changes first. C modules stand in the one row (COpenSSL: two) that may touch them.
 let floors: [String: Set<String>] = [
   "bearerctl": [
-    "Setup", "Log", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "DemoUpstream",
+    "Setup", "Log", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "TestServer",
     "ArgumentParser",
   ],
   "bearerd": ["Daemon"],
@@ -58,7 +58,7 @@ let floors: [String: Set<String>] = [
   "EventLoop": ["CLibuv"],
   "System": ["CLinux"],
   "HTTP1": [],
-  "DemoUpstream": ["COpenSSL"],
+  "TestServer": ["COpenSSL"],
 ]
 
 /// They decide, and nothing else: not even the C library's names are in sight.
@@ -80,30 +80,30 @@ let testFloors: [String: Set<String>] = [
   "EventLoopTests": ["EventLoop"],
   "InflateTests": ["Inflate", "CZlib", "TestSupport"],
   "SystemTests": ["System", "CLinux", "TestSupport"],
-  "TLSTests": ["TLS", "Policy", "DemoUpstream", "TestSupport"],
-  "CredentialsTests": ["Credentials", "TLS", "Policy", "HTTP1", "DemoUpstream", "System", "TestSupport"],
-  "OAuthTests": ["OAuth", "Credentials", "TLS", "Policy", "DemoUpstream", "TestSupport", "COpenSSL"],
+  "TLSTests": ["TLS", "Policy", "TestServer", "TestSupport"],
+  "CredentialsTests": ["Credentials", "TLS", "Policy", "HTTP1", "TestServer", "System", "TestSupport"],
+  "OAuthTests": ["OAuth", "Credentials", "TLS", "Policy", "TestServer", "TestSupport", "COpenSSL"],
   "AuditTests": ["Audit", "TestSupport"],
   "ServerSupport": [
-    "Daemon", "Proxy", "Log", "Configuration", "System", "TLS", "Policy", "EventLoop", "DemoUpstream", "TestSupport",
+    "Daemon", "Proxy", "Log", "Configuration", "System", "TLS", "Policy", "EventLoop", "TestServer", "TestSupport",
   ],
   "LogTests": ["Log", "Audit", "Configuration", "EventLoop", "TestSupport"],
   "TransportTests": [
-    "ServerSupport", "Transport", "Log", "Gateway", "Policy", "EventLoop", "DemoUpstream", "TestSupport",
+    "ServerSupport", "Transport", "Log", "Gateway", "Policy", "EventLoop", "TestServer", "TestSupport",
   ],
-  "ProvidersTests": ["ServerSupport", "Providers", "DemoUpstream", "TestSupport"],
+  "ProvidersTests": ["ServerSupport", "Providers", "TestServer", "TestSupport"],
   "ProxyTests": [
-    "ServerSupport", "Proxy", "Setup", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop", "DemoUpstream",
+    "ServerSupport", "Proxy", "Setup", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop", "TestServer",
     "TestSupport",
   ],
-  "AdminTests": ["ServerSupport", "DemoUpstream", "TestSupport"],
-  "DaemonTests": ["ServerSupport", "Daemon", "Log", "EventLoop", "DemoUpstream", "TestSupport"],
+  "AdminTests": ["ServerSupport", "TestServer", "TestSupport"],
+  "DaemonTests": ["ServerSupport", "Daemon", "Log", "EventLoop", "TestServer", "TestSupport"],
   "TestSupport": [],
   "LayeringTests": ["TestSupport"],
-  "BearerctlTests": ["DemoUpstream", "TestSupport"],
+  "BearerctlTests": ["TestServer", "TestSupport"],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
   "Fuzz": ["Log", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
-  "EndToEnd": ["ServerSupport", "DemoUpstream", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport"],
+  "EndToEnd": ["ServerSupport", "TestServer", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport"],
 ]
 
 /// What a module below `Sources` may import.

@@ -1,5 +1,5 @@
 import Credentials
-import DemoUpstream
+import TestServer
 import Policy
 import TestSupport
 import Testing

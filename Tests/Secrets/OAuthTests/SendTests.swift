@@ -1,5 +1,5 @@
 import Credentials
-import DemoUpstream
+import TestServer
 import Glibc
 @_spi(SecretBytes) import OAuth
 import Policy

@@ -1,4 +1,4 @@
-import DemoUpstream
+import TestServer
 import Foundation
 import ServerSupport
 import TestSupport

@@ -1,5 +1,5 @@
 import Setup
-import DemoUpstream
+import TestServer
 import Foundation
 import Gateway
 import HTTP1

@@ -1,4 +1,4 @@
-package import DemoUpstream
+package import TestServer
 import Foundation
 import TestSupport
 import Testing

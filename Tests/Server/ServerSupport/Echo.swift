@@ -1,4 +1,4 @@
-package import DemoUpstream
+package import TestServer
 import Foundation
 
 /// What the path asks for: the place, the form's number, where it is split (-1: everywhere).

@@ -1,4 +1,4 @@
-import DemoUpstream
+import TestServer
 
 extension Stage {
   /// Two credentials on one host, at `/api/` and `/second/`.

@@ -1,4 +1,4 @@
-internal import DemoUpstream
+internal import TestServer
 internal import System
 
 /// Three requests of a program that knows no secret, and what came of them.

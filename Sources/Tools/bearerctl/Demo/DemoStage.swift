@@ -1,4 +1,4 @@
-internal import DemoUpstream
+internal import TestServer
 internal import Synchronization
 internal import System
 
@@ -36,7 +36,7 @@ final class DemoStage {
       try directory.write("ca.pem", authority.pem)
       try directory.write("demo.token", token + "\n")
       try directory.write("bearerd.yaml", configuration)
-    } catch let error as DemoUpstreamError {
+    } catch let error as TestServerError {
       throw Failure(Failure.system, error.description)
     }
   }

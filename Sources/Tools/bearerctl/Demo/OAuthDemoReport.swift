@@ -1,4 +1,4 @@
-internal import DemoUpstream
+internal import TestServer
 internal import System
 
 /// What the demo of logins prints, at most 80 columns wide.

@@ -1,4 +1,4 @@
-internal import DemoUpstream
+internal import TestServer
 internal import System
 
 /// Everything around bearerd in the demo of logins: an authorization server, an API that takes its tokens, a configuration.
@@ -35,7 +35,7 @@ final class OAuthDemoStage {
         port: port, api: api.port, tokens: tokens.port, pins: [leaf.pin, backup.pin])
       try directory.write("ca.pem", authority.pem)
       try directory.write("bearerd.yaml", configuration)
-    } catch let error as DemoUpstreamError {
+    } catch let error as TestServerError {
       throw Failure(Failure.system, error.description)
     }
   }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Configuration
 internal import Setup
-internal import DemoUpstream
+internal import TestServer
 internal import Policy
 internal import System
 
@@ -62,7 +62,7 @@ struct Selftest: ParsableCommand {
       throw Failure(128 + interruption.signal)
     } catch let error as SystemError {
       throw Failure(Failure.system, error.description)
-    } catch let error as DemoUpstreamError {
+    } catch let error as TestServerError {
       throw Failure(Failure.system, error.description)
     }
   }

@@ -1,6 +1,6 @@
 internal import Configuration
 internal import Setup
-internal import DemoUpstream
+internal import TestServer
 internal import Gateway
 internal import Glibc
 internal import Policy

@@ -1,4 +1,4 @@
-internal import DemoUpstream
+internal import TestServer
 
 /// A certificate authority made for one run, and what it and others sign.
 struct TestAuthority {

@@ -1,4 +1,4 @@
-internal import DemoUpstream
+internal import TestServer
 internal import Synchronization
 
 /// A request as an upstream of the test received it.

@@ -1,4 +1,4 @@
-internal import DemoUpstream
+internal import TestServer
 internal import Glibc
 internal import System
 

@@ -1,5 +1,5 @@
 internal import Configuration
-internal import DemoUpstream
+internal import TestServer
 internal import Glibc
 internal import Policy
 

@@ -57,11 +57,11 @@ package final class UpstreamConnection {
       ERR_clear_error()
       let status = SSL_read(ssl, &bytes, Int32(clamping: bytes.count))
       let error = SSL_get_error(ssl, status)
-      guard status > 0 || error == SSL_ERROR_ZERO_RETURN else { throw DemoUpstreamError.openSSL("SSL_read: \(error)") }
+      guard status > 0 || error == SSL_ERROR_ZERO_RETURN else { throw TestServerError.openSSL("SSL_read: \(error)") }
       count = Int(max(status, 0))
     } else {
       count = Glibc.recv(descriptor, &bytes, bytes.count, 0)
-      guard count >= 0 else { throw DemoUpstreamError.system("recv") }
+      guard count >= 0 else { throw TestServerError.system("recv") }
     }
     bytes.removeLast(bytes.count - count)
     record { $0.bytes += bytes }
@@ -77,7 +77,7 @@ package final class UpstreamConnection {
         ERR_clear_error()
         return Int(SSL_write(ssl, rest.baseAddress, Int32(clamping: rest.count)))
       }
-      guard count > 0 else { throw ssl == nil ? DemoUpstreamError.system("send") : .openSSL("SSL_write") }
+      guard count > 0 else { throw ssl == nil ? TestServerError.system("send") : .openSSL("SSL_write") }
       rest = rest.dropFirst(count)
     }
   }
@@ -116,7 +116,7 @@ package final class UpstreamConnection {
       let count = rest.withUnsafeBytes {
         Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }
-      guard count > 0 else { throw DemoUpstreamError.system("send") }
+      guard count > 0 else { throw TestServerError.system("send") }
       rest = rest.dropFirst(count)
     }
   }

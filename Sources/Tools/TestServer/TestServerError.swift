@@ -1,8 +1,8 @@
 internal import COpenSSL
 internal import Glibc
 
-/// What went wrong in the demo server: an operation and its reason, for a person.
-package struct DemoUpstreamError: Error, Sendable, CustomStringConvertible {
+/// What went wrong in the test server: an operation and its reason, for a person.
+package struct TestServerError: Error, Sendable, CustomStringConvertible {
   package let description: String
 
   init(_ description: String) {

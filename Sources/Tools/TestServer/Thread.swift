@@ -11,7 +11,7 @@ struct Thread: Sendable {
     let status = pthread_create(&handle, nil, { run(box: $0) }, box.toOpaque())
     guard status == 0 else {
       box.release()
-      throw DemoUpstreamError("pthread_create: \(String(cString: strerror(status)))")
+      throw TestServerError("pthread_create: \(String(cString: strerror(status)))")
     }
     self.handle = handle
   }

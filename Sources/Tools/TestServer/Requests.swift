@@ -1,4 +1,4 @@
-/// A request as the demo server reads it: just enough HTTP/1.1 to answer, and independent of our own parser.
+/// A request as the test server reads it: just enough HTTP/1.1 to answer, and independent of our own parser.
 package struct UpstreamRequest: Sendable {
   /// With the empty line.
   package let head: [UInt8]
@@ -27,7 +27,7 @@ extension UpstreamConnection {
     var body: [UInt8] = []
     while let line = try take(through: Array("\r\n".utf8)) {
       let digits = String(decoding: line, as: UTF8.self).prefix { $0.isHexDigit }
-      guard let size = Int(digits, radix: 16) else { throw DemoUpstreamError("bad chunk") }
+      guard let size = Int(digits, radix: 16) else { throw TestServerError("bad chunk") }
       if size == 0 {
         while let trailer = try take(through: Array("\r\n".utf8)), trailer.count > 2 {}
         return body
@@ -35,7 +35,7 @@ extension UpstreamConnection {
       body += try take(count: size)
       _ = try take(count: 2)
     }
-    throw DemoUpstreamError("closed in a chunked body")
+    throw TestServerError("closed in a chunked body")
   }
 
   /// nil: closed before anything came.
@@ -48,7 +48,7 @@ extension UpstreamConnection {
       }
       let bytes = try read()
       if bytes.isEmpty {
-        guard pending.isEmpty else { throw DemoUpstreamError("closed in a request") }
+        guard pending.isEmpty else { throw TestServerError("closed in a request") }
         return nil
       }
       pending += bytes
@@ -58,7 +58,7 @@ extension UpstreamConnection {
   private func take(count: Int) throws -> [UInt8] {
     while pending.count < count {
       let bytes = try read()
-      guard !bytes.isEmpty else { throw DemoUpstreamError("closed in a request") }
+      guard !bytes.isEmpty else { throw TestServerError("closed in a request") }
       pending += bytes
     }
     defer { pending.removeFirst(count) }

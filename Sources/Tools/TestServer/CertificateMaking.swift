@@ -10,7 +10,7 @@ func generateKey(_ kind: Certificate.Key) throws -> OpaquePointer {  // EVP_PKEY
     case .rsa1024: bearerd_generate_rsa_key(1024)
     case .ed25519: bearerd_generate_ed25519_key()
     }
-  guard let key else { throw DemoUpstreamError.openSSL("generating a key") }
+  guard let key else { throw TestServerError.openSSL("generating a key") }
   return key
 }
 
@@ -18,7 +18,7 @@ func generateKey(_ kind: Certificate.Key) throws -> OpaquePointer {  // EVP_PKEY
 func makeCertificate(
   _ options: Certificate.Options, key: OpaquePointer, issuer: Certificate?
 ) throws -> OpaquePointer {  // X509
-  guard let certificate = X509_new() else { throw DemoUpstreamError.openSSL("X509_new") }
+  guard let certificate = X509_new() else { throw TestServerError.openSSL("X509_new") }
   do {
     try fill(certificate, options, key: key, issuer: issuer)
     return certificate
@@ -44,7 +44,7 @@ private func fill(
     X509_set_pubkey(certificate, key) == 1,
     X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, options.commonName, -1, -1, 0) == 1,
     X509_set_issuer_name(certificate, issuer.map { X509_get_subject_name($0.certificate) } ?? name) == 1
-  else { throw DemoUpstreamError.openSSL("filling a certificate") }
+  else { throw TestServerError.openSSL("filling a certificate") }
 
   for (identifier, value) in extensions(options, isSelfSigned: issuer == nil) {
     try add(identifier, value, to: certificate, issuer: issuer?.certificate ?? certificate)
@@ -53,7 +53,7 @@ private func fill(
   let signer = issuer?.key ?? key
   // Ed25519 brings its own digest
   let digest = EVP_PKEY_get_id(signer) == EVP_PKEY_ED25519 ? nil : EVP_sha256()
-  guard X509_sign(certificate, signer, digest) > 0 else { throw DemoUpstreamError.openSSL("X509_sign") }
+  guard X509_sign(certificate, signer, digest) > 0 else { throw TestServerError.openSSL("X509_sign") }
 }
 
 private func extensions(_ options: Certificate.Options, isSelfSigned: Bool) -> [(Int32, String)] {
@@ -85,8 +85,8 @@ private func add(
   var context = X509V3_CTX()
   X509V3_set_ctx(&context, issuer, certificate, nil, nil, 0)
   guard let field = X509V3_EXT_nconf_nid(nil, &context, identifier, value) else {
-    throw DemoUpstreamError.openSSL("extension \(value)")
+    throw TestServerError.openSSL("extension \(value)")
   }
   defer { X509_EXTENSION_free(field) }
-  guard X509_add_ext(certificate, field, -1) == 1 else { throw DemoUpstreamError.openSSL("X509_add_ext") }
+  guard X509_add_ext(certificate, field, -1) == 1 else { throw TestServerError.openSSL("X509_add_ext") }
 }

@@ -9,7 +9,7 @@ final class ServerContext: @unchecked Sendable {
   /// `ticketKeys` outlive the certificates, as they do in the servers of the world: a renewed certificate does not end sessions.
   init(chain: [Certificate], options: UpstreamServer.Options, ticketKeys: [UInt8]) throws {
     OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil)
-    guard let context = SSL_CTX_new(TLS_server_method()) else { throw DemoUpstreamError.openSSL("SSL_CTX_new") }
+    guard let context = SSL_CTX_new(TLS_server_method()) else { throw TestServerError.openSSL("SSL_CTX_new") }
     do {
       try Self.configure(context, chain: chain, options: options, ticketKeys: ticketKeys)
     } catch {
@@ -33,14 +33,14 @@ final class ServerContext: @unchecked Sendable {
     bearerd_SSL_CTX_set_min_proto_version(context, options.tlsVersion ?? TLS1_2_VERSION)
     bearerd_SSL_CTX_set_max_proto_version(context, options.tlsVersion ?? TLS1_3_VERSION)
 
-    guard let leaf = chain.first else { throw DemoUpstreamError("a TLS server needs a certificate") }
+    guard let leaf = chain.first else { throw TestServerError("a TLS server needs a certificate") }
     guard
       SSL_CTX_use_certificate(context, leaf.certificate) == 1,
       SSL_CTX_use_PrivateKey(context, leaf.key) == 1
-    else { throw DemoUpstreamError.openSSL("loading the certificate") }
+    else { throw TestServerError.openSSL("loading the certificate") }
     for certificate in chain.dropFirst() {
       guard bearerd_SSL_CTX_add1_chain_cert(context, certificate.certificate) == 1 else {
-        throw DemoUpstreamError.openSSL("loading the chain")
+        throw TestServerError.openSSL("loading the chain")
       }
     }
 
@@ -57,7 +57,7 @@ final class ServerContext: @unchecked Sendable {
       guard
         SSL_CTX_set_session_id_context(context, name, UInt32(name.count)) == 1,
         bearerd_SSL_CTX_set_ticket_keys(context, &keys, keys.count) == 1
-      else { throw DemoUpstreamError.openSSL("ticket keys") }
+      else { throw TestServerError.openSSL("ticket keys") }
       Tickets.mark(context)
     } else {
       SSL_CTX_set_options(context, bearerd_SSL_OP_NO_TICKET())

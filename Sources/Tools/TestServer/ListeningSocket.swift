@@ -6,12 +6,12 @@ func listeningSocket(address: String, port: UInt16) throws -> (descriptor: Int32
   let length = try fill(&storage, address: address, port: port)
   let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
   let descriptor = socket(Int32(storage.ss_family), type, 0)
-  guard descriptor >= 0 else { throw DemoUpstreamError.system("socket") }
+  guard descriptor >= 0 else { throw TestServerError.system("socket") }
   var yes: Int32 = 1
   setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
   let status = withSockaddr(&storage) { bind(descriptor, $0, length) }
   guard status == 0, listen(descriptor, 128) == 0 else {
-    let error = DemoUpstreamError.system("bind \(address):\(port)")
+    let error = TestServerError.system("bind \(address):\(port)")
     close(descriptor)
     throw error
   }
@@ -44,7 +44,7 @@ private func fill(_ storage: inout sockaddr_storage, address: String, port: UInt
   v6.sin6_family = sa_family_t(AF_INET6)
   v6.sin6_port = port.bigEndian
   guard inet_pton(AF_INET6, address, &v6.sin6_addr) == 1 else {
-    throw DemoUpstreamError("not an IP address: \(address)")
+    throw TestServerError("not an IP address: \(address)")
   }
   withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: v6, as: sockaddr_in6.self) }
   return socklen_t(MemoryLayout<sockaddr_in6>.size)

@@ -78,7 +78,7 @@ package final class UpstreamServer: @unchecked Sendable {
     state = Monitor(State(context: context))
     (listener, port) = try listeningSocket(address: options.address, port: options.port)
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw DemoUpstreamError.system("pipe") }
+    guard pipe(&ends) == 0 else { throw TestServerError.system("pipe") }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     wakeUp = (ends[0], ends[1])
     acceptor = try Thread { [self] in acceptConnections() }

@@ -1,10 +1,10 @@
-import DemoUpstream
+import TestServer
 import Glibc
 import TestSupport
 import Testing
 
 /// The server that other tests trust.
-@Suite struct DemoUpstreamTests {
+@Suite struct TestServerTests {
   @Test func `A plain server answers and records`() throws {
     var options = UpstreamServer.Options()
     options.isPlain = true
