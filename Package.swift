@@ -122,10 +122,16 @@ let package = Package(
 
     // Tools: what people use beside the daemon
     module("TestServer", in: .tools, ["COpenSSL"]),
+    module("Console", in: .tools, ["System"]),
+    module("Demo", in: .tools, ["Console", "TestServer", "System"]),
+    module(
+      "Selftest", in: .tools,
+      ["Console", "TestServer", "Setup", "Audit", "Gateway", "Configuration", "Policy", "HTTP1", "System"]),
     .executableTarget(
       name: "bearerctl",
       dependencies: [
-        "Setup", "Log", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "TestServer",
+        "Selftest", "Demo", "Console", "Setup", "Log", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1",
+        "System",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/bearerctl", swiftSettings: common),
@@ -167,6 +173,8 @@ let package = Package(
       ]),
     tests("AdminTests", in: .server, ["ServerSupport", "TestServer", "TestSupport"]),
     tests("DaemonTests", in: .server, ["ServerSupport", "Daemon", "Log", "EventLoop", "TestServer", "TestSupport"]),
+    tests("DemoTests", in: .tools, ["bearerctl", "bearerd", "TestSupport"]),
+    tests("SelftestTests", in: .tools, ["bearerctl", "bearerd", "TestServer", "TestSupport"]),
     tests("BearerctlTests", in: .tools, ["bearerctl", "bearerd", "TestServer", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests(

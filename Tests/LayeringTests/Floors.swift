@@ -4,7 +4,7 @@ let storeys: [(name: String, modules: [String])] = [
   ("Platform", ["EventLoop", "System", "Configuration", "JSON", "Inflate", "TLS"]),
   ("Secrets", ["Credentials", "OAuth"]),
   ("Server", ["Audit", "Log", "Transport", "Setup", "Providers", "Proxy", "Admin", "Daemon", "bearerd"]),
-  ("Tools", ["TestServer", "bearerctl"]),
+  ("Tools", ["TestServer", "Console", "Demo", "Selftest", "bearerctl"]),
 ]
 
 /// Where a module stands, from the top of the repository.
@@ -17,9 +17,15 @@ func sourceFolder(of module: String) -> String {
 /// outgrows the table, the table changes first. C modules stand in the one row (COpenSSL: two) that may touch them.
 let floors: [String: Set<String>] = [
   "bearerctl": [
-    "Setup", "Log", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1", "System", "TestServer",
+    "Selftest", "Demo", "Console", "Setup", "Log", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1",
+    "System",
     "ArgumentParser",
   ],
+  "Selftest": [
+    "Console", "TestServer", "Setup", "Audit", "Gateway", "Configuration", "Policy", "HTTP1", "System",
+  ],
+  "Demo": ["Console", "TestServer", "System"],
+  "Console": ["System"],
   "bearerd": ["Daemon"],
   "Daemon": [
     "Admin", "Proxy", "Providers", "Setup", "Transport", "Log", "Gateway", "Configuration", "Lifecycle", "Credentials",
@@ -101,6 +107,8 @@ let testFloors: [String: Set<String>] = [
   "TestSupport": [],
   "LayeringTests": ["TestSupport"],
   "BearerctlTests": ["TestServer", "TestSupport"],
+  "DemoTests": ["TestSupport"],
+  "SelftestTests": ["TestServer", "TestSupport"],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
   "Fuzz": ["Log", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
   "EndToEnd": ["ServerSupport", "TestServer", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport"],

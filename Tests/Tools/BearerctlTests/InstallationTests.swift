@@ -6,7 +6,8 @@ import Testing
 @Suite struct InstallationTests {
   private static func make(_ target: String, _ destination: String, prefix: String) throws -> CommandResult {
     try run([
-      "make", "-C", ManualTests.root, target, "release=\(Run.directory)", "DESTDIR=\(destination)", "PREFIX=\(prefix)",
+      "make", "-C", ManualTests.root, target, "release=\(RunningDaemon.binary("."))", "DESTDIR=\(destination)",
+      "PREFIX=\(prefix)",
     ])
   }
 

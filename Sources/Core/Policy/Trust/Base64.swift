@@ -1,6 +1,6 @@
 /// Base64 of RFC 4648 §4, strict: padding, no other characters, no stray bits in the last one.
-enum Base64 {
-  static func encode(_ bytes: [UInt8]) -> String {
+package enum Base64 {
+  package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     for start in stride(from: 0, to: bytes.count, by: 3) {
       let chunk = bytes[start..<min(start + 3, bytes.count)]
@@ -16,7 +16,7 @@ enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  static func decode(_ text: [UInt8]) -> [UInt8]? {
+  package static func decode(_ text: [UInt8]) -> [UInt8]? {
     guard text.count.isMultiple(of: 4) else { return nil }
     let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
     guard padding <= 2 else { return nil }

@@ -1,3 +1,4 @@
+internal import Console
 internal import Setup
 internal import Glibc
 internal import System

@@ -1,3 +1,4 @@
+internal import Console
 internal import Configuration
 internal import Setup
 internal import Gateway

@@ -1,3 +1,4 @@
+internal import Console
 internal import ArgumentParser
 internal import Configuration
 internal import Setup
@@ -33,8 +34,9 @@ struct Bearerctl: ParsableCommand {
       """,
     version: "bearerctl \(ProgramVersion.text)",
     subcommands: [
-      Check.self, Explain.self, Selftest.self, PinCommand.self, Token.self, Status.self, Errors.self, Events.self,
-      Reload.self, Metrics.self, AuditCommand.self, Login.self, Logout.self, Resume.self, Demo.self,
+      Check.self, Explain.self, SelftestCommand.self, PinCommand.self, Token.self, Status.self, Errors.self,
+      Events.self, Reload.self, Metrics.self, AuditCommand.self, Login.self, Logout.self, Resume.self,
+      DemoCommand.self,
     ])
 
   static func main() {
@@ -69,25 +71,5 @@ extension Bearerctl {
     throw Failure(
       Failure.usage,
       "there is no command \"\(word.harmless)\": \(guess ?? "it is one of \(names.joined(separator: ", "))")")
-  }
-}
-
-/// The end of a command that could not say "fine".
-struct Failure: Error {
-  static let no: Int32 = 1
-  static let usage: Int32 = 2
-  // sysexits.h
-  static let noInput: Int32 = 66
-  static let noHost: Int32 = 68
-  static let unavailable: Int32 = 69
-  static let system: Int32 = 71
-
-  let code: Int32
-  /// For standard error; empty: everything is said already.
-  let message: String
-
-  init(_ code: Int32, _ message: String = "") {
-    self.code = code
-    self.message = message
   }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Console
 internal import Log
 internal import System
 

@@ -1,3 +1,4 @@
+internal import Console
 internal import ArgumentParser
 internal import System
 

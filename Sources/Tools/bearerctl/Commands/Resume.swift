@@ -1,3 +1,4 @@
+internal import Console
 internal import ArgumentParser
 // For Decodable and JSONDecoder: bearerctl has Foundation already, by ArgumentParser.
 internal import Foundation

@@ -1,3 +1,4 @@
+internal import Console
 internal import Gateway
 internal import HTTP1
 

@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Console
 // For Decodable and JSONDecoder: bearerctl has Foundation already, by ArgumentParser.
 internal import Foundation
 internal import Gateway

@@ -1,3 +1,5 @@
+internal import Console
+
 import Policy
 
 extension Grant {

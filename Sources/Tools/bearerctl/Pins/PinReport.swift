@@ -1,3 +1,4 @@
+internal import Console
 internal import Configuration
 internal import Policy
 internal import TLS

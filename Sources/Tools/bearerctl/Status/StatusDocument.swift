@@ -1,3 +1,4 @@
+internal import Console
 // For Decodable and JSONDecoder: bearerctl has Foundation already, by ArgumentParser.
 internal import Foundation
 

@@ -1,3 +1,4 @@
+internal import Console
 /// `bearerctl status`, for people.
 struct StatusText: CustomStringConvertible {
   private let status: StatusDocument

@@ -1,3 +1,4 @@
+internal import Console
 /// A line of parts in different styles, which can be cut to a width.
 struct StyledLine {
   enum Style { case plain, bold, dim, good, bad }

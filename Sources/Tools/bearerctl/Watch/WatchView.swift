@@ -1,3 +1,4 @@
+internal import Console
 /// One picture of `status --watch`: lines that fit the terminal, whatever its size.
 struct WatchView {
   private let history: WatchHistory

@@ -1,0 +1,21 @@
+internal import Glibc
+package import System
+
+/// The `bearerd` that stands beside this program.
+package enum InstalledDaemon {
+  package static func start(configuration: String) throws -> ChildProcess {
+    let program = "\(directory)/bearerd"
+    guard access(program, X_OK) == 0 else {
+      throw Failure(Failure.unavailable, "there is no \(program); \"make build\" builds it beside bearerctl")
+    }
+    return try ChildProcess(path: program, arguments: ["--config", configuration])
+  }
+
+  /// Where this program is.
+  package static var directory: String {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink("/proc/self/exe", &buffer, buffer.count)
+    let path = String(decoding: buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+  }
+}

@@ -1,0 +1,67 @@
+internal import Glibc
+internal import System
+
+/// Text for people: bold, dim and colours where they are seen, plain text everywhere else.
+package struct Terminal {
+  package let isStyled: Bool
+
+  /// For standard output. `NO_COLOR` (no-color.org), `TERM=dumb`, and whatever is no terminal get plain text.
+  package static var output: Terminal {
+    let isWanted = ProcessEnvironment.value("NO_COLOR") == nil && ProcessEnvironment.value("TERM") != "dumb"
+    return Terminal(isStyled: isWanted && isatty(STDOUT_FILENO) == 1)
+  }
+
+  package func bold(_ text: String) -> String { styled(text, "1") }
+  package func dim(_ text: String) -> String { styled(text, "2") }
+  package func good(_ text: String) -> String { styled(text, "32") }
+  package func bad(_ text: String) -> String { styled(text, "1;31") }
+  package func warning(_ text: String) -> String { styled(text, "1;33") }
+  package func advice(_ text: String) -> String { styled(text, "1;36") }
+
+  private func styled(_ text: String, _ code: String) -> String {
+    isStyled ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+  }
+
+  package static func complain(_ text: String) {
+    StandardError.write(Array(text.utf8))
+  }
+}
+
+extension String {
+  /// With spaces behind it, up to `width` characters.
+  package func padded(to width: Int) -> String {
+    self + String(repeating: " ", count: max(0, width - count))
+  }
+
+  /// What a peer or a file named, without what would drive a terminal.
+  package var harmless: String {
+    String(
+      String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) ? "?" : $0 }))
+  }
+}
+
+/// `1 service`, `3 services`, `no services`.
+package func counted(_ count: Int, _ one: String, _ many: String? = nil) -> String {
+  count == 1 ? "1 \(one)" : "\(count == 0 ? "no" : String(count)) \(many ?? one + "s")"
+}
+
+/// The words of a paragraph in lines of at most `width` characters, each after `indentation`.
+package func wrapped(_ text: String, width: Int = 78, indentation: String = "") -> String {
+  var lines: [String] = []
+  var line = indentation
+  for word in text.split(separator: " ") {
+    if line.count > indentation.count, line.count + 1 + word.count > width {
+      lines.append(line)
+      line = indentation
+    }
+    line += (line.count > indentation.count ? " " : "") + word
+  }
+  return (lines + [line]).joined(separator: "\n")
+}
+
+/// `path`, seen from the working directory.
+package func absolute(_ path: String) -> String {
+  guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
+  defer { free(directory) }
+  return String(cString: directory) + "/" + (path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
+}

@@ -1,0 +1,51 @@
+internal import Glibc
+internal import System
+
+/// A directory that only its owner may enter, gone with this object.
+package final class ThrowawayDirectory {
+  package let path: String
+
+  package init() throws {
+    let wanted = ProcessEnvironment.value("TMPDIR") ?? "/tmp"
+    let base = wanted.utf8.count > Self.longestBase ? "/tmp" : wanted
+    var template = Array("\(base)/bearerd-demo-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else {
+      let reason = String(cString: strerror(errno))
+      let whose =
+        base == wanted && ProcessEnvironment.value("TMPDIR") != nil ? "TMPDIR" : "TMPDIR is not set, or too long"
+      throw Failure(
+        Failure.system,
+        "no directory can be made in \(base.harmless) (\(whose)): \(reason); set TMPDIR to a directory that you can write, of at most \(Self.longestBase) bytes"
+      )
+    }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// The name of a socket in it has 107 bytes at most (unix(7)): `/bearerd-demo-XXXXXX`, and `/` with a name of 18.
+  private static let longestBase = 107 - 20 - 19
+
+  deinit { remove() }
+
+  /// Readable by its owner alone.
+  package func write(_ name: String, _ text: String) throws {
+    let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemError(operation: "open \(name)", errno: errno) }
+    defer { close(descriptor) }
+    let bytes = Array(text.utf8)
+    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+      throw SystemError(operation: "write \(name)", errno: errno)
+    }
+  }
+
+  package func remove() {
+    guard let directory = opendir(path) else { return }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      names.append(
+        withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+    }
+    closedir(directory)
+    for name in names where name != "." && name != ".." { unlink("\(path)/\(name)") }
+    rmdir(path)
+  }
+}

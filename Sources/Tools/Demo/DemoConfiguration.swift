@@ -1,0 +1,43 @@
+internal import Console
+/// The configuration of the demo, as a person would write it.
+func demoConfiguration(port: UInt16, uid: UInt32, upstream: UInt16, impostor: UInt16, pins: [String]) -> String {
+  """
+  listeners:
+    main:
+  \(commented("    address: localhost:\(port)", port == 0 ? "0: any free port" : nil))
+  \(commented("    allow_users: [\(uid)]", "you; the kernel says who asks"))
+
+  credentials:
+    demo:                            # it may go to these two and nowhere else
+      origins: [https://localhost:\(upstream), https://localhost:\(impostor)]
+      bearer: { file: demo.token }
+
+  services:
+    demo:                            # http://localhost/demo/…
+      upstream: https://localhost:\(upstream)/
+      ca_file: ca.pem
+      pins:
+        - \(pins[0])
+        - \(pins[1])  # backup
+      credential: demo
+      rules:
+        - { match: "/hello/**", methods: [GET, POST] }
+
+    impostor:                        # the same pins, but another has the key
+      upstream: https://localhost:\(impostor)/
+      ca_file: ca.pem
+      pins:
+        - \(pins[0])
+        - \(pins[1])
+      credential: demo
+      rules:
+        - { match: "/**" }
+
+  control: control.sock
+
+  """
+}
+
+private func commented(_ line: String, _ comment: String?) -> String {
+  comment.map { "\(line.padded(to: 33))# \($0)" } ?? line
+}

@@ -1,0 +1,137 @@
+internal import Console
+internal import System
+
+/// What the demo prints, at most 80 columns wide.
+struct DemoReport {
+  private let stage: DemoStage
+  private let terminal: Terminal
+
+  init(_ stage: DemoStage, terminal: Terminal) {
+    self.stage = stage
+    self.terminal = terminal
+  }
+
+  func showConfiguration() {
+    say(
+      """
+      \(terminal.bold("A secret that the program never sees"))
+
+      Made for this demo, and gone when it ends: a certificate authority, an
+      upstream that speaks TLS, a random token, and this configuration, all in
+      \(stage.directory.path):
+
+      \(indented(stage.configuration))
+      """)
+  }
+
+  func showStart(port: UInt16) {
+    say(
+      """
+      bearerd runs with it. A program, or you in another terminal, would ask:
+
+          \(terminal.bold("curl http://localhost:\(port)/demo/hello/world"))
+
+
+      """)
+  }
+
+  func showInjection(sent: String, received: String, answer: DemoAnswer, version: String) {
+    say(
+      """
+      \(terminal.bold("1  The program sends no credential; the upstream receives one"))
+
+      \(columns(sent, received))
+         The answer: \(outcome(answer, wanted: 200)), "\(answer.body)"
+         Before its first byte, bearerd verified: chain, name, pin (\(version)).
+
+
+      """)
+  }
+
+  func showRefusedPin(answer: DemoAnswer, connections: Int, bytes: Int) {
+    say(
+      """
+      \(terminal.bold("2  A key that is not pinned receives nothing"))
+
+         At /impostor/ is a server with a valid certificate for the same name, from
+         the same authority, and for the same rule. Only its key is another one.
+
+         The answer: \(outcome(answer, wanted: 502))
+         Connections that the impostor saw: \(connections)
+         Bytes of the request that it received: \(bytes == 0 ? terminal.good("0") : terminal.bad("\(bytes)"))
+
+
+      """)
+  }
+
+  func showRefusedRule(answer: DemoAnswer) {
+    say(
+      """
+      \(terminal.bold("3  What no rule allows does not go out"))
+
+         GET /demo/admin
+         The answer: \(outcome(answer, wanted: 403))
+
+
+      """)
+  }
+
+  func conclude(_ failures: [String], port: UInt16, goesOn: Bool) {
+    let verdict =
+      failures.isEmpty
+      ? terminal.good("Everything was as promised.")
+      : terminal.bad("Not as promised:") + failures.map { "\n  - \($0)" }.joined()
+    say(verdict + "\n\n")
+    guard goesOn else { return }
+    say(
+      """
+      bearerd goes on listening at http://localhost:\(port). Try it, in another terminal:
+
+          \(terminal.bold("curl -i http://localhost:\(port)/demo/hello/you"))
+          curl -i http://localhost:\(port)/impostor/
+          curl -i http://localhost:\(port)/demo/admin
+          curl -iH 'Origin: https://evil.test' http://localhost:\(port)/demo/hello/you
+          \(InstalledDaemon.directory)/bearerctl explain GET /demo/admin \\
+            --config \(stage.configurationFile)
+
+      Ctrl-C ends it.
+
+      """)
+  }
+
+  /// A line of bearerd's log, in short.
+  func refused(_ line: String) {
+    func value(_ name: String) -> String {
+      line.firstRange(of: " \(name)=").map { String(line[$0.upperBound...].prefix { $0 != " " }) } ?? "?"
+    }
+    say("bearerd refused    \(value("method")) \(value("path"))   \(value("status")) \(value("refused"))\n")
+  }
+
+  private func outcome(_ answer: DemoAnswer, wanted: Int) -> String {
+    let text = "\(answer.status) \(answer.reason)" + (answer.code.map { ", by bearerd: \($0)" } ?? "")
+    return answer.status == wanted ? terminal.good(text) : terminal.bad(text)
+  }
+
+  /// Two heads side by side.
+  private func columns(_ left: String, _ right: String) -> String {
+    let width = 35
+    var lefts = ["what the program sent", String(repeating: "-", count: width)] + lines(left)
+    var rights = ["what the upstream received", String(repeating: "-", count: width + 3)] + lines(right)
+    while lefts.count < rights.count { lefts.append("") }
+    while rights.count < lefts.count { rights.append("") }
+    return zip(lefts, rights).map { left, right in
+      let shown = right.hasPrefix("Authorization:") ? terminal.bold(right) : right
+      let line = "   \(left.padded(to: width))  \(shown)"
+      return right.isEmpty ? "   \(left)\n" : line + "\n"
+    }.joined()
+  }
+
+  private func lines(_ head: String) -> [String] { head.split(separator: "\r\n").map { String($0).harmless } }
+
+  private func indented(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { $0.isEmpty ? "\n" : "    \(terminal.dim(String($0)))\n" }.joined()
+  }
+
+  private func say(_ text: String) { StandardOutput.print(text) }
+}

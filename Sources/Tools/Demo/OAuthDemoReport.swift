@@ -1,0 +1,131 @@
+internal import Console
+internal import TestServer
+internal import System
+
+/// What the demo of logins prints, at most 80 columns wide.
+struct OAuthDemoReport {
+  let stage: OAuthDemoStage
+  let terminal: Terminal
+
+  func showConfiguration() {
+    let text = stage.configuration.split(separator: "\n", omittingEmptySubsequences: false)
+    say(
+      """
+      \(terminal.bold("An account whose token nobody has to hold"))
+
+      Made for this demo, and gone when it ends: an authorization server, an API
+      that takes its tokens for \(OAuthDemoStage.lifetime) seconds each, and this configuration, all in
+      \(stage.directory.path):
+
+      \(text.map { $0.isEmpty ? "\n" : "    \(terminal.dim(String($0)))\n" }.joined())
+      bearerd runs with it.
+
+
+      """)
+  }
+
+  func showBefore(_ answer: DemoAnswer, asked: Int, reached: Int) {
+    say(
+      """
+      \(terminal.bold("1  Nobody has logged in: nothing goes out"))
+
+         GET /mail/messages
+         The answer: \(outcome(answer, wanted: 503))
+         Requests to the authorization server: \(asked), connections to the API: \(reached)
+
+
+      """)
+  }
+
+  func beginLogin() {
+    say(
+      """
+      \(terminal.bold("2  Somebody logs in, once")) (bearerctl login mail)
+
+
+      """)
+  }
+
+  func endLogin(_ text: String, isPrivate: Bool) {
+    say(
+      """
+      \(wrapped(text.split(separator: "\n").first.map { String($0).harmless } ?? "", width: 77))
+      (In this demo the server itself is the person who enters the code.)
+      The login is in mail.login, mode \(isPrivate ? terminal.good("0600") : terminal.bad("open to others")).
+
+
+      """)
+  }
+
+  func showRequest(_ sent: String, received: String, _ answer: DemoAnswer) {
+    let lines = received.split(separator: "\r\n").map { line in
+      line.hasPrefix("Authorization:") ? terminal.bold(String(line).harmless) : String(line).harmless
+    }
+    say(
+      """
+      \(terminal.bold("3  The program sends no credential; the API receives the token"))
+
+         sent       \(sent.split(separator: "\r\n").first.map { String($0) } ?? "")
+         received   \(lines.first ?? "nothing")
+      \(lines.dropFirst().map { "              \($0)\n" }.joined())   The answer: \(outcome(answer, wanted: 200)), "\(answer.body)"
+
+
+      """)
+  }
+
+  func beginRenewal(seconds: Int) {
+    say(
+      """
+      \(terminal.bold("4  After \(seconds) seconds the token is worth nothing; the program does not notice"))
+
+
+      """)
+  }
+
+  func showRenewal(requests: Int, refused: Int, first: String, next: AuthorizationServer.Grant) {
+    say(
+      """
+         before     Authorization: Bearer \(first)
+         now        \(terminal.bold("Authorization: Bearer \(next.token)")), by \(next.kind)
+         Meanwhile it asked \(counted(requests, "time")); refused: \(refused == 0 ? terminal.good("0") : terminal.bad("\(refused)"))
+         The refresh token was exchanged, too: the new one is in mail.login.
+
+
+      """)
+  }
+
+  func conclude(_ failures: [String], port: UInt16, goesOn: Bool) {
+    let verdict =
+      failures.isEmpty
+      ? terminal.good("Everything was as promised.")
+      : terminal.bad("Not as promised:") + failures.map { "\n  - \($0)" }.joined()
+    say(verdict + "\n\n")
+    let own = "a grant device_code or authorization_code of your own"
+    guard goesOn else {
+      return say("What to try next: \(own);\nbearerd.yaml(5) has the keys, config/examples/login.yaml two accounts.\n")
+    }
+    say(
+      """
+      bearerd goes on listening at http://localhost:\(port). Try it, in another terminal:
+
+          \(terminal.bold("curl -i http://localhost:\(port)/mail/messages"))
+          \(InstalledDaemon.directory)/bearerctl status \\
+            --control \(stage.control)
+          \(InstalledDaemon.directory)/bearerctl login mail \\
+            --control \(stage.control)
+          \(InstalledDaemon.directory)/bearerctl logout mail \\
+            --control \(stage.control)
+
+      Then: \(own); bearerd.yaml(5) has the keys.
+      Ctrl-C ends it.
+
+      """)
+  }
+
+  private func outcome(_ answer: DemoAnswer, wanted: Int) -> String {
+    let text = "\(answer.status) \(answer.reason)" + (answer.code.map { ", by bearerd: \($0)" } ?? "")
+    return answer.status == wanted ? terminal.good(text) : terminal.bad(text)
+  }
+
+  private func say(_ text: String) { StandardOutput.print(text) }
+}

@@ -1,0 +1,97 @@
+internal import Console
+internal import TestServer
+internal import System
+
+/// Everything around bearerd in the demo of logins: an authorization server, an API that takes its tokens, a configuration.
+final class OAuthDemoStage {
+  let directory: ThrowawayDirectory
+  let server: AuthorizationServer
+  private let tokens: UpstreamServer
+  let api: UpstreamServer
+  let configuration: String
+  var configurationFile: String { "\(directory.path)/bearerd.yaml" }
+  var control: String { "\(directory.path)/control.sock" }
+  var store: String { "\(directory.path)/mail.login" }
+
+  /// Seconds for which a token is good.
+  static let lifetime = 4
+
+  init(port: UInt16) throws {
+    do {
+      directory = try ThrowawayDirectory()
+      var options = Certificate.Options()
+      options.commonName = "bearerd demo CA"
+      options.isCA = true
+      let authority = try Certificate(options)
+      let leaf = try DemoStage.leaf(issuer: authority)
+      let backup = try DemoStage.leaf(issuer: authority)
+      let server = AuthorizationServer(lifetime: Self.lifetime)
+      self.server = server
+      tokens = try UpstreamServer(
+        chain: [leaf],
+        handler: UpstreamServer.recordingHTTP { server.answer(to: $0, origin: "https://login.example") })
+      api = try UpstreamServer(
+        chain: [leaf], handler: UpstreamServer.recordingHTTP { Self.answer(to: $0, server) })
+      configuration = Self.text(
+        port: port, api: api.port, tokens: tokens.port, pins: [leaf.pin, backup.pin])
+      try directory.write("ca.pem", authority.pem)
+      try directory.write("bearerd.yaml", configuration)
+    } catch let error as TestServerError {
+      throw Failure(Failure.system, error.description)
+    }
+  }
+
+  /// Requests that the authorization server has received.
+  var asked: Int {
+    tokens.records.reduce(0) { $0 + String(decoding: $1.bytes, as: UTF8.self).ranges(of: "POST /").count }
+  }
+
+  func end() {
+    tokens.stop()
+    api.stop()
+    directory.remove()
+  }
+
+  /// The API takes the token that is good now.
+  private static func answer(to request: UpstreamRequest, _ server: AuthorizationServer) -> [UInt8] {
+    let mark = "Authorization: Bearer "
+    let line = String(decoding: request.head, as: UTF8.self).split(separator: "\r\n").first { $0.hasPrefix(mark) }
+    let isGood = line.map { server.isGood(String($0.dropFirst(mark.count))) } ?? false
+    return DemoWords.answer(isGood ? "You have 3 messages.\n" : nil)
+  }
+
+  private static func text(port: UInt16, api: UInt16, tokens: UInt16, pins: [String]) -> String {
+    """
+    listeners:
+      main:
+        address: localhost:\(port)
+        allow_users: [\(Users.currentUID)]
+
+    credentials:
+      mail:                            # an account, and no token in any file
+        origins: [https://localhost:\(api)]
+        oauth2:
+          token_url: https://localhost:\(tokens)/token
+          grant: device_code
+          device_authorization_url: https://localhost:\(tokens)/device
+          client_id: bearerd-demo
+          store: mail.login
+          ca_file: ca.pem
+          pins:
+            - \(pins[0])
+            - \(pins[1])  # backup
+
+    services:
+      mail:                            # http://localhost/mail/…
+        upstream: https://localhost:\(api)/
+        ca_file: ca.pem
+        pins:
+          - \(pins[0])
+          - \(pins[1])  # backup
+        credential: mail
+
+    control: control.sock
+
+    """
+  }
+}

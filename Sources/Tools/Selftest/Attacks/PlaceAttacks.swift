@@ -1,0 +1,144 @@
+internal import Console
+internal import Configuration
+internal import Glibc
+internal import System
+
+/// Where bearerd listens, and what stands in its place.
+enum PlaceAttacks {
+  static let all = [
+    Attack(4, "listening on all interfaces", interfaces), Attack(8, "programs of an admitted user", programs),
+    Attack(9, "races for a unix socket", sockets),
+  ]
+
+  private static func interfaces(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    let addresses = InterfaceAddress.all()
+    var ports: Set<UInt16> = []
+    for target in stage.targets {
+      guard let port = target.port, ports.insert(port).inserted else { continue }
+      for address in addresses {
+        tally.check(
+          !answers(address, port, target), "\(target.name): \(address) port \(port)", seen: "bearerd answers",
+          expected: "nobody there")
+      }
+    }
+    for address in ["0.0.0.0:0", "[::]:0"] {
+      try stage.refuseToStart("a listener on \(address), without clients", &tally) { standIn in
+        standIn.edit = {
+          $0.set("listeners", "selftest", to: .mapping([.init("address", .text(address))]))
+          $0.set("listeners", "selftest", "allow_users", to: .words("\(Users.currentUID)"))
+        }
+      }
+    }
+    let where_ =
+      addresses.isEmpty || ports.isEmpty
+      ? "" : "; nobody at \(counted(addresses.count, "other address", "other addresses"))"
+    return tally.outcome("every interface without client tokens is an error\(where_)")
+  }
+
+  private static func answers(_ address: String, _ port: UInt16, _ target: Target) -> Bool {
+    do throws(SocketError) {
+      let socket = try BlockingSocket(host: address, port: port, seconds: 2)
+      try socket.send(Array(target.request().utf8))
+      return try !socket.receive().isEmpty
+    } catch {
+      return false
+    }
+  }
+
+  private static func programs(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    let limited = stage.targets.filter { stage.limitsRate(of: $0) }
+    try stage.reloaded({ $0.rate = "\(Self.requests)/d" }) {
+      for target in limited {
+        for _ in 0..<Self.requests { try stage.pass(target.request(), to: target, "within its rate", &tally) }
+        try stage.refuse(target.request(), to: target, "beyond its rate", [429], &tally)
+      }
+    }
+    let process = "/proc/\(stage.daemon.processID)"
+    var isLookedInto = false
+    if Users.currentUID == 0, access(Self.become, X_OK) == 0, access(Self.compare, X_OK) == 0 {
+      isLookedInto = true
+      for name in ["environ", "mem", "maps"] {
+        let said = try Self.look(at: "\(process)/\(name)")
+        tally.check(
+          said.contains("Permission denied"), "\(process)/\(name)", seen: "uid 64999 can read it", expected: "closed")
+      }
+    }
+    guard tally.tried > 0 else {
+      return .notApplicable("no service has a rate, and it takes root to look as another user")
+    }
+    let looked = isLookedInto ? ["uid 64999 sees nothing in /proc"] : []
+    let rates = limited.isEmpty ? [] : ["\(counted(limited.count, "rate")) kept"]
+    return tally.outcome((rates + looked).joined(separator: "; "))
+  }
+
+  private static let requests = 3
+  private static let become = "/usr/bin/setpriv"
+  private static let compare = "/usr/bin/cmp"
+
+  /// What the kernel says to a program of another user that reads this file.
+  private static func look(at path: String) throws -> String {
+    let child = try ChildProcess(
+      path: become,
+      arguments: ["--reuid=64999", "--regid=64999", "--clear-groups", compare, path, "/dev/null"])
+    let lines = DaemonLog(descriptor: child.standardError, signals: try SignalDescriptor(Interruption.signals))
+    var said = ""
+    while let line = try lines.next(patience: 5_000) { said += line }
+    return said
+  }
+
+  private static func sockets(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    let path = "\(stage.directory.path)/race.sock"
+    try stage.another({ $0.control = "race.sock" }) { owner in
+      tally.check(owner.isReady, "a second daemon", seen: "it does not start", expected: "it starts")
+      try stage.another({ $0.control = "race.sock" }) { _ in
+        _ = try? ControlClient(path: path).demand("reload", seconds: 5)
+        let isOwners = try owner.waitForLine(2_000) { $0.contains("event=reloaded") }
+        tally.check(
+          isOwners, "another daemon wants the socket of one that lives", seen: "it has it",
+          expected: "it does not get it")
+      }
+    }
+    unlink(path)
+    let text = "somebody's file"
+    try stage.directory.write("race.sock", text)
+    try stage.another({ $0.control = "race.sock" }) { _ in
+      tally.check(
+        FileText.read(path) == text, "a file stands in the socket's place", seen: "it is gone",
+        expected: "it is left alone")
+    }
+    tally.check(
+      FileText.read(path) == text, "a file stood in the socket's place", seen: "it is gone",
+      expected: "it is left alone")
+    unlink(path)
+    return tally.outcome("a live socket is not taken over, and a file in its place stays")
+  }
+}
+
+/// Addresses of this machine that others may reach.
+enum InterfaceAddress {
+  static func all() -> [String] {
+    var list: UnsafeMutablePointer<ifaddrs>?
+    guard getifaddrs(&list) == 0 else { return [] }
+    defer { freeifaddrs(list) }
+    var found: [String] = []
+    var next = list
+    while let entry = next?.pointee {
+      next = entry.ifa_next
+      guard let address = entry.ifa_addr, entry.ifa_flags & UInt32(IFF_LOOPBACK) == 0 else { continue }
+      let size: Int
+      switch Int32(address.pointee.sa_family) {
+      case AF_INET: size = MemoryLayout<sockaddr_in>.size
+      case AF_INET6: size = MemoryLayout<sockaddr_in6>.size
+      default: continue
+      }
+      var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+      let flags = Int32(NI_NUMERICHOST)
+      guard getnameinfo(address, socklen_t(size), &text, socklen_t(text.count), nil, 0, flags) == 0 else { continue }
+      found.append(String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+    return found
+  }
+}

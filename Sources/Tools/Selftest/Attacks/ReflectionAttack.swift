@@ -1,0 +1,83 @@
+internal import Console
+/// An upstream that repeats what it received.
+enum ReflectionAttack {
+  @Sendable static func play(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    var hasBodies = false
+    for target in stage.injecting {
+      let mode = stage.written("redact", of: target) ?? "errors"
+      if mode == "off" { continue }
+      hasBodies = hasBodies || mode == "all"
+      for canary in stage.canaries where canary.credential == target.grant {
+        for form in canary.encodings { try reflect(form, isInBody: mode == "all", target, stage, &tally) }
+      }
+    }
+    guard tally.tried > 0 else {
+      return .notApplicable(stage.injecting.isEmpty ? "no credential is added" : "redact: off")
+    }
+    return tally.outcome(
+      "\(counted(tally.tried, "answer")) masked: \(hasBodies ? "heads, bodies and trailers" : "heads and trailers")")
+  }
+
+  private static func reflect(
+    _ form: Canary.Encoding, isInBody: Bool, _ target: Target, _ stage: SelftestStage,
+    _ tally: inout AttackTally
+  ) throws {
+    let half = form.whole.utf8.count / 2
+    let chunks = isInBody ? [String(form.whole.prefix(half)), String(form.whole.dropFirst(half))] : ["harmless"]
+    let body = chunks.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined() + "0\r\n"
+    let answer = """
+      HTTP/1.1 200 \(form.whole)\r
+      X-Echo: \(form.whole)\r
+      X-Mine: a=\(form.whole); b\r
+      Link: <https://evil.test/?key=\(form.whole)>; rel=next\r
+      Trailer: X-Trailer\r
+      Transfer-Encoding: chunked\r
+      \r
+      \(body)X-Trailer: \(form.whole)\r
+      \r
+
+      """
+    let reply = try stage.script.answering({ _ in Array(answer.utf8) }) {
+      try stage.send(Array(target.request("TE: trailers").utf8), to: target, isReflection: true)
+    }
+    let text = reply.text + reply.unchunkedBody
+    tally.check(
+      reply.status != 0 && !text.contains(form.text), "\(target.name): the secret \(form.name)",
+      seen: reply.status == 0 ? "no answer" : "the client got it", expected: "masked")
+  }
+
+  /// An API that repeats the key that it rejects, in the body of its error (T64): as text, and in a coding that cannot be searched.
+  @Sendable static func playErrors(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    for target in stage.injecting where ["errors", "all"].contains(stage.written("redact", of: target) ?? "errors") {
+      for canary in stage.canaries(of: target) {
+        for form in canary.encodings {
+          try repeatKey(form, "", target, stage, &tally)
+          try repeatKey(form, "Content-Encoding: br\r\n", target, stage, &tally)
+        }
+      }
+    }
+    guard tally.tried > 0 else {
+      return .notApplicable(stage.injecting.isEmpty ? "no credential is added" : "redact: headers or off")
+    }
+    return tally.outcome("\(counted(tally.tried, "error")) without the key that it repeated")
+  }
+
+  private static func repeatKey(
+    _ form: Canary.Encoding, _ fields: String, _ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally
+  ) throws {
+    let text = "{\"error\":\"Incorrect API key provided: \(form.whole)\"}"
+    let half = text.utf8.count - form.whole.utf8.count / 2
+    let chunks = [String(text.prefix(half)), String(text.dropFirst(half))]
+    let body = chunks.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined() + "0\r\n\r\n"
+    let answer = "HTTP/1.1 400 Bad Request\r\n\(fields)Transfer-Encoding: chunked\r\n\r\n\(body)"
+    let reply = try stage.script.answering({ _ in Array(answer.utf8) }) {
+      try stage.send(Array(target.request("Accept-Encoding: gzip, br").utf8), to: target, isReflection: true)
+    }
+    let seen = reply.text + reply.unchunkedBody
+    tally.check(
+      reply.status != 0 && !seen.contains(form.text), "\(target.name): an error that repeats the secret \(form.name)",
+      seen: reply.status == 0 ? "no answer" : "the client got it", expected: fields.isEmpty ? "masked" : "withheld")
+  }
+}

@@ -1,0 +1,107 @@
+internal import Console
+internal import Configuration
+
+/// Names that look like ours, rules that overlap, and secrets that look like templates.
+enum RuleAttacks {
+  static let all = [
+    Attack(11, "look-alikes of a host", hosts), Attack(19, "overlapping rules", rules),
+    Attack(20, "templates in secrets", templates), Attack(63, "letter case of deny rules", letterCase),
+  ]
+
+  private static func hosts(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    for target in stage.targets where target.port != nil {
+      let port = target.authority.split(separator: ":").last.map { ":\($0)" } ?? ""
+      for (hosts, status) in [(malformed, 400), (others, 421)] {
+        for host in hosts {
+          try stage.refuse(target.request(host: host + port), to: target, "Host: \(host)", [status], &tally)
+        }
+      }
+      try stage.pass(target.request(), to: target, "its own name", &tally)
+    }
+    let asked = tally.refused
+    if let target = stage.targets.first {
+      for host in written {
+        try stage.refuseToStart("an upstream \(host)", &tally) {
+          $0.upstream(of: target.name, is: "https://\(host)/", credential: "none")
+        }
+      }
+    }
+    let requests = asked == 0 ? "" : "\(asked) names refused in requests, "
+    return tally.outcome("\(requests)\(tally.refused - asked) refused in the configuration")
+  }
+
+  private static let malformed = [
+    "localhost..", "localhost%2e", "%6cocalhost", "l\u{43E}calhost", "\u{FF4C}ocalhost", "local\u{AD}host",
+    "localhost@evil.test", "[::1%25lo]",
+  ]
+  private static let others = [
+    "127.1", "0x7f.0.0.1", "2130706433", "0177.0.0.1", "evil-localhost", "localhost.evil.test", "[::ffff:7f00:1]",
+  ]
+  private static let written = ["0x7f.0.0.1", "127.1", "ex%61mple.com", "ex\u{E4}mple.com", "*.example.com"]
+
+  private static func rules(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    for target in stage.targets {
+      let path = "/selftest/one"
+      let one = target.mount + path.dropFirst()
+      for isAllowed in [false, true] {
+        try stage.reloaded({ standIn in
+          standIn.edit = {
+            $0.set("services", target.name, "rules", to: .sequence([rule(path, !isAllowed), rule("/**", isAllowed)]))
+          }
+        }) {
+          let (first, rest) = (target.request(path: one), target.request(path: one + "x"))
+          try stage.refuse(isAllowed ? rest : first, to: target, "what the first rule that fits denies", [403], &tally)
+          try stage.pass(isAllowed ? first : rest, to: target, "what the first rule that fits allows", &tally)
+        }
+      }
+    }
+    return tally.outcome("of two rules that fit the first decides, both ways")
+  }
+
+  private static func letterCase(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    for target in stage.targets {
+      try stage.reloaded({ standIn in
+        standIn.edit = {
+          $0.set(
+            "services", target.name, "rules", to: .sequence([rule("/selftest/Secret/**", true), rule("/**", false)]))
+        }
+      }) {
+        for path in ["Secret/x", "secret/x", "SECRET/x", "%53ECRET/x", "./sEcReT/x"] {
+          let request = target.request(path: "\(target.mount)selftest/\(path)")
+          try stage.refuse(request, to: target, "\(path), where Secret is denied", [403], &tally)
+        }
+        let other = target.request(path: "\(target.mount)selftest/secrets")
+        try stage.pass(other, to: target, "what is not denied", &tally)
+      }
+    }
+    return tally.outcome("\(tally.refused) spellings of what a rule denies refused")
+  }
+
+  private static func rule(_ match: String, _ isDenied: Bool) -> ConfigurationTree {
+    var rule = ConfigurationTree.mapping([.init("match", .text(match))])
+    if isDenied { rule["deny"] = .text("true") }
+    return rule
+  }
+
+  private static func templates(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    for target in stage.byCredential {
+      for canary in stage.canaries(of: target) {
+        let secret = "$HOME${HOME}$(id)`id`%s%2541{{token}}<%=x%>\\1&amp;#{x}"
+        let value = canary.value(with: secret)
+        try stage.directory.write(canary.file, secret + "\n")
+        let isThere = try stage.settle(target) { $0.values(canary.field).contains(value) }
+        tally.check(
+          isThere, "\(target.name): a secret made of placeholders", seen: "it does not arrive as it is",
+          expected: "byte by byte")
+        try stage.directory.write(canary.file, canary.secret + "\n")
+        _ = try stage.settle(target) { $0.values(canary.field).contains(canary.value) }
+      }
+    }
+    guard tally.tried > 0 else { return .notApplicable("no credential is added") }
+    return tally.outcome("a secret made of placeholders arrives as it is")
+  }
+}

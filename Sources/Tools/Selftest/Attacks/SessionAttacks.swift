@@ -1,0 +1,150 @@
+internal import Console
+internal import TestServer
+internal import Policy
+
+/// Servers that are not the upstream.
+enum SessionAttacks {
+  static let all = [
+    Attack(21, "resumption after a change", resumption), Attack(22, "another key", keys),
+    Attack(23, "bytes before the verdict", early), Attack(24, "certificates that are not right", certificates),
+    Attack(25, "shared connections", identities),
+  ]
+
+  /// Those whose upstream has to prove something.
+  private static func verified(_ stage: SelftestStage) -> [Target] {
+    stage.targets.filter { $0.upstream.scheme == .https }
+  }
+
+  private static func pinned(_ stage: SelftestStage) -> [Target] {
+    verified(stage).filter { !$0.service.trust.pinning.pins.isEmpty && $0.service.trust.pinning.mode == .enforce }
+  }
+
+  private static func resumption(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    let targets = verified(stage)
+    guard let first = targets.first else { return .notApplicable("no upstream is reached by TLS") }
+    // Sessions to resume.
+    for target in targets { try stage.pass(target.request(), to: target, "before", &tally) }
+    let others = [try stage.authority.leaf().pin, try stage.authority.leaf().pin]
+    try stage.reloaded({ $0.pins = others }) {
+      for target in pinned(stage) { try refuse(target, "after other pins", stage, &tally) }
+    }
+    try stage.reloaded({ $0.authority = "stranger.pem" }) {
+      for target in targets { try refuse(target, "after another authority", stage, &tally) }
+    }
+    try stage.pass(first.request(), to: first, "afterwards", &tally)
+    let changes = pinned(stage).isEmpty ? "another authority" : "other pins and another authority"
+    return tally.outcome("\(changes) after a reload: \(counted(tally.refused, "request")) refused, 0 bytes sent")
+  }
+
+  private static func keys(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    let targets = pinned(stage)
+    guard !targets.isEmpty else {
+      let isReported = verified(stage).contains { $0.service.trust.pinning.mode == .report }
+      return .notApplicable(isReported ? "pins are only reported (pin_mode: report)" : "no service has pins")
+    }
+    let other = try stage.authority.leaf()
+    for target in targets {
+      for (name, chain) in [
+        ("another key", [other]), ("another key, the pinned certificate appended", [other, stage.authority.leaf]),
+        ("another key, its authority appended", [other, stage.authority.root]),
+      ] {
+        try impostor(chain, name, target, stage, &tally)
+      }
+    }
+    return tally.outcome("\(tally.refused) chains refused, 0 bytes sent")
+  }
+
+  private static func early(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    let targets = verified(stage)
+    guard !targets.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
+    let chain = [try stage.authority.leaf(by: stage.authority.stranger)]
+    for target in targets {
+      guard let upstream = stage.upstream(of: target) else { continue }
+      try upstream.replace(by: chain)
+      for _ in 0..<5 {
+        let request = target.request("Content-Length: 5", body: "hello")
+        try stage.refuse(request, to: target, "a body that is ready", [502], &tally)
+      }
+      tally.check(
+        upstream.bytes == 0, "\(target.name): \(counted(upstream.server.records.count, "handshake"))",
+        seen: "\(upstream.bytes) bytes", expected: "0 bytes")
+      try upstream.replace(by: nil)
+    }
+    return tally.outcome("\(tally.refused) handshakes with a stranger: 0 bytes sent")
+  }
+
+  private static func certificates(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    let targets = verified(stage)
+    guard !targets.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
+    let chains = try wrong(stage.authority)
+    for target in targets {
+      for (name, certificate) in chains { try impostor([certificate], name, target, stage, &tally) }
+    }
+    return tally.outcome("\(chains.count) kinds, \(tally.refused) refused, 0 bytes sent")
+  }
+
+  /// All of the pinned key, so that only the certificate is wrong.
+  private static func wrong(_ authority: TestAuthority) throws -> [(name: String, certificate: Certificate)] {
+    func make(by issuer: Certificate?, _ change: (inout Certificate.Options) -> Void) throws -> Certificate {
+      var options = TestAuthority.localhost
+      change(&options)
+      return try Certificate(options, issuer: issuer, reusingKeyOf: authority.leaf)
+    }
+    return [
+      ("another name", try make(by: authority.root) { $0.dnsNames = ["evil.test"] }),
+      ("a name that only begins alike", try make(by: authority.root) { $0.dnsNames = ["localhost.evil.test"] }),
+      ("half a wildcard", try make(by: authority.root) { $0.dnsNames = ["local*"] }),
+      ("the name in the subject only", try make(by: authority.root) { ($0.dnsNames, $0.ipAddresses) = ([], []) }),
+      ("expired", try make(by: authority.root) { ($0.notBefore, $0.notAfter) = (-7200, -3600) }),
+      ("not valid yet", try make(by: authority.root) { $0.notBefore = 3600 }),
+      ("of a client", try make(by: authority.root) { $0.serverAuth = false }),
+      ("of an authority that is not trusted", try make(by: authority.stranger) { _ in }),
+      ("signed by itself", try make(by: nil) { _ in }),
+    ]
+  }
+
+  private static func impostor(
+    _ chain: [Certificate], _ name: String, _ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally
+  ) throws {
+    guard let upstream = stage.upstream(of: target) else { return }
+    try upstream.replace(by: chain)
+    defer { try? upstream.replace(by: nil) }
+    try refuse(target, name, stage, &tally)
+  }
+
+  private static func refuse(_ target: Target, _ name: String, _ stage: SelftestStage, _ tally: inout AttackTally)
+    throws
+  {
+    let upstream = stage.upstream(of: target)
+    let before = upstream?.bytes ?? 0
+    try stage.refuse(target.request(), to: target, name, [502], &tally)
+    let bytes = (upstream?.bytes ?? 0) - before
+    tally.check(bytes == 0, "\(target.name): \(name)", seen: "\(bytes) bytes sent", expected: "0 bytes")
+  }
+
+  private static func identities(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    let groups = Dictionary(grouping: stage.injecting) { $0.upstream }.values
+      .filter { Set($0.map(\.grant)).count > 1 }
+    guard !groups.isEmpty else { return .notApplicable("no two credentials go to one server") }
+    for group in groups {
+      let received = try stage.receivedDuring {
+        for _ in 0..<20 {
+          for target in group { try stage.pass(target.request(), to: target, "in turn", &tally) }
+        }
+      }
+      for (_, requests) in Dictionary(grouping: received, by: \.connection) {
+        let seen = stage.canaries.filter { canary in requests.contains { $0.head.contains(canary.value) } }
+        let credentials = Set(seen.map(\.credential))
+        tally.check(
+          credentials.count <= 1, group.map(\.name).joined(separator: ", "),
+          seen: "\(credentials.count) credentials on one connection", expected: "one")
+      }
+    }
+    return tally.outcome("\(counted(tally.passed, "request")) in turn: one credential per connection")
+  }
+}

@@ -1,0 +1,120 @@
+internal import Console
+internal import Configuration
+internal import TestServer
+internal import Glibc
+internal import Policy
+
+/// Where upstreams are, and who decides that.
+enum UpstreamAttacks {
+  static let all = [
+    Attack(28, "names that point inside", inside), Attack(29, "plain text", plain),
+    Attack(30, "the environment decides", environment),
+  ]
+
+  private static func inside(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    let targets = stage.targets.filter { $0.upstream.scheme == .https }
+    guard !targets.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
+    guard let name = LoopbackName.any() else {
+      return .notApplicable("no name but localhost points to this machine")
+    }
+    for target in targets {
+      guard let upstream = stage.upstream(of: target) else { continue }
+      let before = upstream.bytes
+      try stage.reloaded({ standIn in
+        let origins = standIn.origins.mapValues { $0 == target.upstream ? named(name, $0) : $0 }
+        standIn.origins = origins
+      }) {
+        let reply = try stage.send(target.request(), to: target)
+        tally.check(
+          reply.code == "address-forbidden" && upstream.bytes == before, "\(target.name): an upstream called \(name)",
+          seen: reply.short, expected: "502 address-forbidden, and nothing sent")
+      }
+    }
+    return tally.outcome("\(name) points to this machine: nothing sent there")
+  }
+
+  private static func named(_ name: String, _ origin: Origin) -> Origin {
+    (try? Origin(parsing: "https://\(name):\(origin.port)")) ?? origin
+  }
+
+  private static func plain(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    for target in stage.byCredential {
+      try stage.refuseToStart("\(target.name): its credential over plain HTTP", &tally) {
+        $0.upstream(of: target.name, is: "http://127.0.0.1:\(target.upstream.port)/")
+      }
+    }
+    if let target = stage.targets.first {
+      try stage.refuseToStart("\(target.name): plain HTTP to another machine", &tally) {
+        $0.upstream(of: target.name, is: "http://192.0.2.1/", credential: "none")
+      }
+    }
+    return tally.outcome("\(tally.refused) configurations with plain text refused")
+  }
+
+  private static func environment(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    let verified = Set(stage.targets.filter { $0.upstream.scheme == .https }.map(\.name))
+    guard !verified.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
+    let keys = "\(stage.directory.path)/keys.log"
+    let proxy = "http://127.0.0.1:\(stage.evil.origin.port)"
+    let variables = [
+      "SSL_CERT_FILE": "\(stage.directory.path)/ca.pem", "SSLKEYLOGFILE": keys, "HTTPS_PROXY": proxy,
+      "https_proxy": proxy,
+      "ALL_PROXY": proxy,
+    ]
+    let before = variables.mapValues { _ in "" }.keys.map { ($0, getenv($0).map { String(cString: $0) }) }
+    defer { for (name, value) in before { if let value { setenv(name, value, 1) } else { unsetenv(name) } } }
+    for (name, value) in variables { setenv(name, value, 1) }
+    let strangers = stage.evil.server.records.count
+    for trust in [nil, "ca.pem"] as [String?] {
+      try stage.another({ $0.authority = trust }) { daemon in
+        for target in stage.targets(at: daemon) where verified.contains(target.name) {
+          if trust == nil {
+            try stage.refuse(target.request(), to: target, "SSL_CERT_FILE", [502], &tally)
+          } else {
+            try stage.pass(target.request(), to: target, "proxies in the environment", &tally)
+          }
+        }
+      }
+    }
+    tally.check(access(keys, F_OK) != 0, "SSLKEYLOGFILE", seen: "the keys of its sessions", expected: "no such file")
+    tally.check(
+      stage.evil.server.records.count == strangers, "HTTPS_PROXY", seen: "it was asked", expected: "it is left alone")
+    unlink(keys)
+    return tally.outcome("\(variables.count) variables change nothing")
+  }
+}
+
+/// A name, not localhost, that leads to this machine.
+enum LoopbackName {
+  static func any() -> String? {
+    ["ip6-localhost", "ip6-loopback", "localhost.localdomain", "selftest.localhost"].first(where: isLoopback)
+  }
+
+  private static func isLoopback(_ name: String) -> Bool {
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var list: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(name, nil, &hints, &list) == 0 else { return false }
+    freeaddrinfo(list)
+    return true
+  }
+}
+
+extension TestConfiguration {
+  /// Nothing else of it may be wrong: what belongs to TLS goes, and with another credential the rules that have their own.
+  mutating func upstream(of service: String, is url: String, credential: String? = nil) {
+    let isPlain = url.hasPrefix("http:")
+    edit = {
+      $0.set("services", service, "upstream", to: .text(url))
+      if isPlain {
+        for key in ["pins", "pin_mode", "backup_pin", "ca_file"] { $0.set("services", service, key, to: nil) }
+      }
+      guard let credential else { return }
+      $0.set("services", service, "credential", to: .text(credential))
+      $0.set("services", service, "rules", to: nil)
+    }
+  }
+}

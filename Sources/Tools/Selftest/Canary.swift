@@ -1,0 +1,128 @@
+internal import Configuration
+internal import Policy
+
+/// A made-up secret, and the one field in which it may go out.
+struct Canary {
+  /// Index of the credential.
+  let credential: Int
+  let secret: String
+  /// In the throw-away directory.
+  let file: String
+  /// Of the field, as the configuration writes it.
+  let field: String
+  /// The whole value of that field.
+  let value: String
+
+  /// A file and a secret for every source of the configuration; plain values need none.
+  static func secrets(for settings: Settings) -> [String: String] {
+    var secrets: [String: String] = [:]
+    for credential in settings.credentials {
+      let count =
+        switch credential.scheme {
+        case .bearer, .query, .oauth1, .registry: 1
+        // Its parts have them.
+        case .all: 0
+        case .basic, .digest: 2
+        case .headers(let headers): max(1, headers.count)
+        }
+      for index in 0..<count { secrets[TestConfiguration.secretFile(credential.name, index)] = random() }
+    }
+    return secrets
+  }
+
+  /// - Parameter settings: the derived ones, all of whose sources are files of ours.
+  static func all(of settings: Settings, _ secrets: [String: String]) -> [Canary] {
+    func secret(_ source: CredentialSettings.Source) -> (file: String, secret: String)? {
+      guard case .file(let path) = source, let file = path.split(separator: "/").last.map(String.init) else {
+        return nil
+      }
+      return secrets[file].map { (file, $0) }
+    }
+    func canaries(_ index: Int, _ scheme: CredentialSettings.Scheme) -> [Canary] {
+      switch scheme {
+      case .bearer(let source):
+        return secret(source).map {
+          [Canary(index, $0, "Authorization", "Bearer \($0.secret)")]
+        } ?? []
+      case .basic(let user, let password):
+        guard let password = secret(password) else { return [] }
+        let name =
+          switch user {
+          case .plain(let text): text
+          case .secret(let source): secret(source)?.secret ?? ""
+          }
+        let pair = Base64.encode(Array("\(name):\(password.secret)".utf8))
+        return [Canary(index, password, "Authorization", "Basic \(pair)")]
+      // The stand-in plays them by others: what they show to their upstream is another thing each time.
+      case .digest, .registry: return []
+      case .headers(let headers):
+        return headers.compactMap { header in
+          guard case .secret(let source) = header.value, let secret = secret(source) else { return nil }
+          return Canary(index, secret, header.name, header.prefix + secret.secret)
+        }
+      // Fields stand in for them.
+      case .query, .oauth1: return []
+      case .all(let schemes): return schemes.flatMap { canaries(index, $0) }
+      }
+    }
+    return settings.credentials.enumerated().flatMap { canaries($0, $1.scheme) }
+  }
+
+  /// Of the field, if its secret were this one.
+  func value(with other: String) -> String {
+    guard value.hasPrefix("Basic "), !value.contains(secret) else { return value.replacing(secret, with: other) }
+    let pair = Base64.decode(Array(value.utf8.dropFirst("Basic ".utf8.count))) ?? []
+    let text = String(decoding: pair, as: UTF8.self).replacing(secret, with: other)
+    return "Basic \(Base64.encode(Array(text.utf8)))"
+  }
+
+  /// The secret as programs write a value.
+  struct Encoding {
+    let name: String
+    /// What is the same whatever stands around the secret.
+    let text: String
+    /// All of it: in base64 its ends depend on the neighbours.
+    let whole: String
+
+    init(_ name: String, _ text: String, whole: String? = nil) {
+      self.name = name
+      self.text = text
+      self.whole = whole ?? text
+    }
+  }
+
+  /// Plain, escaped for a URL and for JSON, in hexadecimal digits, and in base64 at each of three alignments.
+  var encodings: [Encoding] {
+    let bytes = Array(secret.utf8)
+    var forms = [
+      Encoding("as it is", secret),
+      Encoding("escaped for a URL", secret.replacing("/", with: "%2F").replacing("+", with: "%2B")),
+      Encoding("escaped for JSON", secret.replacing("/", with: "\\/")),
+      Encoding("in hexadecimal", bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()),
+    ]
+    for offset in 0..<3 {
+      let whole = Base64.encode(Array(repeating: 0x3A, count: offset) + bytes)
+      forms.append(Encoding("in base64", String(whole.dropFirst(offset == 0 ? 0 : 4).dropLast(4)), whole: whole))
+    }
+    if value.hasPrefix("Basic ") { forms.append(Encoding("as Basic", String(value.dropFirst("Basic ".count)))) }
+    return forms
+  }
+
+  private init(_ credential: Int, _ source: (file: String, secret: String), _ field: String, _ value: String) {
+    self.credential = credential
+    secret = source.secret
+    file = source.file
+    self.field = field
+    self.value = value
+  }
+
+  private static func random() -> String {
+    let letters = Array("abcdefghijkmnpqrstuvwxyz23456789")
+    var generator = SystemRandomNumberGenerator()
+    func word() -> String {
+      String((0..<12).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] })
+    }
+    // With characters that URLs and JSON escape.
+    return "CANARY-\(word())/\(word())+x"
+  }
+}

@@ -1,0 +1,52 @@
+internal import Console
+/// What a client of the test got back.
+struct Reply {
+  let text: String
+
+  init(_ bytes: [UInt8]) { text = String(decoding: bytes, as: UTF8.self) }
+
+  /// 0: nothing that begins like HTTP.
+  var status: Int {
+    text.hasPrefix("HTTP/1.1 ") ? Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)) ?? 0 : 0
+  }
+
+  /// bearerd's own answer, by its own code.
+  var code: String? {
+    guard let line = head.split(separator: "\r\n").first(where: { $0.hasPrefix("Proxy-Status: bearerd; error=") })
+    else { return nil }
+    return line.split(separator: "details=\"").last.map { String($0.prefix { $0 != "\"" }).harmless }
+  }
+
+  /// A connection that is closed without a word is one, too.
+  var isRefusal: Bool { status == 0 || (status >= 400 && code != nil) }
+
+  var short: String { status == 0 ? "no answer" : "\(status)\(code.map { " \($0)" } ?? "")" }
+
+  var head: String { text.firstRange(of: "\r\n\r\n").map { String(text[..<$0.lowerBound]) } ?? text }
+  var body: String { text.firstRange(of: "\r\n\r\n").map { String(text[$0.upperBound...]) } ?? "" }
+
+  /// Without the framing of chunks.
+  var unchunkedBody: String {
+    var rest = Substring(body)
+    var text = ""
+    while let end = rest.firstRange(of: "\r\n"), let size = Int(rest[..<end.lowerBound], radix: 16), size > 0 {
+      text += rest[end.upperBound...].prefix(size)
+      rest = rest[end.upperBound...].dropFirst(size).drop { $0 == "\r\n" }
+    }
+    return text
+  }
+
+  /// Its end has come, and the connection stays open.
+  func isWholeAndKept(toHead: Bool) -> Bool {
+    guard status >= 200, let length = values("Content-Length").first.flatMap({ Int($0) }) else { return false }
+    return (toHead || body.utf8.count >= length) && !values("Connection").contains("close")
+  }
+
+  /// Values of the fields of this name.
+  func values(_ name: String) -> [String] {
+    head.split(separator: "\r\n").dropFirst().compactMap { (line: Substring) -> String? in
+      guard let colon = line.firstIndex(of: ":"), folded(String(line[..<colon])) == folded(name) else { return nil }
+      return String(line[line.index(after: colon)...].drop { $0 == " " })
+    }
+  }
+}

@@ -1,0 +1,118 @@
+internal import Console
+internal import Gateway
+internal import System
+
+/// What the self-test prints.
+struct SelftestReport {
+  let isJSON: Bool
+  let terminal: Terminal
+
+  func begin(_ stage: SelftestStage, file: String) {
+    guard !isJSON else { return }
+    let names = stage.targets.map(\.name).joined(separator: ", ")
+    let rest = stage.unreachable
+    let missing =
+      rest.isEmpty ? "" : " Not attacked, since nothing gets through there: \(rest.joined(separator: ", "))."
+    let replaced =
+      "Upstreams, keys, secrets, addresses and who may ask are made for this test, and suspend and rates are off until they are what is attacked; "
+      + "the rest is as you wrote it."
+    say(
+      """
+      \(terminal.bold("Attacks on bearerd, configured like \(file)"))
+
+      \(wrapped("Attacked: \(names). \(replaced)\(missing)"))
+
+
+      """)
+  }
+
+  func begin(_ section: AttackSet.Section, isFirst: Bool) {
+    guard !isJSON else { return }
+    say("\(isFirst ? "" : "\n")\(terminal.bold(section.title))\n")
+  }
+
+  /// Runs the attack between the two halves of its line: some take a second, and who waits sees which.
+  func play(_ attack: Attack, on stage: SelftestStage) throws -> Outcome {
+    guard !isJSON else { return try attack.play(stage) }
+    say("  \("T\(attack.id)".padded(to: 4)) \(attack.title.padded(to: 39)) ")
+    do {
+      let outcome = try attack.play(stage)
+      show(outcome)
+      return outcome
+    } catch {
+      say("\n")
+      throw error
+    }
+  }
+
+  private func show(_ outcome: Outcome) {
+    switch outcome {
+    case .passed(let summary): say("\(terminal.good("pass"))  \(terminal.dim(summary))\n")
+    case .notApplicable(let reason): say("\(terminal.dim("-     not applicable: \(reason)"))\n")
+    case .skipped(let reason): say("\(terminal.dim("skip  \(reason)"))\n")
+    case .failed(let findings):
+      say("\(terminal.bad("FAIL"))  \(counted(findings.count, "finding"))\n")
+      for finding in findings.prefix(Self.mostFindings) {
+        let text = "\(finding.tried): \(finding.seen); expected: \(finding.expected)"
+        say("       \(text.harmless)\n")
+      }
+      if findings.count > Self.mostFindings { say("       and \(findings.count - Self.mostFindings) more\n") }
+    }
+  }
+
+  func conclude(_ results: [(attack: Attack, outcome: Outcome)]) {
+    guard !isJSON else { return say(document(results) + "\n") }
+    let failed = results.filter(\.outcome.isFailure).map { "T\($0.attack.id)" }
+    let passed = results.count { if case .passed = $0.outcome { true } else { false } }
+    let skipped = results.count { if case .skipped = $0.outcome { true } else { false } }
+    let rest = results.count - failed.count - passed - skipped
+    let notes =
+      (rest == 0 ? "" : "; \(rest) do not concern this configuration, or cannot be played here")
+      + (skipped == 0 ? "" : "; \(skipped) cannot be played from outside, or wait for what is planned")
+    let verdict =
+      failed.isEmpty
+      ? "\(terminal.good("Nothing got through"))"
+      : terminal.bad("\(counted(failed.count, "attack")) got through: \(failed.joined(separator: ", "))")
+    say("\n\(verdict) (\(passed) of \(results.count) passed\(notes)).\n")
+    if !failed.isEmpty { say("What each number means stands in docs/security/threats.md.\n") }
+  }
+
+  private static let mostFindings = 5
+
+  private func document(_ results: [(attack: Attack, outcome: Outcome)]) -> String {
+    var writer = JSONWriter()
+    writer.array { writer in
+      for (attack, outcome) in results {
+        writer.object { writer in
+          writer.member("threat", "T\(attack.id)")
+          writer.member("title", attack.title)
+          switch outcome {
+          case .passed(let summary):
+            writer.member("outcome", "pass")
+            writer.member("detail", summary)
+          case .notApplicable(let reason):
+            writer.member("outcome", "not applicable")
+            writer.member("detail", reason)
+          case .skipped(let reason):
+            writer.member("outcome", "skip")
+            writer.member("detail", reason)
+          case .failed(let findings):
+            writer.member("outcome", "fail")
+            writer.array("findings") { writer in
+              for finding in findings {
+                writer.object { writer in
+                  writer.member("tried", finding.tried)
+                  writer.member("seen", finding.seen)
+                  writer.member("expected", finding.expected)
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  private func say(_ text: String) { StandardOutput.print(text) }
+}

@@ -1,0 +1,67 @@
+package import Configuration
+internal import Console
+internal import Policy
+internal import System
+internal import TestServer
+
+/// All attacks, under what stands in for a configuration.
+package struct SelftestRun {
+  private let settings: Settings
+  private let file: String
+  private let service: String?
+  private let isJSON: Bool
+
+  /// - Parameters:
+  ///   - settings: what the file says.
+  ///   - service: the one to attack; nil: all.
+  ///   - isJSON: reports by one JSON document.
+  package init(_ settings: Settings, file: String, only service: String?, isJSON: Bool) {
+    self.settings = settings
+    self.file = file
+    self.service = service
+    self.isJSON = isJSON
+  }
+
+  package func run() throws {
+    let tree = try tree()
+    if let service, !settings.rules.services.contains(where: { $0.name == service }) {
+      let names = settings.rules.services.map(\.name).joined(separator: ", ")
+      throw Failure(Failure.usage, "there is no service \(service.harmless); there is \(names)")
+    }
+    do {
+      let stage = try SelftestStage(settings, tree, only: service, signals: SignalDescriptor(Interruption.signals))
+      defer { stage.end() }
+      guard !stage.targets.isEmpty else {
+        throw Failure(Failure.usage, "nothing to attack: no request gets through to \(service ?? "any service")")
+      }
+      for target in stage.targets { try stage.demandAnswer(of: target) }
+      let report = SelftestReport(isJSON: isJSON, terminal: .output)
+      report.begin(stage, file: file)
+      var results: [(attack: Attack, outcome: Outcome)] = []
+      for (index, section) in AttackSet.sections.enumerated() {
+        report.begin(section, isFirst: index == 0)
+        for attack in section.attacks { results.append((attack, try report.play(attack, on: stage))) }
+      }
+      report.conclude(results)
+      if results.contains(where: \.outcome.isFailure) { throw Failure(Failure.no) }
+    } catch let interruption as Interruption {
+      throw Failure(128 + interruption.signal)
+    } catch let error as SystemError {
+      throw Failure(Failure.system, error.description)
+    } catch let error as TestServerError {
+      throw Failure(Failure.system, error.description)
+    }
+  }
+
+  private func tree() throws -> ConfigurationTree {
+    do throws(SystemError) {
+      let text = try FileReader.read(path: file, maximum: 1 << 20).bytes
+      guard let tree = ConfigurationTree(reading: text) else {
+        throw SystemError(operation: "read \(file)", errno: 0)
+      }
+      return tree
+    } catch {
+      throw Failure(Failure.usage, "\(file) cannot be read: \(error)")
+    }
+  }
+}

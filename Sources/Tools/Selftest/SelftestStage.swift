@@ -1,0 +1,246 @@
+internal import Console
+internal import Configuration
+internal import Setup
+internal import TestServer
+internal import Gateway
+internal import Glibc
+internal import Policy
+internal import System
+
+/// Everything around the daemon under test: embedded upstreams, canaries, the derived configuration, and a log of all bytes.
+final class SelftestStage {
+  let directory: ThrowawayDirectory
+  let authority: TestAuthority
+  let script = UpstreamScript()
+  /// One for each origin of the user's services, and one more that nothing leads to.
+  let upstreams: [EmbeddedUpstream]
+  let evil: EmbeddedUpstream
+  /// The derived configuration, as the daemon reads it.
+  let settings: Settings
+  let snapshot: Snapshot
+  let canaries: [Canary]
+  let daemon: SelftestDaemon
+  /// One per service under test that a request can get through to.
+  let targets: [Target]
+  /// Services under test that no request gets through to.
+  let unreachable: [String]
+  let standIn: TestConfiguration
+  /// Bytes of an answer that are waited for. No attack provokes as many, but a broken daemon may never stop.
+  private static let most = 1 << 24
+  /// How many daemons there have been.
+  var daemons = 1
+  static let variable = "BEARERCTL_SELFTEST"
+  /// Every byte that clients got back, but where an attack says that it is a reflection.
+  private(set) var received: [UInt8] = []
+
+  /// - Parameter only: the one service to test; nil: all.
+  init(_ configuration: Settings, _ tree: ConfigurationTree, only: String?, signals: consuming SignalDescriptor) throws
+  {
+    let authority = try TestAuthority()
+    self.authority = authority
+    directory = try ThrowawayDirectory()
+    var origins: [Origin: Origin] = [:]
+    var upstreams: [EmbeddedUpstream] = []
+    for service in configuration.rules.services where origins[service.upstream.origin] == nil {
+      let upstream = try EmbeddedUpstream(service.upstream.origin.scheme, authority: authority, script: script)
+      origins[service.upstream.origin] = upstream.origin
+      upstreams.append(upstream)
+    }
+    self.upstreams = upstreams
+    evil = try EmbeddedUpstream(.https, authority: authority, script: script)
+    standIn = TestConfiguration(
+      tree: tree, uid: Users.currentUID, origins: origins, nowhere: evil.origin, directory: directory.path,
+      pins: [authority.leaf.pin, authority.backup.pin])
+
+    try directory.write("ca.pem", authority.root.pem)
+    try directory.write("stranger.pem", authority.stranger.pem)
+    let secrets = Canary.secrets(for: configuration)
+    for (file, secret) in secrets { try directory.write(file, secret + "\n") }
+    let file = "\(directory.path)/bearerd.yaml"
+    try directory.write("bearerd.yaml", standIn.text)
+    settings = try SelftestStage.load(file)
+    canaries = Canary.all(of: settings, secrets)
+    // Nothing of the environment may reach what the daemon starts.
+    setenv(Self.variable, "of-the-environment", 1)
+    let daemon = try SelftestDaemon(configuration: file, signals: signals)
+    guard daemon.isReady else {
+      throw Failure(Failure.system, "bearerd did not start under the derived configuration; it said:\n\(daemon.text)")
+    }
+    self.daemon = daemon
+    let ports = settings.listeners.map { listener -> [UInt16] in
+      if case .port(let port, _) = daemon.places[listener.name] { [port] } else { [] }
+    }
+    snapshot = ConfigurationLoader.snapshot(of: settings, generation: 1, ports: ports)
+    let finder = TargetFinder(settings: settings, snapshot: snapshot, places: daemon.places, upstreams: upstreams)
+    let targets = finder.targets(only: only)
+    self.targets = targets
+    unreachable = settings.rules.services.map(\.name).filter { name in
+      (only == nil || only == name) && !targets.contains { $0.name == name }
+    }
+  }
+
+  func end() {
+    for upstream in upstreams + [evil] { upstream.server.stop() }
+    directory.remove()
+  }
+
+  /// Those through which a credential goes out.
+  var injecting: [Target] { targets.filter { $0.grant != nil } }
+
+  /// What the user's file says there of this key; nil: nothing.
+  func written(_ key: String, of target: Target) -> String? {
+    guard case .scalar(let text, _) = standIn.tree["services"]?[target.name]?[key] else { return nil }
+    return text
+  }
+
+  /// Whether its rate in the user's file is that of its every rule.
+  func limitsRate(of target: Target) -> Bool {
+    guard let rate = written("rate", of: target), rate != "none" else { return false }
+    guard case .sequence(let rules) = standIn.tree["services"]?[target.name]?["rules"] else { return true }
+    return rules.allSatisfy { $0["rate"] == nil }
+  }
+
+  /// The same services, where this daemon answers.
+  func targets(at daemon: SelftestDaemon) -> [Target] {
+    targets.compactMap { target in
+      let name = settings.listeners[target.service.listener].name
+      return daemon.places[name].map { target.at($0) }
+    }
+  }
+
+  /// Those of the credential that goes out through it.
+  func canaries(of target: Target) -> [Canary] { canaries.filter { $0.credential == target.grant } }
+
+  /// One target for each credential.
+  var byCredential: [Target] {
+    var seen: Set<Int> = []
+    return injecting.filter { target in target.grant.map { seen.insert($0).inserted } ?? false }
+  }
+
+  func upstream(of target: Target) -> EmbeddedUpstream? { upstreams.first { $0.origin == target.upstream } }
+
+  // MARK: asking
+
+  /// Sends the bytes on a connection of their own, and collects what comes until the end, or for these seconds.
+  func send(_ bytes: [UInt8], to target: Target, seconds: UInt64 = 10, isReflection: Bool = false) throws -> Reply {
+    let isHead = bytes.starts(with: Array("HEAD ".utf8))
+    var answer: [UInt8] = []
+    do throws(SocketError) {
+      let socket = try target.connect(seconds: seconds)
+      try socket.send(bytes)
+      while answer.count < Self.most, !Reply(answer).isWholeAndKept(toHead: isHead),
+        case let more = try socket.receive(), !more.isEmpty
+      { answer += more }
+    } catch {}  // What came until then is the answer.
+    if !isReflection { received += answer }
+    return try reply(answer, of: target)
+  }
+
+  func send(_ text: String, to target: Target) throws -> Reply { try send(Array(text.utf8), to: target) }
+
+  /// The rest follows when the answer has begun.
+  func send(_ text: String, thenMore rest: String, to target: Target) throws -> Reply {
+    let isHead = text.hasPrefix("HEAD ")
+    var answer: [UInt8] = []
+    do throws(SocketError) {
+      let socket = try target.connect(seconds: 10)
+      try socket.send(Array(text.utf8))
+      answer = try socket.receive()
+      try socket.send(Array(rest.utf8))
+      while answer.count < Self.most, !Reply(answer).isWholeAndKept(toHead: isHead),
+        case let more = try socket.receive(), !more.isEmpty
+      { answer += more }
+    } catch {}  // What came until then is the answer.
+    received += answer
+    return try reply(answer, of: target)
+  }
+
+  /// To close without a word is to refuse, but only of a daemon that still answers others.
+  private func reply(_ answer: [UInt8], of target: Target) throws -> Reply {
+    try daemon.drain()
+    let reply = Reply(answer)
+    if reply.status == 0 { try demandAnswer(of: target) }
+    return reply
+  }
+
+  /// Throws if nothing is said to a request without a Host, which no listener leaves without an answer.
+  func demandAnswer(of target: Target) throws {
+    var answer: [UInt8] = []
+    do throws(SocketError) {
+      let socket = try target.connect(seconds: 10)
+      try socket.send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
+      while Reply(answer).status == 0, case let more = try socket.receive(), !more.isEmpty { answer += more }
+    } catch {}  // What came until then decides.
+    try daemon.drain()
+    guard Reply(answer).status == 0 else { return }
+    let last = daemon.text.split(separator: "\n").suffix(5).map { String($0).harmless }.joined(separator: "\n")
+    throw Failure(
+      Failure.system,
+      "bearerd does not answer (service \(target.name)), so nothing that is not answered counts as refused; "
+        + "it said last:\n\(last)")
+  }
+
+  /// Asks until what the upstream receives is so, and is answered with 200; false: it did not come to that in ten seconds.
+  func settle(_ target: Target, until condition: (ReceivedRequest) -> Bool) throws -> Bool {
+    let deadline = Clock.monotonicMicroseconds + 10_000_000
+    while Clock.monotonicMicroseconds < deadline {
+      let before = script.count
+      let isAnswered = try send(target.request(), to: target).status == 200
+      if isAnswered, let last = script.received.dropFirst(before).last, condition(last) { return true }
+      usleep(10_000)
+    }
+    return false
+  }
+
+  /// What the upstreams received while `body` ran.
+  func receivedDuring(_ body: () throws -> Void) rethrows -> [ReceivedRequest] {
+    let before = script.count
+    try body()
+    return Array(script.received.dropFirst(before))
+  }
+
+  /// It has to be refused by bearerd, and nothing may be sent.
+  /// - Parameter statuses: those of the refusal; nil: any refusal.
+  func refuse(
+    _ request: String, to target: Target, _ tried: String, _ statuses: Set<Int>? = nil, _ tally: inout AttackTally
+  )
+    throws
+  {
+    let before = script.count
+    let reply = try send(request, to: target)
+    let sent = script.count - before
+    let isRefused = statuses.map { $0.contains(reply.status) } ?? reply.isRefusal
+    let wanted = statuses.map { $0.sorted().map(String.init).joined(separator: " or ") } ?? "a refusal"
+    if isRefused, sent == 0 { tally.refused += 1 }
+    tally.check(
+      isRefused && sent == 0, "\(target.name): \(tried)",
+      seen: "\(reply.short)\(sent > 0 ? ", and the upstream got it" : "")", expected: "\(wanted), and nothing sent")
+  }
+
+  /// It has to get through: what must keep working.
+  /// - Returns: what the upstream received.
+  @discardableResult
+  func pass(_ request: String, to target: Target, _ tried: String, _ tally: inout AttackTally) throws -> (
+    request: ReceivedRequest, reply: Reply
+  )? {
+    let before = script.count
+    let reply = try send(request, to: target)
+    let requests = Array(script.received.dropFirst(before))
+    let isRight = reply.status == 200 && requests.count == 1
+    if isRight { tally.passed += 1 }
+    tally.check(
+      isRight, "\(target.name): \(tried)", seen: "\(reply.short), \(requests.count) at the upstream",
+      expected: "200, and one at the upstream")
+    return isRight ? requests.first.map { ($0, reply) } : nil
+  }
+
+  private static func load(_ file: String) throws -> Settings {
+    do throws(LoadError) {
+      return try ConfigurationLoader.load(file).settings
+    } catch {
+      let reasons = error.diagnostics.filter { $0.severity == .error }.map { $0.description }
+      throw Failure(
+        Failure.usage, "the self-test cannot stand in for this configuration:\n\(reasons.joined(separator: "\n"))")
+    }
+  }
+}

@@ -1,0 +1,48 @@
+internal import Console
+internal import ArgumentParser
+internal import Configuration
+internal import Setup
+
+/// Where the running daemon is asked.
+struct ControlOptions: ParsableArguments {
+  @Option(help: "The control socket.", completion: .file())
+  var control: String?
+
+  @Option(
+    name: .shortAndLong, help: "The daemon's configuration, for its \"control:\" line.",
+    completion: .file(extensions: ["yaml"]))
+  var config: String?
+
+  /// Where to ask, and why `--config` could not say so. The daemon is asked all the same: it is for the daemon to judge its
+  /// file.
+  func client() throws -> ControlClient {
+    if let control { return ControlClient(path: absolute(control)) }
+    var broken: String?
+    let file = absolute(config ?? ConfigurationLoader.defaultFile)
+    try DryRun.read(file)
+    do throws(LoadError) {
+      if let path = try ConfigurationLoader.controlSocket(of: file) {
+        return ControlClient(path: path)
+      }
+    } catch {
+      let errors = error.diagnostics.filter { $0.severity == .error }.map { "\($0)" }
+      if config != nil { broken = "\(file) cannot be used:\n\(errors.joined(separator: "\n\n"))" }
+      if let path = error.controlSocket { return ControlClient(path: path, broken: broken) }
+    }
+    guard let path = ControlPath.standard else {
+      throw Failure(
+        Failure.unavailable,
+        "\(broken.map { $0 + "\n" } ?? "")where is the control socket? XDG_RUNTIME_DIR is not set; --control PATH says it"
+      )
+    }
+    return ControlClient(path: path, broken: broken)
+  }
+}
+
+extension ControlClient {
+  /// Of the daemon that runs with this configuration, if one does; nil: there is no place where it could be asked.
+  init?(of loaded: LoadedConfiguration) {
+    guard let path = loaded.settings.controlSocket ?? ControlPath.standard else { return nil }
+    self.init(path: path)
+  }
+}

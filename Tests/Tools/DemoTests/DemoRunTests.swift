@@ -1,0 +1,107 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct DemoRunTests {
+  @Test("--once shows all three promises, exits with 0 and leaves nothing behind")
+  func once() throws {
+    let scratch = try Scratch()
+    let run = try Run("demo", "--once", environment: ["TMPDIR": scratch.path])
+    #expect(run.status == 0, "\(run.output)\n\(run.errors)")
+    #expect(run.errors == "")
+    for part in [
+      "curl http://localhost:", "bearer: { file: demo.token }", "what the program sent", "what the upstream received",
+      "200 OK, \"Hello. Your token is right.\"", "verified: chain, name, pin (TLSv1.3)",
+      "502 Bad Gateway, by bearerd: pin-mismatch", "Connections that the impostor saw: 1\n",
+      "Bytes of the request that it received: 0\n", "403 Forbidden, by bearerd: no-rule", "Everything was as promised.",
+    ] {
+      #expect(run.output.contains(part), "\(part)")
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [])
+  }
+
+  @Test("the token stands once, in what the upstream received, and not on the program's side")
+  func sideBySide() throws {
+    let run = try Run("demo", "--once")
+    let line = try #require(run.output.split(separator: "\n").first { $0.contains("Authorization: Bearer demo-") })
+    let token = try #require(line.split(separator: " ").last)
+    #expect(run.output.components(separatedBy: token).count == 2)
+    #expect(line.distance(from: line.startIndex, to: line.firstRange(of: "Authorization")!.lowerBound) == 40)
+  }
+
+  @Test("no terminal: no escape sequences, and no line is wider than 80 columns")
+  func plain() throws {
+    let run = try Run("demo", "--once", environment: ["TERM": "xterm-256color", "TMPDIR": "/tmp"])
+    #expect(!run.output.contains("\u{1B}"))
+    #expect(run.output.split(separator: "\n").filter { $0.count > 80 } == [])
+  }
+
+  @Test(
+    "it serves until it is interrupted, tells what the upstream receives, and cleans up",
+    arguments: [
+      SIGINT, SIGTERM, SIGHUP, SIGQUIT,
+    ])
+  func serving(signal: Int32) throws {
+    let scratch = try Scratch()
+    let demo = try RunningDemo(directory: scratch.path)
+    #expect(try get(demo.port, "/demo/hello/you").hasPrefix("HTTP/1.1 200 "))
+    #expect(try get(demo.port, "/impostor/x").hasPrefix("HTTP/1.1 502 "))
+    try demo.wait(for: "upstream received  GET /hello/you   Authorization: Bearer demo-")
+    try demo.wait(for: "bearerd refused    GET /impostor/x   502 pin-mismatch\n")
+    #expect(demo.end(with: signal) == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [])
+  }
+
+  @Test("killed outright, it takes bearerd with it")
+  func killed() throws {
+    let scratch = try Scratch()
+    let demo = try RunningDemo(directory: scratch.path)
+    // Returns when nobody holds its output any more: bearerd inherited it.
+    #expect(demo.end(with: SIGKILL) == -SIGKILL)
+    #expect(throws: (any Error).self) { try get(demo.port, "/demo/hello/you") }
+  }
+
+  @Test("a port that is taken is the end, with what bearerd says about it")
+  func portTaken() throws {
+    let demo = try RunningDemo(directory: NSTemporaryDirectory())
+    defer { _ = demo.end(with: SIGTERM) }
+    let run = try Run("demo", "--once", "--port", "\(demo.port)")
+    #expect(run.status == 71)
+    #expect(run.errors.contains("address already in use"), "\(run.errors)")
+  }
+
+  private func get(_ port: UInt16, _ path: String) throws -> String {
+    let run = try Run(
+      program: "/usr/bin/curl", ["-sSi", "--noproxy", "*", "http://localhost:\(port)\(path)"])
+    guard run.status == 0 else { throw CocoaError(.fileReadUnknown) }
+    return run.output
+  }
+}
+
+/// `bearerctl demo` while it serves.
+private final class RunningDemo {
+  private let process: Child
+  private let output = OutputCollector()
+  let port: UInt16
+
+  init(directory: String) throws {
+    process = try Child(
+      Run.binary, ["demo"], environment: ["PATH": "/usr/bin:/bin", "TMPDIR": directory],
+      output: output.writing.fileDescriptor, errors: output.writing.fileDescriptor)
+    try output.writing.close()
+    try #require(output.wait { $0.contains("Ctrl-C ends it.\n") }, "it ended: \(output.text)")
+    let text = output.text
+    let start = try #require(text.firstRange(of: "curl http://localhost:")).upperBound
+    port = try #require(UInt16(text[start...].prefix(while: \.isNumber)))
+  }
+
+  func wait(for part: String) throws {
+    try #require(output.wait { $0.contains(part) }, "it ended: \(output.text)")
+  }
+
+  func end(with signal: Int32) -> Int32 {
+    process.kill(signal)
+    output.finish()
+    return process.wait()
+  }
+}
