@@ -13,6 +13,9 @@ let common: [SwiftSetting] = [
 /// Settings of the modules that read strangers' bytes: one unsafe expression there fails the build.
 let pure = common + [.strictMemorySafety()]
 
+/// Settings of what people run now and then: small rather than fast.
+let small = common + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 /// The folders of `Sources` and of `Tests`, from the ground up: a module imports none of a later one.
 enum Storey: String {
   case core = "Core"
@@ -121,12 +124,13 @@ let package = Package(
       name: "bearerd", dependencies: ["Daemon"], path: "Sources/Server/bearerd", swiftSettings: common),
 
     // Tools: what people use beside the daemon
-    module("TestServer", in: .tools, ["COpenSSL"]),
-    module("Console", in: .tools, ["System"]),
-    module("Demo", in: .tools, ["Console", "TestServer", "System"]),
+    module("TestServer", in: .tools, ["COpenSSL"], small),
+    module("Console", in: .tools, ["System"], small),
+    module("Demo", in: .tools, ["Console", "TestServer", "System"], small),
     module(
       "Selftest", in: .tools,
-      ["Console", "TestServer", "Setup", "Audit", "Gateway", "Configuration", "Policy", "HTTP1", "System"]),
+      ["Console", "TestServer", "Setup", "Audit", "Gateway", "Configuration", "Policy", "HTTP1", "System"],
+      small),
     .executableTarget(
       name: "bearerctl",
       dependencies: [
@@ -134,7 +138,9 @@ let package = Package(
         "System",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      path: "Sources/Tools/bearerctl", swiftSettings: common),
+      path: "Sources/Tools/bearerctl", swiftSettings: small,
+      // What a program exports, the linker cannot leave out, and nobody links with this one.
+      linkerSettings: [.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(configuration: .release))]),
 
     // tests: one folder per module, and the promises of the whole
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: common),

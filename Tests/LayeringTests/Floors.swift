@@ -73,7 +73,7 @@ let pureModules: Set<String> = ["HTTP1", "Policy", "Gateway", "Lifecycle"]
 /// What everybody else may use of the toolchain. Foundation is not among it: it doubles the daemon.
 let toolchain: Set<String> = ["Glibc", "Synchronization"]
 
-/// bearerctl pays for Foundation already, with ArgumentParser.
+/// bearerctl has this much of Foundation already, with ArgumentParser.
 let modulesWithFoundation: Set<String> = ["bearerctl"]
 
 /// What each test target may import beside the toolchain, Testing, Foundation and Dispatch.
@@ -118,7 +118,7 @@ let testFloors: [String: Set<String>] = [
 func allowedImports(of module: String) -> Set<String>? {
   guard let ours = floors[module] else { return nil }
   if pureModules.contains(module) { return ours }
-  return ours.union(toolchain).union(modulesWithFoundation.contains(module) ? ["Foundation"] : [])
+  return ours.union(toolchain).union(modulesWithFoundation.contains(module) ? ["FoundationEssentials"] : [])
 }
 
 /// What a test target may import.

@@ -83,8 +83,9 @@ import Testing
       let importers = floors.filter { $0.value.contains(library) }.map(\.key).sorted()
       #expect(importers.count == 1 || importers == ["TLS", "TestServer"], "\(library) has importers \(importers)")
     }
-    for (module, _) in floors where module != "bearerctl" {
+    for (module, _) in floors {
       #expect(allowedImports(of: module)?.contains("Foundation") == false)
+      #expect(allowedImports(of: module)?.contains("FoundationEssentials") == (module == "bearerctl"))
     }
   }
 

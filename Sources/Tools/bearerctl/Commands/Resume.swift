@@ -1,7 +1,7 @@
 internal import Console
 internal import ArgumentParser
-// For Decodable and JSONDecoder: bearerctl has Foundation already, by ArgumentParser.
-internal import Foundation
+// For Decodable and JSONDecoder: bearerctl has this much of Foundation already, by ArgumentParser.
+internal import FoundationEssentials
 internal import System
 
 /// `bearerctl resume`

@@ -1,7 +1,7 @@
 internal import Configuration
 internal import Console
-// For Decodable and JSONDecoder: bearerctl has Foundation already, by ArgumentParser.
-internal import Foundation
+// For Decodable and JSONDecoder: bearerctl has this much of Foundation already, by ArgumentParser.
+internal import FoundationEssentials
 internal import Gateway
 internal import Policy
 internal import Setup

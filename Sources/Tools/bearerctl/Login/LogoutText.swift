@@ -1,6 +1,6 @@
 internal import Console
-// For Decodable and JSONDecoder: bearerctl has Foundation already, by ArgumentParser.
-internal import Foundation
+// For Decodable and JSONDecoder: bearerctl has this much of Foundation already, by ArgumentParser.
+internal import FoundationEssentials
 
 /// What came of a logout, for people.
 struct LogoutText: CustomStringConvertible {

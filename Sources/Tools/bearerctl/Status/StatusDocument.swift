@@ -1,6 +1,6 @@
 internal import Console
-// For Decodable and JSONDecoder: bearerctl has Foundation already, by ArgumentParser.
-internal import Foundation
+// For Decodable and JSONDecoder: bearerctl has this much of Foundation already, by ArgumentParser.
+internal import FoundationEssentials
 
 /// What the daemon says of itself. Times are seconds since 1970.
 struct StatusDocument: Decodable {
