@@ -170,14 +170,14 @@ let package = Package(
     tests(
       "TransportTests", in: .server,
       ["ServerSupport", "Transport", "Log", "Gateway", "Policy", "EventLoop", "TestServer", "TestSupport"]),
-    tests("ProvidersTests", in: .server, ["ServerSupport", "Providers", "TestServer", "TestSupport"]),
+    tests("ProvidersTests", in: .server, ["ServerSupport", "Providers", "Log", "TestServer", "TestSupport"]),
     tests(
       "ProxyTests", in: .server,
       [
-        "ServerSupport", "Proxy", "Setup", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop", "TestServer",
-        "TestSupport",
+        "ServerSupport", "Proxy", "Setup", "Log", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop",
+        "TestServer", "TestSupport",
       ]),
-    tests("AdminTests", in: .server, ["ServerSupport", "TestServer", "TestSupport"]),
+    tests("AdminTests", in: .server, ["ServerSupport", "Log", "TestServer", "TestSupport"]),
     tests("DaemonTests", in: .server, ["ServerSupport", "Daemon", "Log", "EventLoop", "TestServer", "TestSupport"]),
     tests("DemoTests", in: .tools, ["bearerctl", "bearerd", "TestSupport"]),
     tests("SelftestTests", in: .tools, ["bearerctl", "bearerd", "TestServer", "TestSupport"]),
@@ -189,8 +189,8 @@ let package = Package(
     tests(
       "EndToEnd",
       [
-        "ServerSupport", "TestServer", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport", "bearerd",
-        "bearerctl",
+        "ServerSupport", "TestServer", "Setup", "Log", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport",
+        "bearerd", "bearerctl",
       ]),
   ]
 )

@@ -1,4 +1,5 @@
 import TestServer
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -50,7 +51,7 @@ import Testing
     #expect(check.isRight)
     #expect(check.count == Self.count)
     #expect(stage.observed.hasGrown(since: before, byLessThan: 6_000))
-    #expect(stage.daemon!.waitForLog("down=\(Self.count)"))
+    #expect(stage.log.wait(for: .request, ["down": "\(Self.count)"]))
   }
 
   @Test(arguments: [false, true])
@@ -89,7 +90,7 @@ import Testing
     if isChunked { try client.send("0\r\n\r\n") }
     #expect(try client.answer().body == "\(Self.count) true")
     #expect(stage.observed.hasGrown(since: before, byLessThan: 6_000))
-    #expect(stage.daemon!.waitForLog("up=\(Self.count)"))
+    #expect(stage.log.wait(for: .request, ["up": "\(Self.count)"]))
   }
 }
 

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -13,8 +14,8 @@ import Testing
     let answer = try stage.ask(as: Stage.user(12_345))
     #expect(answer.output.hasPrefix("HTTP/1.1 403 "))
     #expect(answer.output.contains("urn:bearerd:error:caller-not-allowed"))
-    #expect(stage.daemon!.waitForLog("listeners.main needs allow_users: [root, 12345]"))
-    #expect(stage.daemon!.logText.contains(" uid=12345 "))
+    let line: LoggedField = .naming("listeners.main", "allow_users: [root, 12345]")
+    #expect(stage.log.wait(for: .request, ["uid": 12345, "help": line]))
     // The same request, of ours.
     #expect(try stage.get().status == 200)
     #expect(stage.upstream.records.count == 1)
@@ -28,7 +29,7 @@ import Testing
     #expect(try stage.ask(as: Stage.user(12_345)).output.hasPrefix("HTTP/1.1 200 "))
     // Root is nobody special: it has to be listed.
     #expect(try stage.get().status == 403)
-    #expect(stage.daemon!.waitForLog("allow_users: [12345, root]"))
+    #expect(stage.log.wait(for: .request, ["help": .naming("allow_users: [12345, root]")]))
     stage.assertCanary(times: 1)
   }
 
@@ -44,7 +45,7 @@ import Testing
     try stage.reload(both.replacing("    credential: canary\n", with: "    credential: canary\n    allow_users: [0]\n"))
     let narrowed = try stage.ask(as: Stage.user(12_345))
     #expect(narrowed.output.contains("caller-not-allowed"))
-    #expect(stage.daemon!.waitForLog("services.api needs allow_users: [root, 12345]"))
+    #expect(stage.log.wait(for: .request, ["help": .naming("services.api", "allow_users: [root, 12345]")]))
     #expect(try stage.get().status == 200)
 
     try stage.reload(
@@ -74,11 +75,9 @@ import Testing
       try [12_345, 12_346, 12_347, 0].map { try stage.ask(as: Stage.user($0)).output.dropFirst(9).prefix(3) }
     }
     #expect(try statuses() == ["200", "200", "403", "403"])
-    #expect(stage.daemon!.waitForLog(" uid=12347 "))
     // The group stays where it is, and a name is no truth value of YAML.
-    #expect(
-      stage.daemon!.waitForLog(
-        "help=\"to let this user ask, listeners.main needs allow_users: ['no']  # beside allow_groups\""))
+    let line: LoggedField = .naming("listeners.main", "allow_users: ['no']", "allow_groups")
+    #expect(stage.log.wait(for: .request, ["uid": 12347, "help": line]))
     // A group that the caller's process says it has is nobody's word but its own: the kernel tells a uid.
     let claiming = ["setpriv", "--reuid=12347", "--regid=54321", "--groups=54321"]
     #expect(try stage.ask(as: claiming).output.hasPrefix("HTTP/1.1 403 "))
@@ -105,7 +104,7 @@ import Testing
     #expect(try stage.ask(as: [], unix: path).output.hasPrefix("HTTP/1.1 200 "))
     let stranger = try stage.ask(as: Stage.user(12_345), unix: path)
     #expect(stranger.output.hasPrefix("HTTP/1.1 403 "))
-    #expect(stage.daemon!.waitForLog("allow_users: [root, 12345]"))
+    #expect(stage.log.wait(for: .request, ["help": .naming("allow_users: [root, 12345]")]))
     stage.assertCanary(times: 1)
   }
 
@@ -161,7 +160,7 @@ import Testing
     let next = try connected(to: port, from: UInt16(bigEndian: address.sin_port))
     defer { close(next) }
     kill(stage.daemon!.pid, SIGCONT)
-    #expect(stage.daemon!.waitForLog("refused=caller-unknown"))
+    #expect(stage.log.wait(for: .request, ["refused": "caller-unknown"]))
     #expect(try stage.get("/api/here").status == 200)
     #expect(!stage.recorded.contains("gone"))
     stage.assertCanary(times: 1)
@@ -214,7 +213,7 @@ import Testing
         """
       let stage = try Stage()
       let daemon = try stage.start(wrapper: ["/usr/bin/perl", "-e", filter, "--"])
-      #expect(daemon.logText.contains("event=callers-unknown"))
+      #expect(daemon.log.contains(.callersUnknown))
       for _ in 0..<3 {
         let answer = try stage.get()
         #expect(answer.status == 403 && answer.text.contains("urn:bearerd:error:caller-unknown"))

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -21,8 +22,6 @@ import Testing
     try paths.map { try stage.get($0).status }
   }
 
-  private func occurrences(of text: String, in whole: String) -> Int { whole.components(separatedBy: text).count - 1 }
-
   @Test func `T8: beyond the rate the answer is 429, nothing is sent and nothing is opened`() throws {
     let stage = try Stage(
       handler: UpstreamServer.recordingHTTP(
@@ -42,11 +41,11 @@ import Testing
       #expect(answer.text.contains(",\"rate\":\"3/d\",\"of\":\"service\",\"help\":"), "\(count): \(answer.text)")
     }
     #expect(stage.upstream.records.count == 3, "connections")
-    let line = "event=rate-limited service=api uid=\(getuid()) rate=3/d refused=1 help="
-    #expect(stage.daemon!.waitForLog(line))
+    let told: [String: LoggedField] = ["service": "api", "rule": .absent, "uid": "\(getuid())", "rate": "3/d"]
+    #expect(stage.log.wait(for: .rateLimited, told.merging(["refused": 1, "help": .present]) { $1 }))
     let metrics = try PrometheusText(String(try stage.control("metrics").dropFirst(3)))
     #expect(try metrics.value("bearerd_refusals_total", ["service": "api", "code": "rate-limited"]) == 20)
-    #expect(occurrences(of: "rate-limited", in: stage.daemon!.logText) == 1, "one line for all of them")
+    #expect(stage.log.lines(of: .rateLimited).count == 1, "one line for all of them")
     #expect(!stage.recorded.contains("/more"))
     stage.assertCanary(times: 3)
   }
@@ -61,8 +60,8 @@ import Testing
     }
     #expect(try statuses(stage, "/api/1", "/api/2/x", "/api/3", "/api/4", "/api/free/x") == [200, 200, 200, 429, 200])
     #expect(try stage.get("/api/own%2Fx").status == 400, "under another reading another rule would count it")
-    #expect(stage.daemon!.waitForLog("event=rate-limited service=api rule=1 uid=\(getuid()) rate=1/d "))
-    #expect(stage.daemon!.waitForLog("event=rate-limited service=api uid=\(getuid()) rate=3/d "))
+    #expect(stage.log.wait(for: .rateLimited, ["service": "api", "rule": 1, "uid": "\(getuid())", "rate": "1/d"]))
+    #expect(stage.log.wait(for: .rateLimited, ["service": "api", "uid": "\(getuid())", "rate": "3/d"]))
     stage.assertCanary(times: 15)
   }
 
@@ -90,7 +89,7 @@ import Testing
       try client.send(stage.head("GET"))
       #expect(try client.answer().body == "hello")
     }
-    #expect(stage.daemon!.waitForLog("retried=true"))
+    #expect(stage.log.wait(for: .request, ["retried": "true"]))
     #expect(seen.count == 4)
     #expect(try stage.get().status == 429)
     stage.assertCanary(times: 4)
@@ -122,7 +121,7 @@ import Testing
     for status in ["200", "200", "429"] { #expect(try asks([]) == status) }
     for status in ["200", "200", "429"] { #expect(try asks(Stage.user(Self.other)) == status) }
     #expect(try asks([]) == "429")
-    #expect(stage.daemon!.waitForLog("event=rate-limited service=api uid=\(Self.other) rate=2/d "))
+    #expect(stage.log.wait(for: .rateLimited, ["service": "api", "uid": "\(Self.other)", "rate": "2/d"]))
     stage.assertCanary(times: 4)
   }
 
@@ -135,7 +134,8 @@ import Testing
       let field = "X-Api-Key: \(pair.text)\r\n"
       for status in [200, 200, 429] { #expect(try stage.get(fields: field).status == status) }
     }
-    #expect(stage.daemon!.waitForLog("event=rate-limited service=api uid=\(getuid()) client=dev rate=2/d "))
+    #expect(
+      stage.log.wait(for: .rateLimited, ["service": "api", "uid": "\(getuid())", "client": "dev", "rate": "2/d"]))
     stage.assertCanary(times: 4)
   }
 

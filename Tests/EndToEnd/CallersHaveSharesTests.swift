@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -38,8 +39,8 @@ import Testing
     }
     for _ in 0..<20 { try #require(isTurnedAway(try stage.raw())) }
     #expect(try othersAreServed(stage))
-    #expect(stage.daemon!.logText.components(separatedBy: "event=caller-limit").count == 2, "one line for all of them")
-    #expect(stage.daemon!.logText.contains("event=caller-limit uid=\(getuid()) connections=4 refused=1 help="))
+    #expect(stage.log.lines(of: .callerLimit).count == 1, "one line for all of them")
+    #expect(stage.log.contains(.callerLimit, ["uid": "\(getuid())", "connections": 4, "refused": 1, "help": .present]))
     let metrics = try PrometheusText(String(try stage.control("metrics").dropFirst(3)))
     #expect(try metrics.value("bearerd_refusals_total", ["service": "", "code": "too-many-connections"]) == 20)
     // Who has a place keeps it, and who leaves makes room.
@@ -51,9 +52,9 @@ import Testing
     #expect(seen == (isRoot ? 7 : 6))
     // What came after that line is counted in another, at the latest at the end.
     #expect(stage.daemon!.stop() == 0)
-    let lines = stage.daemon!.logText.components(separatedBy: "event=caller-limit uid=\(getuid()) ").dropFirst()
-    #expect(lines.count == 2 && lines.last!.hasPrefix("refused="))
-    #expect(Int(lines.last!.dropFirst("refused=".count).prefix { $0.isNumber }) ?? 0 >= 19)
+    let lines = stage.log.lines(of: .callerLimit, ["uid": "\(getuid())"])
+    #expect(lines.count == 2 && lines[1]["connections"] == nil)
+    #expect(Int(lines.last?["refused"] ?? "") ?? 0 >= 19)
     stage.assertCanary(times: seen)
   }
 
@@ -66,7 +67,7 @@ import Testing
     #expect(try eventually { try stage.control("metrics").contains("bearerd_client_connections 2") })
     #expect(isTurnedAway(try stage.raw()))
     #expect(try stage.ask(as: Stage.user(4_242)).output.contains("too-many-connections"))
-    #expect(stage.daemon!.logText.contains("event=caller-limit uid=\"not admitted\" connections=2 "))
+    #expect(stage.log.contains(.callerLimit, ["uid": "not admitted", "connections": 2]))
     #expect(try othersAreServed(stage))
     for client in strangers { client.close() }
     #expect(try eventually { try stage.get().status == 403 })
@@ -91,7 +92,7 @@ import Testing
     let metrics = try PrometheusText(String(try stage.control("metrics").dropFirst(3)))
     #expect(try metrics.value("bearerd_refusals_total", ["service": "", "code": "caller-not-allowed"]) == 121)
     // An interval of ten seconds may have ended meanwhile.
-    let lines = stage.daemon!.logText.components(separatedBy: "event=request ").count - 1
+    let lines = stage.log.lines(of: .request).count
     #expect((50...101).contains(lines), "\(lines)")
     #expect(try othersAreServed(stage))
     stage.assertCanary(times: 1)
@@ -133,9 +134,9 @@ import Testing
     try more.send(stage.head("GET", "/nowhere"))
     #expect(try more.answer().head.hasPrefix("HTTP/1.1 404 "))
     #expect(try othersAreServed(stage))
-    #expect(stage.daemon!.waitForLog("status=404"))
-    #expect(stage.daemon!.logText.components(separatedBy: "event=caller-limit").count == 2, "one line for all of them")
-    #expect(!stage.daemon!.logText.contains("too-many-requests"))
+    #expect(stage.log.wait(for: .request, ["status": 404]))
+    #expect(stage.log.lines(of: .callerLimit).count == 1, "one line for all of them")
+    #expect(!stage.log.contains(.request, ["refused": "too-many-requests"]))
     let metrics = try PrometheusText(String(try stage.control("metrics").dropFirst(3)))
     #expect(try metrics.value("bearerd_refusals_total", ["service": "api", "code": "too-many-requests"]) == 20)
 

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -18,7 +19,9 @@ import Testing
     ] {
       let answer = try stage.ask(as: try tree.wrapper(group), target: "/api/\(unit.utf8.count)")
       #expect(answer.output.hasPrefix("HTTP/1.1 200 "), "\(answer)")
-      #expect(stage.daemon!.waitForLog(" uid=0 unit=\(unit) method=GET path=/api/\(unit.utf8.count) "), "\(group)")
+      #expect(
+        stage.log.wait(
+          for: .request, ["uid": 0, "unit": "\(unit)", "method": "GET", "path": "/api/\(unit.utf8.count)"]), "\(group)")
     }
     stage.assertCanary(times: 5)
   }
@@ -28,9 +31,9 @@ import Testing
     try stage.start()
     let stranger = try stage.ask(as: try tree.wrapper("stranger.service") + Stage.user(12_345))
     #expect(stranger.output.hasPrefix("HTTP/1.1 403 "))
-    #expect(stage.daemon!.waitForLog(" uid=12345 unit=stranger.service "))
+    #expect(stage.log.wait(for: .request, ["uid": 12345, "unit": "stranger.service"]))
     #expect(try stage.ask(as: try tree.wrapper("container"), target: "/api/none").output.hasPrefix("HTTP/1.1 200 "))
-    #expect(stage.daemon!.waitForLog(" uid=0 method=GET path=/api/none "))
+    #expect(stage.log.wait(for: .request, ["uid": 0, "method": "GET", "path": "/api/none"]))
     stage.assertCanary(times: 1)
   }
 
@@ -49,10 +52,10 @@ import Testing
       wrapper: ["/usr/bin/env", "unshare", "--mount", "sh", "-c", script, "sh"] + Stage.user(12_346)
         + ["--bounding-set=-all", "--no-new-privs", "--"])
     #expect(try stage.ask(as: try tree.wrapper("app.service"), target: "/api/tcp").output.hasPrefix("HTTP/1.1 200 "))
-    #expect(stage.daemon!.waitForLog(" uid=0 unit=app.service method=GET path=/api/tcp "))
+    #expect(stage.log.wait(for: .request, ["uid": 0, "unit": "app.service", "method": "GET", "path": "/api/tcp"]))
     let local = try stage.ask(as: try tree.wrapper("app.service"), unix: path, target: "/api/unix")
     #expect(local.output.hasPrefix("HTTP/1.1 200 "))
-    #expect(stage.daemon!.waitForLog(" uid=0 method=GET path=/api/unix "))
+    #expect(stage.log.wait(for: .request, ["uid": 0, "method": "GET", "path": "/api/unix"]))
     stage.assertCanary(times: 2)
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -32,7 +33,8 @@ import Testing
     // The log says what the file begins and ends with.
     for (index, state) in [(0, "opened"), (4, "closed")] {
       let chain = lines[index].suffix(43)
-      #expect(stage.daemon!.logText.contains("event=audit state=\(state) file=\(file) n=\(index + 1) chain=\(chain)\n"))
+      #expect(
+        stage.log.contains(.audit, ["state": "\(state)", "file": "\(file)", "n": "\(index + 1)", "chain": "\(chain)"]))
     }
     try stage.assertCanary(times: 2, notIn: file)
   }

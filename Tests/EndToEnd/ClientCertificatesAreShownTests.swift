@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -62,7 +63,7 @@ import Testing
     let stage = mutual.stage
     try stage.start()
     #expect(try stage.get().status == 502)
-    stage.daemon!.waitForLog("alert certificate required")
+    #expect(stage.log.wait(for: .request, ["status": 502, "detail": .present]))
   }
 
   @Test func `T40: a key that is not there yet is a 503, and nothing is opened`() throws {

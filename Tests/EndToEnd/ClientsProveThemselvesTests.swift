@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -22,7 +23,7 @@ import Testing
     for pair in [ClientTokens.ci, ClientTokens.dev] {
       for form in Stage.encodings(of: pair.text) + [pair.digest] {
         #expect(!stage.recorded.contains(form))
-        #expect(!stage.daemon!.logText.contains(form))
+        #expect(stage.log.hides(form))
       }
     }
   }
@@ -42,7 +43,7 @@ import Testing
       "X-Api-Key: \(token)\r\nAuthorization: Bearer \(token)\r\nx_api_key: \(token)\r\n",
     ]
     for slot in slots { #expect(try stage.get(fields: slot).status == 200, "\(slot)") }
-    #expect(stage.daemon!.waitForLog(" uid=\(getuid()) client=ci method=GET ", count: slots.count))
+    #expect(stage.log.wait(for: .request, ["uid": "\(getuid())", "client": "ci", "method": "GET"], count: slots.count))
     assertNoToken(stage)
     stage.assertCanary(times: slots.count)
   }
@@ -68,13 +69,13 @@ import Testing
       // Browsers would keep a password and send it for every page that asks; other tools would ask in vain.
       #expect(answer.values("WWW-Authenticate").isEmpty)
     }
-    #expect(stage.daemon!.waitForLog("help=\"no client token came with the request\""))
-    let named = #/event=request service=api .*path=\/api\/x status=403 refused=client-unknown/#
-    #expect(stage.daemon!.logText.contains(named), "what was asked for, without its query")
-    #expect(stage.daemon!.waitForLog("help=\"a key came with the request that is no client token: one begins with "))
-    #expect(
-      stage.daemon!.waitForLog("help=\"the client token that came is not one of those in the listener's clients\""))
-    #expect(!stage.daemon!.logText.contains("client=ci") && !stage.daemon!.logText.contains(other))
+    let refused: [String: LoggedField] = [
+      "service": "api", "path": "/api/x", "status": 403, "refused": "client-unknown", "help": .present,
+    ]
+    #expect(stage.log.wait(for: .request, refused, count: wrong.count), "what was asked for, without its query")
+    // No token, another key, and a token that is unknown.
+    #expect(Set(stage.log.lines(of: .request, refused).map { $0["help"] }).count == 3)
+    #expect(!stage.log.contains(.request, ["client": "ci"]) && stage.log.hides(other))
     #expect(stage.upstream.records.isEmpty)
     assertNoToken(stage)
     stage.assertCanary(times: 0)
@@ -104,7 +105,7 @@ import Testing
     #expect(try stage.get(fields: ci).status == 200)
     let narrowed = try stage.get(fields: dev)
     #expect(narrowed.status == 403 && narrowed.text.contains("urn:bearerd:error:client-not-allowed"))
-    #expect(stage.daemon!.waitForLog("to let this client ask, allow_clients of services.api has to name it"))
+    #expect(stage.log.wait(for: .request, ["client": "dev", "help": .naming("allow_clients", "services.api")]))
     let allowed = try explained("/api/x", "ci")
     #expect(allowed.status == 0 && allowed.output.contains("client      ci, by its token"), "\(allowed)")
     let refused = try explained("/api/x", "dev")
@@ -117,7 +118,7 @@ import Testing
     #expect(try stage.get(fields: dev).status == 200)
     let ungranted = try stage.get(fields: ci)
     #expect(ungranted.status == 403 && ungranted.text.contains("urn:bearerd:error:client-not-allowed"))
-    #expect(stage.daemon!.waitForLog("allow_clients of credentials.canary has to name it"))
+    #expect(stage.log.wait(for: .request, ["client": "ci", "help": .naming("allow_clients", "credentials.canary")]))
     #expect(try explained("/api/x", "ci").output.contains("Refused: 403 client-not-allowed."))
     #expect(try explained("/api/x", "dev").status == 0)
     assertNoToken(stage)
@@ -207,8 +208,8 @@ import Testing
       .replacing("    allow_users: [\(getuid())]\n", with: "")
     try stage.start(text)
     #expect(try response(stage, ip: ip, token).status == 200)
-    #expect(stage.daemon!.waitForLog(" client=ci "))
-    #expect(!stage.daemon!.logText.contains(" uid="))
+    #expect(stage.log.wait(for: .request, ["client": "ci"]))
+    #expect(!stage.log.contains(.request, ["uid": .present]))
     for (fields, code) in [("", "client-unknown"), ("X-Api-Key: bearerd_\r\n", "client-unknown")] {
       let answer = try response(stage, ip: ip, fields)
       #expect(answer.status == 403 && answer.text.contains("urn:bearerd:error:\(code)"))
@@ -265,9 +266,9 @@ import Testing
         #expect(text.contains("\r\nConnection: close\r\n"))
       }
     }
-    let lines = stage.daemon!.logText.components(separatedBy: " refused=").count - 1
+    let lines = stage.log.lines(of: .request, ["refused": .present]).count
     #expect((50...101).contains(lines), "\(lines)")
-    #expect(stage.daemon!.logText.contains("refused=client-unknown"))
+    #expect(stage.log.contains(.request, ["refused": "client-unknown"]))
     stage.assertCanary(times: 24)
   }
 
@@ -301,8 +302,7 @@ import Testing
     #expect(try response(stage, ip: ip, token, host: "bearerd:1").status == 200)
     #expect(try response(stage, ip: ip, "", host: "bearerd:1").status == 403)
     try stage.reload(text.replacing("    clients: \(ClientTokens.both)\n", with: ""))
-    #expect(stage.daemon!.waitForLog("event=reload-failed"))
-    #expect(stage.daemon!.logText.contains("can be reached from other machines"))
+    #expect(stage.log.wait(for: .reloadFailed))
     #expect(try response(stage, ip: ip, "", host: "bearerd:1").status == 403)
     #expect(try response(stage, ip: ip, token, host: "bearerd:1").status == 200)
     stage.assertCanary(times: 2)

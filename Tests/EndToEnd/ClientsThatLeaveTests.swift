@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -69,9 +70,9 @@ import Testing
     #expect(arrived.pass())
     if resets { client.reset() } else { client.close() }
     #expect(gone.pass(seconds: 20))
-    #expect(stage.daemon!.waitForLog("aborted=true"))
+    #expect(stage.log.wait(for: .request, ["aborted": "true"]))
     #expect(stage.daemon!.stop() == 0)
-    #expect(stage.daemon!.logText.components(separatedBy: "event=request").count == 2)
+    #expect(stage.log.lines(of: .request).count == 1)
   }
 
   @Test func `a client that leaves in the middle of an answer ends the upstream leg`() throws {
@@ -88,7 +89,7 @@ import Testing
     _ = try client.exactly(100_000)
     client.close()
     #expect(gone.pass(seconds: 20))
-    #expect(stage.daemon!.waitForLog("aborted=true"))
+    #expect(stage.log.wait(for: .request, ["aborted": "true"]))
   }
 
   @Test func `a storm of resets leaves nothing behind`() throws {
@@ -116,6 +117,6 @@ import Testing
     #expect(eventually { stage.observed.sockets.subtracting(atFirst).subtracting(stage.observed.liveTCP).isEmpty })
     #expect(stage.daemon!.stop() == 0)
     // The two that asked before and after, and keep their connections.
-    #expect(stage.daemon!.logText.contains("event=stopping connections=2"))
+    #expect(stage.log.contains(.stopping, ["connections": 2]))
   }
 }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -89,7 +90,7 @@ import Testing
     #expect(scene.stage.upstream.records.count == 1)
     try scene.clock.step(step.seconds)
     try scene.refuses(step.code)
-    #expect(scene.stage.daemon!.waitForLog("event=clock-stepped seconds=\(step.seconds) "))
+    #expect(scene.stage.log.wait(for: .clockStepped, ["seconds": "\(step.seconds)"]))
     #expect(scene.stage.upstream.wait { $0[0].isFinished })
     try scene.clock.step(0)
     #expect(try scene.stage.get().status == 200)
@@ -136,7 +137,7 @@ import Testing
       #expect(try client.answer().body == "0")
     }
     #expect(scene.stage.upstream.records.count == 1)
-    #expect(scene.stage.daemon!.logText.components(separatedBy: "event=clock-stepped").count > 4)
+    #expect(scene.stage.log.lines(of: .clockStepped).count > 3)
     scene.stage.assertCanary(times: 10)
   }
 

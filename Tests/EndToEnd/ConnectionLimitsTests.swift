@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -21,7 +22,7 @@ import Testing
       #expect(try first[0].answer().body == "hello")
     }
     for client in waiting { #expect(client.readWithoutWaiting().isEmpty) }
-    #expect(stage.daemon!.waitForLog("event=connection-limit connections=3"))
+    #expect(stage.log.wait(for: .connectionLimit, ["connections": 3]))
     for (leaving, client) in zip(first, waiting) {
       leaving.close()
       #expect(try client.answer().body == "hello")
@@ -58,9 +59,9 @@ import Testing
 
     let clients = try (0..<40).map { _ in try stage.raw() }
     for client in clients { try client.send(stage.head("GET")) }
-    #expect(daemon.waitForLog("event=accept-failed"))
+    #expect(daemon.log.wait(for: .acceptFailed))
     #expect(!stage.observed.spins())
-    #expect(daemon.logText.components(separatedBy: "event=accept-failed").count < 10)
+    #expect(daemon.log.lines(of: .acceptFailed).count < 9)
 
     // Who has a connection is answered, or told that there is no way to the upstream; who leaves makes room for others.
     for client in clients {
@@ -78,7 +79,7 @@ import Testing
   func `T56: with few descriptors from the start everything works, for fewer at once`(limit: Int) throws {
     let stage = try Stage()
     let daemon = try stage.start(wrapper: ["/bin/sh", "-c", "ulimit -n \(limit); exec \"$@\"", "sh"])
-    #expect(daemon.logText.contains("event=descriptor-limit connections="))
+    #expect(daemon.log.contains(.descriptorLimit, ["connections": .present]))
     let clients = try (0..<40).map { _ in try stage.raw() }
     for client in clients { try client.send(stage.head("GET")) }
     // Somebody is answered, and the rest waits or is told.
@@ -87,7 +88,7 @@ import Testing
     // The control socket and the files of secrets still have theirs.
     #expect(try stage.control("status").hasPrefix("ok\n"))
     try stage.reload(stage.configuration())
-    #expect(daemon.logText.contains("event=reloaded generation=2"))
+    #expect(daemon.log.contains(.reloaded, ["generation": 2]))
     var answered = 0
     for client in clients {
       let status = try client.answer().head.dropFirst(9).prefix(3)
@@ -96,7 +97,7 @@ import Testing
       client.close()
     }
     #expect(answered > 0)
-    #expect(!daemon.logText.contains("event=accept-failed") && !daemon.logText.contains("credential-unavailable"))
+    #expect(!daemon.log.contains(.acceptFailed) && !daemon.log.contains(.credentialUnavailable))
     #expect(try eventually { try stage.get().status == 200 })
     #expect(daemon.stop() == 0)
     stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)

@@ -1,4 +1,5 @@
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -19,7 +20,7 @@ import Testing
       """
     let result = try run(Stage.user(12_345) + ["perl", "-MIO::Socket::UNIX", "-e", script])
     #expect(!result.output.contains("ok"), "\(result.output)")
-    #expect(!stage.daemon!.logText.contains("event=reloaded"))
+    #expect(!stage.log.contains(.reloaded))
     // Nor does a listener know the command.
     for path in ["/reload", "/control", "/status", "/metrics"] { #expect(try stage.get(path).status == 404) }
     stage.assertCanary(times: 0)

@@ -1,4 +1,5 @@
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -11,7 +12,7 @@ import Testing
     let stage = try Stage()
     try stage.start(environment: backtrace.map { ["SWIFT_BACKTRACE": $0] } ?? [:])
     #expect(try stage.get().status == 200)
-    #expect(stage.daemon!.waitForLog("status=200"))
+    #expect(stage.log.wait(for: .request, ["status": 200]))
     let answer = try stage.control("trap")
     // A release build has no such command, and then this shows nothing.
     guard answer.isEmpty else {
@@ -19,14 +20,14 @@ import Testing
       return
     }
     #expect([-SIGILL, -SIGTRAP].contains(stage.daemon!.waitForExit()))
-    let log = stage.daemon!.logText
-    for word in ["Registers", "Backtrace", "Thread 0", "Images", "rax", "crashed"] { #expect(!log.contains(word)) }
+    let log = stage.log
+    for word in ["Registers", "Backtrace", "Thread 0", "Images", "rax", "crashed"] { #expect(log.hides(word)) }
     // Registers would show it as numbers.
     let bytes = Array(stage.canary.utf8)
     for start in 0...(bytes.count - 4) {
       let hexadecimal = bytes[start..<(start + 4)].map { String($0, radix: 16) }
       for digits in [hexadecimal.joined(), hexadecimal.reversed().joined(), hexadecimal.joined(separator: " ")] {
-        #expect(!log.contains(digits))
+        #expect(log.hides(digits))
       }
     }
     stage.assertCanary(times: 1)

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -83,7 +84,7 @@ import Testing
     #expect(try stage.get().status == 200)
     // `stop` waits for longer than the ten seconds that the disk has, but not without end.
     #expect(stage.daemon!.stop() == 0)
-    #expect(stage.daemon!.logText.contains("event=audit-lost detail=\"the disk does not answer; what waits is lost\""))
+    #expect(stage.log.contains(.auditLost, ["detail": .present]))
     #expect(disk.lines.count == 1)
     assertCanary(stage)
   }
@@ -97,13 +98,13 @@ import Testing
     disk.become(.untilWritten)
     try stage.reload(configuration(stage, required: true))
     #expect(eventually { disk.hasStalled })
-    #expect(stage.daemon!.logText.contains("event=reloaded generation=2"))
+    #expect(stage.log.contains(.reloaded, ["generation": 2]))
     #expect(try stage.control("status").contains("\"generation\":2"))
     #expect(try stage.get("/nothing").status == 404)
     #expect(try eventually(seconds: 20) { try isRefused(stage) }, "it counts as refusing from its first record on")
     disk.become(.answering)
     #expect(try eventually { try stage.get().status == 200 })
-    #expect(stage.daemon!.waitForLog("event=audit state=opened"))
+    #expect(stage.log.wait(for: .audit, ["state": "opened"]))
     #expect(stage.daemon!.stop() == 0)
     #expect(try stage.verify().status == 0)
     assertCanary(stage)

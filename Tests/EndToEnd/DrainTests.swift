@@ -1,4 +1,5 @@
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -27,7 +28,7 @@ import Testing
       #expect(text.contains("urn:bearerd:error:draining"), "\(text)")
       #expect(ending == .clean)
     }
-    #expect(daemon.logText.components(separatedBy: "refused=draining").count == 3)
+    #expect(daemon.log.lines(of: .request, ["refused": "draining"]).count == 2)
     stage.assertCanary(times: 0)
   }
 }

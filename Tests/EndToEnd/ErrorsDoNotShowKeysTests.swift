@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -72,7 +73,7 @@ import Testing
       }
     }
     #expect(stage.recorded.contains("Accept-Encoding: gzip, deflate, br\r\n"))
-    #expect(stage.daemon!.waitForLog(" redacted=1") && !stage.daemon!.logText.contains(Self.key))
+    #expect(stage.log.wait(for: .request, ["redacted": 1]) && stage.log.hides(Self.key))
     stage.assertCanary(times: count, secret: Self.key)
   }
 
@@ -82,7 +83,7 @@ import Testing
     let response = try stage.get("/api/\(coding)/length/9")
     #expect(response.status == 401 && response.text.contains("urn:bearerd:error:encoded-answer"))
     #expect(response.head.contains("X-Request-Id: 7\r\n") && response.head.contains("application/problem+json"))
-    #expect(stage.daemon!.waitForLog(" withheld=true"))
+    #expect(stage.log.wait(for: .request, ["withheld": "true"]))
     stage.assertCanary(times: 1, secret: Self.key)
   }
 
@@ -100,7 +101,8 @@ import Testing
     let client = try stage.raw()
     try client.send(stage.head("GET"))
     _ = try client.head()
-    #expect(stage.daemon!.waitForLog(" refused=encoded-answer") && stage.daemon!.logText.contains(" aborted=true"))
+    #expect(
+      stage.log.wait(for: .request, ["refused": "encoded-answer"]) && stage.log.contains(.request, ["aborted": "true"]))
     #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000))
     stage.assertCanary(times: 1)
   }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -47,7 +48,7 @@ import Testing
   }
 
   private func changed(to generation: Int) -> Bool {
-    stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=\(generation)\n")
+    stage.log.wait(for: .credentialChanged, ["credential": "canary", "credential_generation": "\(generation)"])
   }
 
   // MARK: git
@@ -78,10 +79,11 @@ import Testing
     try git(store + ["store"], described("WRONG-password"))
     #expect(changed(to: 2))
     #expect(try stage.get().status == 401)
-    #expect(stage.daemon!.waitForLog("event=credential-unavailable"))
+    #expect(stage.log.wait(for: .credentialUnavailable))
     #expect(eventually { notes("store").isEmpty }, "\(notes("store"))")
     #expect(try eventually { try stage.get().status == 503 })
-    #expect(stage.daemon!.waitForLog("/usr/bin/git knows no credential for https://git.example.com"))
+    let told: LoggedField = .naming("/usr/bin/git", "https://git.example.com")
+    #expect(stage.log.wait(for: .credentialUnavailable, ["detail": told]))
 
     try git(store + ["store"], described(stage.canary))
     #expect(try eventually { try stage.get().status == 200 })
@@ -123,8 +125,7 @@ import Testing
     #expect(eventually { notes("calls") == calls }, "\(notes("calls"))")
     for _ in 0..<6 { #expect(try stage.get().status == 401) }
     #expect(notes("calls") == calls)
-    let told = "event=command-value-rejected program=\(path)/helper"
-    #expect(stage.daemon!.logText.components(separatedBy: told).count == 2)
+    #expect(stage.log.lines(of: .commandValueRejected, ["program": "\(path)/helper"]).count == 1)
     stage.assertCanary(times: 0)
   }
 
@@ -134,7 +135,7 @@ import Testing
     let file = try helper("test \"$1\" = erase && mv HERE/next HERE/answer; test \"$1\" = get && cat HERE/answer")
     try stage.start(basic([file], "format: git-credential, ttl: none"))
     #expect(try stage.get().status == 401)
-    #expect(stage.daemon!.waitForLog("event=command-value-rejected"))
+    #expect(stage.log.wait(for: .commandValueRejected))
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 1, as: line(stage.canary))
   }
@@ -146,7 +147,7 @@ import Testing
     let asked = "protocol=https\nhost=\(stage.origin.dropFirst(8))\nusername=me\n"
     let stored = "call store\n\(asked)username=me\npassword=\(stage.canary)\n\n\n"
     #expect(eventually { notes("calls") == "call get\n\(asked)\n\n\(stored)" }, "\(notes("calls"))")
-    #expect(stage.daemon!.logText.contains("command-not-told") == false)
+    #expect(stage.log.contains(.commandNotTold) == false)
     stage.assertCanary(times: 3, as: line(stage.canary))
   }
 
@@ -156,25 +157,26 @@ import Testing
     try stage.start(bearer([helper()], "format: git-credential, ttl: 1h"))
     #expect(try stage.get().status == 200)
     #expect(
-      stage.daemon!.waitForLog("event=credential-unavailable credential=canary credential_generation=1"),
-      "\(stage.daemon!.logText)")
+      stage.log.wait(for: .credentialUnavailable, ["credential": "canary", "credential_generation": 1]),
+      "\(stage.log)")
     let now = Int(Date().timeIntervalSince1970)
     #expect(now >= end - 1)
     #expect(try stage.get().status == 503)
-    #expect(stage.daemon!.waitForLog("printed has expired already"))
+    // Its time is over, and then the program has nothing better.
+    #expect(stage.log.wait(for: .credentialUnavailable, ["detail": .naming("\(path)/helper")], count: 2))
+    #expect(stage.log.lines(of: .credentialChanged).count == 1)
     #expect(notes("calls").contains("capability[]=authtype\nprotocol=https\n"))
     stage.assertCanary(times: 1)
   }
 
   @Test(arguments: [
-    ("password=CANARY-x\\r\\n", "carriage return"), ("host=evil.example.com\\npassword=CANARY-x\\n", "another host"),
-    ("quit=1\\npassword=CANARY-x\\n", "give up"),
+    "password=CANARY-x\\r", "host=evil.example.com\\npassword=CANARY-x", "quit=1\\npassword=CANARY-x",
   ])
-  func `T42: an answer that could be another's is none`(_ answer: String, _ reason: String) throws {
-    try stage.start(basic([helper("printf '\(answer)'")], "format: git-credential"))
-    #expect(stage.daemon!.waitForLog(reason), "\(stage.daemon!.logText)")
+  func `T42: an answer that could be another's is none`(answer: String) throws {
+    try stage.start(basic([helper("printf 'username=me\\n\(answer)\\n'")], "format: git-credential"))
+    #expect(stage.log.wait(for: .credentialUnavailable, ["detail": .naming("\(path)/helper")]), "\(stage.log)")
     #expect(try stage.get().status == 503)
-    #expect(stage.upstream.records.isEmpty && !stage.daemon!.logText.contains("CANARY"))
+    #expect(stage.upstream.records.isEmpty && stage.log.hides("CANARY"))
     stage.assertCanary(times: 0)
   }
 
@@ -205,7 +207,7 @@ import Testing
     )
     try stage.start(bearer([file, "token"], "format: exec-credential"))
     #expect(try stage.get().status == 401)
-    #expect(stage.daemon!.waitForLog("event=command-value-rejected"))
+    #expect(stage.log.wait(for: .commandValueRejected))
     #expect(try stage.get().status == 200)
     #expect(notes("calls") == "call token\n\ncall token\n\n")
     let info = try JSONSerialization.jsonObject(with: Data(notes("info").utf8)) as? [String: Any]
@@ -224,8 +226,9 @@ import Testing
 
   @Test func `T42: an identity token of docker is no password`() throws {
     try stage.scratch.write("answer", #"{"ServerURL":"r","Username":"<token>","Secret":"\#(stage.canary)"}"#)
-    try stage.start(basic([helper()], "format: docker-credential"))
-    #expect(stage.daemon!.waitForLog("identity token, where a password is wanted"), "\(stage.daemon!.logText)")
+    try stage.start(
+      basic([helper()], "format: docker-credential").replacing("password:", with: "user: me, password:"))
+    #expect(stage.log.wait(for: .credentialUnavailable, ["detail": .naming("\(path)/helper")]), "\(stage.log)")
     #expect(try stage.get().status == 503)
     stage.assertCanary(times: 0)
   }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -51,7 +52,7 @@ import Testing
       #expect(try lastToken(stage, "second") == "SECOND-secret-\(round)")
     }
     #expect(try lastToken(stage, "api") == stage.canary, "its own requests go on with the value before")
-    #expect(stage.daemon!.waitForLog("canary.token is still being read (the value read before is still in use)"))
+    #expect(stage.log.wait(for: .credentialUnusable, ["credential": "canary", "detail": .naming("canary.token")]))
     #expect(try stage.control("reload") == "ok\n2\n")
     #expect(try lastToken(stage, "api") == stage.canary)
     #expect(try stage.control("status").contains("is still being read"))
@@ -81,7 +82,7 @@ import Testing
     #expect(try isServing(stage))
     try stage.scratch.write("second.token", "SECOND-secret-1")
     #expect(try lastToken(stage, "second") == "SECOND-secret-1")
-    #expect(!hung.isAsked(within: 0) && !stage.daemon!.logText.contains("event=reloaded"))
+    #expect(!hung.isAsked(within: 0) && !stage.log.contains(.reloaded))
     hung.release()
     for client in [first] + waiting {
       while try !client.isAtEnd() { try client.drain() }
@@ -108,7 +109,7 @@ import Testing
     try stage.scratch.write("second.token", "SECOND-secret-1")
     #expect(try lastToken(stage, "second") == "SECOND-secret-1")
     hung.release()
-    #expect(stage.daemon!.waitForLog("event=configuration-readable"))
+    #expect(stage.log.wait(for: .configurationReadable))
     #expect(try isServing(stage), "what came too late is not used")
     #expect(try stage.control("reload") == "ok\n2\n")
     assertCanary(stage)
@@ -126,7 +127,7 @@ import Testing
     #expect(hung.isAsked())
     #expect(try isServing(stage))
     #expect(stage.daemon!.stop() == 0)
-    #expect(stage.daemon!.logText.contains("event=stopped"))
+    #expect(stage.log.contains(.stopped))
     assertCanary(stage)
   }
 
@@ -141,14 +142,14 @@ import Testing
     kill(stage.daemon!.pid, SIGHUP)
     #expect(hung.isAsked())
     #expect(try isServing(stage))
-    #expect(!stage.daemon!.logText.contains("event=reloaded"))
+    #expect(!stage.log.contains(.reloaded))
     hung.release()
-    #expect(stage.daemon!.waitForLog("event=reloaded generation=2"))
+    #expect(stage.log.wait(for: .reloaded, ["generation": 2]))
     #expect(try isServing(stage, generation: 2))
     // Without it again: the loop does not wait for the thread, which writes what it has, and says so.
     try stage.scratch.write("bearerd.yaml", stage.withSecondCredential(), mode: 0o644)
     #expect(try stage.control("reload") == "ok\n3\n")
-    #expect(stage.daemon!.waitForLog("event=audit state=closed"))
+    #expect(stage.log.wait(for: .audit, ["state": "closed"]))
     assertCanary(stage)
   }
 
@@ -168,14 +169,14 @@ import Testing
       stage.withSecondCredential().replacing("file: canary.token", with: "file: here/api.token"))
     try withExtendedLifetime(HungDirectory(stage.scratch.path + "/gone")) {
       try relink("here", to: "gone", in: stage)
-      #expect(stage.daemon!.waitForLog("here/api.token is still being read"))
+      #expect(stage.log.wait(for: .credentialUnusable, ["credential": "canary", "detail": .naming("here/api.token")]))
       try stage.scratch.write("second.token", "SECOND-secret-1")
       #expect(try lastToken(stage, "second") == "SECOND-secret-1")
       #expect(try lastToken(stage, "api") == stage.canary)
       #expect(try isServing(stage))
       // Whose file it is, a reload cannot know.
       #expect(try stage.control("reload") == "ok\n2\n")
-      #expect(stage.daemon!.waitForLog("here/api.token does not answer"))
+      #expect(stage.log.wait(for: .configuration, ["level": "warning", "detail": .naming("here/api.token")]))
       #expect(try lastToken(stage, "api") == stage.canary)
       #expect(try isServing(stage, generation: 2))
     }
@@ -197,7 +198,8 @@ import Testing
     #expect(try lastToken(stage, "api") == stage.canary)
     try withExtendedLifetime(HungDirectory(stage.scratch.path + "/gone")) {
       try relink("here", to: "gone", in: stage)
-      #expect(stage.daemon!.waitForLog("helper cannot be started: its file system has not answered for 1 s"))
+      #expect(
+        stage.log.wait(for: .credentialUnavailable, ["credential": "canary", "detail": .naming("here/helper", " 1 s")]))
       #expect(try isServing(stage))
     }
     try relink("here", to: "there", in: stage)
@@ -223,7 +225,7 @@ import Testing
     #expect(hung.isAsked())
     try stage.scratch.write("user", "new")
     #expect(try sent() == "old:old-secret")
-    #expect(stage.daemon!.waitForLog("password is still being read"))
+    #expect(stage.log.wait(for: .credentialUnusable, ["credential": "canary", "detail": .naming("/password")]))
     #expect(try sent() == "old:old-secret")
     #expect(try stage.control("reload") == "ok\n2\n")
     #expect(try sent() == "old:old-secret", "nor after a reload")

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -38,8 +39,8 @@ import Testing
       "others can write \(shared) (mode 0777, uid \(getuid())), and so replace \(stage.scratch.path)/link.token"
     #expect(try stage.get().text.contains(Self.refusal))
     #expect(try stage.get("/other/x").status == 200)
-    #expect(stage.daemon!.logText.contains("event=credential-unavailable credential=canary"))
-    #expect(stage.daemon!.logText.contains(sentence))
+    let link = "\(stage.scratch.path)/link.token"
+    #expect(stage.log.contains(.credentialUnavailable, ["credential": "canary", "detail": .naming(shared, link)]))
     let said = try check(stage)
     #expect(said.status == 1 && said.output.contains(sentence) && said.output.contains("chmod go-w \(shared)"))
     #expect(said.output.contains("there, and not used: \(sentence)"))
@@ -64,7 +65,8 @@ import Testing
     #expect(symlink(path + "/theirs/token", path + "/link.new") == 0)
     #expect(rename(path + "/link.new", path + "/link.token") == 0)
     for _ in 0..<3 { #expect(try stage.get().status == 200) }
-    #expect(stage.daemon!.waitForLog("others can write \(path)/theirs (mode 0777"))
+    #expect(
+      stage.log.wait(for: .credentialUnusable, ["credential": "canary", "detail": .naming("\(path)/theirs", "0777")]))
     stage.assertCanary(times: 0)
     stage.assertCanary(times: 4, secret: "SHARED-secret")
   }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -35,7 +36,7 @@ import Testing
     #expect(person.sees("waiting: ") && stage.tokens.waitForRequests(2))
     person.leaves(signal)
     #expect(person.ends() == -signal)
-    #expect(stage.stage.daemon!.waitForLog("event=login-cancelled credential=canary"))
+    #expect(stage.log.wait(for: .loginCancelled, ["credential": "canary"]))
     let count = stage.tokens.requests.count
     stage.tokens.answers([TokenStage.deviceAnswer(), TokenStage.pending, stage.granted])
     let next = try Person(stage)

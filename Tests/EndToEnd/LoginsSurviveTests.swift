@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -36,7 +37,7 @@ import Testing
     try stage.start(TokenStage.person.replacing("canary.login", with: "missing/canary.login"))
     #expect(try stage.stage.get().isRefused("token-unavailable"))
     #expect(stage.stage.upstream.records.isEmpty)
-    #expect(stage.stage.daemon!.waitForLog("event=login-not-stored credential=canary"))
+    #expect(stage.log.wait(for: .loginNotStored, ["credential": "canary"]))
     try FileManager.default.createDirectory(
       atPath: stage.stage.scratch.path + "/missing", withIntermediateDirectories: false,
       attributes: [.posixPermissions: 0o700])
@@ -91,7 +92,7 @@ import Testing
       case .asked: break
       case .answered: #expect(stage.tokens.waitForRequests(1))
       case .onDisk: #expect(eventually { stored(stage).contains("ROTATED-1") })
-      case .told: #expect(daemon.waitForLog("event=credential-changed"))
+      case .told: #expect(daemon.log.wait(for: .credentialChanged))
       case .used: #expect(try stage.stage.get().status == 200)
       }
       #expect(daemon.stop(SIGKILL) == -SIGKILL)
@@ -101,7 +102,7 @@ import Testing
     try stage.start(TokenStage.person)
     #expect(try stage.stage.get().status == 200)
     #expect(stage.tokens.forms.last?["refresh_token"] == (isOnDisk ? "ROTATED-1" : stage.first))
-    #expect(!stage.log.contains("event=login-required"))
+    #expect(!stage.log.contains(.loginRequired))
   }
 
   @Test func `T39: what is stored for one first token is not used for another`() throws {
@@ -140,7 +141,7 @@ import Testing
     try stage.stage.start(stage.configuration(TokenStage.person).replacing("\nservices:\n", with: "\n" + other))
     #expect(try stage.stage.get("/plain/x").status == 200)
     #expect(try stage.stage.get().status == 503)
-    #expect(stage.log.contains("canary.login"))
+    #expect(stage.log.wait(for: .tokenFailed, ["credential": "canary", "detail": .naming("canary.login")]))
   }
 
   @Test func `T39: a store that others can read is not used`() throws {
@@ -152,7 +153,7 @@ import Testing
     #expect(daemon.stop() == 0)
     try stage.start(TokenStage.person)
     #expect(try stage.stage.get().isRefused("token-unavailable"))
-    #expect(stage.log.contains("others can read or change \(stage.store) (mode 0644): it is not used"))
+    #expect(stage.log.wait(for: .tokenFailed, ["credential": "canary", "detail": .naming(stage.store, "0644")]))
   }
 
   @Test(arguments: [false, true])
@@ -175,7 +176,7 @@ import Testing
       #expect(daemon.stop() == 0)
       daemon = try stage.start(TokenStage.person)
       #expect(try stage.stage.get().isRefused("login-required"))
-      #expect(daemon.waitForLog("event=login-required credential=canary"))
+      #expect(daemon.log.wait(for: .loginRequired, ["credential": "canary"]))
     }
     #expect(stage.tokens.requests.count == asked)
     stage.tokens.answers(.token(stage.stage.canary, expiresIn: 3600, refresh: "THIRD-refresh"))

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -31,7 +32,7 @@ import Testing
       #expect(answer.isRefused("login-required"), "\(moment): \(answer.text)")
       #expect(stage.tokens.requests.count == asked, "\(moment)")
     }
-    #expect(!stage.log.contains("no login that this version") && !stage.log.contains("damaged"), "\(moment)")
+    #expect(!stage.log.contains(.tokenFailed), "\(moment)")
     return login
   }
 

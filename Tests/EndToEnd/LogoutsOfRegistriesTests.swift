@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -27,7 +28,7 @@ import Testing
     #expect(server.asked.count == 1)
     server.change { $0.password = "another" }
     try stage.scratch.write("canary.token", "another\n")
-    #expect(daemon.waitForLog("event=credential-changed"))
+    #expect(daemon.log.wait(for: .credentialChanged))
     #expect(try ask().status == 200)
     #expect(server.asked.count == 2)
   }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -29,7 +30,7 @@ struct LogoutsWhileFilesHang {
     // It is read; afterwards another one is, which is in use then.
     for _ in 0..<3 { #expect(try stage.get().isRefused("login-required")) }
     try stage.scratch.write("second.token", "SECOND-anew")
-    #expect(stage.daemon!.waitForLog("event=credential-changed credential=second"))
+    #expect(stage.log.wait(for: .credentialChanged, ["credential": "second"]))
     for _ in 0..<3 { #expect(try stage.get().isRefused("login-required")) }
     try stage.scratch.write("canary.token", "CANARY-another\n")
     #expect(eventually { (try? stage.get().status) == 200 })

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -18,7 +19,7 @@ struct NamesAreLookedUp {
     #expect(response.status == status, "\(response.text)")
     #expect(response.values("Proxy-Status") == ["bearerd; error=\(error); details=\"\(code)\""])
     #expect(response.text.contains("\"help\":\"bearerctl errors \(code)\""), "\(response.text)")
-    #expect(stage.daemon!.waitForLog("refused=\(code)"))
+    #expect(stage.log.wait(for: .request, ["refused": "\(code)"]))
     #expect(stage.upstream.records.isEmpty)
     stage.assertCanary(times: 0)
   }

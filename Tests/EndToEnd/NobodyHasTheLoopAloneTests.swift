@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -38,10 +39,10 @@ import Testing
     rest.start()
     for _ in 0..<count { #expect(try hog.answer().head.hasPrefix("HTTP/1.1 404 ")) }
     for other in others { #expect(try other.answer().head.hasPrefix("HTTP/1.1 404 ")) }
-    #expect(stage.daemon!.waitForLog("path=/nowhere/hog ", count: count))
-    let parts = stage.daemon!.logText.components(separatedBy: "path=/nowhere/other ").dropLast()
-    #expect(parts.count == others.count)
-    let turns = parts.joined().components(separatedBy: "path=/nowhere/hog ").count - 1
+    #expect(stage.log.wait(for: .request, ["path": "/nowhere/hog"], count: count))
+    let paths = stage.log.lines(of: .request).compactMap { $0["path"] }
+    #expect(paths.count { $0 == "/nowhere/other" } == others.count)
+    let turns = paths[..<(paths.lastIndex(of: "/nowhere/other") ?? 0)].count { $0 == "/nowhere/hog" }
     #expect(turns < 200, "\(turns) of the hog's requests were taken before the others' first")
     stage.assertCanary(times: 0)
   }
@@ -54,7 +55,7 @@ import Testing
     for _ in 0..<200 { #expect(try stage.get().status == 403) }
     let metrics = try PrometheusText(String(try stage.control("metrics").dropFirst(3)))
     #expect(try metrics.value("bearerd_refusals_total", ["service": "", "code": "caller-not-allowed"]) == 200)
-    let lines = stage.daemon!.logText.components(separatedBy: "refused=caller-not-allowed").count - 1
+    let lines = stage.log.lines(of: .request, ["refused": "caller-not-allowed"]).count
     // If the machine is so slow that a second ten seconds begin, there may be as many again.
     #expect((50...100).contains(lines), "\(lines)")
     stage.assertCanary(times: 0)

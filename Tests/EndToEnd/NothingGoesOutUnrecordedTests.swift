@@ -1,4 +1,5 @@
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -14,13 +15,13 @@ import Testing
     limitFiles(of: daemon.pid, to: size + 100)
     // Its record is the one that has no room.
     #expect(try stage.get("/api/last").status == 200)
-    #expect(daemon.waitForLog("event=audit-failed"))
+    #expect(daemon.log.wait(for: .auditFailed))
     for _ in 0..<3 {
       let refused = try stage.get("/api/refused")
       #expect(refused.status == 503 && refused.head.contains("details=\"audit-unavailable\""), "\(refused)")
     }
-    #expect(daemon.waitForLog("refused=audit-unavailable ", count: 3))
-    #expect(daemon.waitForLog("detail=\"write: File too large\"", count: 4))
+    #expect(daemon.log.wait(for: .request, ["refused": "audit-unavailable", "detail": .naming("write: ")], count: 3))
+    #expect(daemon.log.contains(.auditFailed, ["file": "\(file)", "detail": .naming("write: ")]))
     #expect(try stage.control("status").contains("\"problem\":\"write: File too large\""))
     let explained = try run(
       [RunningDaemon.binary("bearerctl"), "explain", "GET", "/api/x", "--config", daemon.file],
@@ -28,7 +29,7 @@ import Testing
     #expect(explained.status == 1 && explained.output.contains("It would be refused now: 503 audit-unavailable."))
     #expect(explained.output.contains("audit       required, and cannot be written now: write: File too large"))
     limitFiles(of: daemon.pid, to: nil)
-    #expect(daemon.waitForLog("event=audit-works"))
+    #expect(daemon.log.wait(for: .auditWorks))
     #expect(try stage.get("/api/after").status == 200)
     #expect(try eventually { try Stage.lines(file).count == 7 })
     #expect(try stage.verify().status == 0)
@@ -48,11 +49,11 @@ import Testing
     // Some of the record fits.
     limitFiles(of: daemon.pid, to: try #require(FileManager.default.contents(atPath: file)).count + 150)
     #expect(try stage.get("/api/last").status == 200)
-    #expect(daemon.waitForLog("event=audit-failed"))
+    #expect(daemon.log.wait(for: .auditFailed))
     let other = stage.scratch.path + "/other.log"
     try stage.reload(stage.configuration(more: "audit: { file: other.log, required: true }"))
     limitFiles(of: daemon.pid, to: nil)
-    #expect(daemon.waitForLog("event=audit-works"))
+    #expect(daemon.log.wait(for: .auditWorks))
     #expect(try stage.get("/api/after").status == 200)
     #expect(daemon.stop() == 0)
     let records = try Stage.lines(other)
@@ -77,7 +78,7 @@ import Testing
         String(repeating: "GET /\(long) HTTP/1.1\r\nHost: localhost:\(try daemon.port())\r\n\r\n", count: 60))
       for _ in 0..<60 { #expect(try client.answer().head.hasPrefix("HTTP/1.1 404 ")) }
     }
-    #expect(daemon.waitForLog("event=audit-failed"))
+    #expect(daemon.log.wait(for: .auditFailed))
     #expect(try stage.get().status == 200)
     func metric(_ name: String) throws -> Double {
       try PrometheusText(String(try stage.control("metrics").dropFirst(3))).value(name)
@@ -87,7 +88,7 @@ import Testing
     #expect(try metric("bearerd_audit_working") == 0)
     #expect(!Observed(pid: daemon.pid).spins(), "it tries again, and not all the time")
     limitFiles(of: daemon.pid, to: nil)
-    #expect(daemon.waitForLog("event=audit-works"))
+    #expect(daemon.log.wait(for: .auditWorks))
     #expect(try eventually { try metric("bearerd_audit_working") == 1 })
     #expect(daemon.stop() == 0)
     let lines = try Stage.lines(file)
@@ -126,10 +127,10 @@ import Testing
     #expect(unlink(file) == 0)
     // The one that finds it out has gone out.
     #expect(try stage.get().status == 200)
-    #expect(stage.daemon!.waitForLog("event=audit-failed"))
+    #expect(stage.log.wait(for: .auditFailed))
     #expect(try stage.get().text.contains("error:audit-unavailable"))
     try stage.reload(stage.configuration(more: "audit: { file: audit.log, required: true }"))
-    #expect(stage.daemon!.waitForLog("event=audit-works"))
+    #expect(stage.log.wait(for: .auditWorks))
     #expect(try stage.get().status == 200)
     #expect(stage.daemon!.stop() == 0)
     let result = try stage.verify()
@@ -181,7 +182,7 @@ import Testing
 
     // What cannot be used changes nothing.
     try stage.reload(stage.configuration(more: "audit: { file: none/audit.log }"))
-    #expect(stage.daemon!.logText.contains("detail=\"audit file "))
+    #expect(stage.log.contains(.configuration, ["level": "error", "detail": .naming("none/audit.log")]))
     #expect(try stage.get("/api/four").status == 200)
     #expect(try eventually { try Stage.lines(file).count == 3 })
     try stage.reload(stage.configuration())

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -55,10 +56,10 @@ import Testing
     let stage = try Stage()
     try stage.start(environment: ["SWIFT_BACKTRACE": "enable=yes,color=no,registers=all,threads=all,output-to=stderr"])
     #expect(try stage.get().status == 200)
-    #expect(stage.daemon!.waitForLog("status=200"))
-    let before = stage.daemon!.logText
+    #expect(stage.log.wait(for: .request, ["status": 200]))
+    let before = stage.log.bytes
     #expect(stage.daemon!.stop(signal) == -signal)
-    #expect(stage.daemon!.logText == before)
+    #expect(stage.log.bytes == before)
     stage.assertCanary(times: 1)
   }
 
@@ -85,7 +86,7 @@ import Testing
     }
     // A rotation leaves nothing of the old one behind either.
     try stage.scratch.write("canary.token", "ROTATED-\(stage.canary.dropFirst(7))-secret")
-    #expect(stage.daemon!.waitForLog("event=credential-changed", count: 2))
+    #expect(stage.log.wait(for: .credentialChanged, count: 2))
     #expect(try stage.get().status == 200)
     try stage.daemon!.reload()
     #expect(try stage.get().status == 200)
@@ -127,15 +128,15 @@ import Testing
       try client.send(head.replacing("PORT", with: "\(port)"))
       _ = try? client.response()
     }
-    #expect(stage.daemon!.waitForLog("path=/api/ok "))
-    let log = stage.daemon!.logText
-    for line in log.split(separator: "\n") {
+    #expect(stage.log.wait(for: .request, ["path": "/api/ok"]))
+    let log = stage.log
+    for line in String(decoding: log.bytes, as: UTF8.self).split(separator: "\n") {
       #expect(line.hasPrefix("time="), "\(line)")
       #expect(line.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "\(line)")
     }
     // A field begins after a blank, and no path has one.
-    #expect(!log.contains(" event=forged") && !log.contains(" level=error"))
-    for secret in ["QUERY-secret", "FIELD-secret", "BODY-secret"] { #expect(!log.contains(secret)) }
+    #expect(log.hides(" event=forged") && log.hides(" level=error"))
+    for secret in ["QUERY-secret", "FIELD-secret", "BODY-secret"] { #expect(log.hides(secret)) }
     stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
   }
 }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -217,7 +218,7 @@ import Testing
     #expect(own.status == 204 && own.values("Allow").first?.contains("OPTIONS") == true)
     #expect(try ask("none").status == 400)
     #expect(stage.upstream.records.isEmpty)
-    #expect(stage.daemon!.waitForLog("method=OPTIONS path=/api/x status=204 up=0 down=0 "))
+    #expect(stage.log.wait(for: .request, ["method": "OPTIONS", "path": "/api/x", "status": 204, "up": 0, "down": 0]))
     #expect(try ask("3").status == 200)
     #expect(stage.recorded.contains("\r\nMax-Forwards: 2\r\n"))
     stage.assertCanary(times: 1)
@@ -259,7 +260,7 @@ import Testing
       let stage = try Stage()
       let daemon = try stage.start(wrapper: wrapper(switchedOff))
       let port = try daemon.port()
-      #expect(daemon.logText.contains("event=listening listener=main address=\(place):\(port)\n"))
+      #expect(daemon.log.contains(.listening, ["listener": "main", "address": "\(place):\(port)"]))
       // State 0A: it listens.
       let wanted = String(repeating: "0", count: 24) + "01000000:" + String(port, radix: 16, uppercase: true)
       let sockets = try run(["cat", "/proc/\(daemon.pid)/net/tcp6"]).output.split(separator: "\n")

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -16,7 +17,7 @@ import Testing
     try client.send([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03])
     let text = String(decoding: client.rest().bytes, as: UTF8.self)
     #expect(text.hasPrefix("HTTP/1.1 400 ") && text.contains("\"reason\":\"tlsHandshake\""))
-    #expect(stage.daemon!.waitForLog("reason=tlsHandshake help=\"a TLS client came"))
+    #expect(stage.log.wait(for: .request, ["reason": "tlsHandshake", "help": .present]))
     stage.assertCanary(times: 0)
   }
 
@@ -28,7 +29,7 @@ import Testing
     }
     try stage.start()
     #expect(try stage.get().text.contains("urn:bearerd:error:upstream-malformed"))
-    #expect(stage.daemon!.waitForLog("reason=http2Frame help=\"the upstream speaks HTTP/2 without being asked"))
+    #expect(stage.log.wait(for: .request, ["reason": "http2Frame", "help": .present]))
     stage.assertCanary(times: 1)
   }
 
@@ -39,7 +40,7 @@ import Testing
     }
     try stage.start()
     #expect(try stage.get().status == 502)
-    #expect(stage.daemon!.waitForLog("the upstream speaks HTTP/2 without being asked"))
+    #expect(stage.log.wait(for: .request, ["reason": "http2Frame", "help": .present]))
   }
 
   @Test func `a proxy that the environment names`() throws {
@@ -47,10 +48,9 @@ import Testing
     try stage.start(environment: [
       "HTTPS_PROXY": "http://user:hidden@proxy.test:3128", "no_proxy": "x", "all_proxy": "socks://y",
     ])
-    let line = "event=proxy-not-used names=\"HTTPS_PROXY all_proxy\" help="
-    #expect(stage.daemon!.waitForLog(line))
-    #expect(stage.daemon!.logText.components(separatedBy: "proxy-not-used").count == 2)
-    #expect(!stage.daemon!.logText.contains("hidden") && !stage.daemon!.logText.contains("proxy.test"))
+    #expect(stage.log.wait(for: .proxyNotUsed, ["names": "HTTPS_PROXY all_proxy", "help": .present]))
+    #expect(stage.log.lines(of: .proxyNotUsed).count == 1)
+    #expect(stage.log.hides("hidden") && stage.log.hides("proxy.test"))
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 1)
   }

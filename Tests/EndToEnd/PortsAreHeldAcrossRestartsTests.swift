@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -40,7 +41,7 @@ import Testing
     try stage.start(unit, stage.configuration(listener: Self.held))
     #expect(try stage.ask(as: [], unix: path).output.hasPrefix("HTTP/1.1 200 "))
     #expect(try stage.ask(as: Stage.user(12_345), unix: path).output.hasPrefix("HTTP/1.1 403 "))
-    #expect(stage.daemon!.waitForLog("allow_users: [root, 12345]"))
+    #expect(stage.log.wait(for: .request, ["help": .naming("allow_users: [root, 12345]")]))
     #expect(stage.daemon!.stop() == 0)
     var status = stat()
     #expect(lstat(path, &status) == 0)

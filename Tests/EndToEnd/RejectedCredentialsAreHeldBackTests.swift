@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -22,7 +23,7 @@ import Testing
 
   /// Whether the request is the second to arrive at the upstream; false: it was refused.
   private func reaches(_ count: Counter, of stage: Stage, _ send: () throws -> Void) throws -> Bool {
-    func refusals() -> Int { occurrences(of: "refused=credential-suspended", in: stage.daemon!.logText) }
+    func refusals() -> Int { stage.log.lines(of: .request, ["refused": "credential-suspended"]).count }
     let before = refusals()
     try send()
     _ = eventually { count.count == 2 || refusals() > before }
@@ -48,18 +49,20 @@ import Testing
     #expect(statuses == [401: 5, 503: 995])
     let wrong = Data("deploy:\(stage.canary)".utf8).base64EncodedString()
     #expect(occurrences(of: wrong, in: stage.recorded) == 5)
-    let held = "event=credential-suspended credential=canary credential_generation=1 upstream=\(stage.origin)"
-    #expect(stage.daemon!.waitForLog(held + " rejections=5 seconds=60"))
+    let held: [String: LoggedField] = [
+      "credential": "canary", "credential_generation": 1, "upstream": "\(stage.origin)",
+    ]
+    #expect(stage.log.wait(for: .credentialSuspended, held.merging(["rejections": 5, "seconds": 60]) { $1 }))
     let status = try run([RunningDaemon.binary("bearerctl"), "status", "--config", stage.daemon!.file]).output
     let told = "canary: suspended from \(stage.origin) after 5 rejections in a row; one request may try it in"
     #expect(status.contains(told), "\(status)")
 
     try stage.scratch.write("canary.token", "RIGHT-password\n")
-    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    #expect(stage.log.wait(for: .credentialChanged))
     #expect(try stage.get().status == 200)
-    #expect(stage.daemon!.waitForLog("event=credential-resumed credential=canary credential_generation=2"))
-    #expect(occurrences(of: "event=credential-suspended", in: stage.daemon!.logText) == 1)
-    #expect(occurrences(of: "event=credential-resumed", in: stage.daemon!.logText) == 1)
+    #expect(stage.log.wait(for: .credentialResumed, ["credential": "canary", "credential_generation": 2]))
+    #expect(stage.log.lines(of: .credentialSuspended).count == 1)
+    #expect(stage.log.lines(of: .credentialResumed).count == 1)
     stage.assertCanary(times: 5, as: "Authorization: Basic \(wrong)\r\n")
   }
 
@@ -83,7 +86,7 @@ import Testing
     isRight.withLock { $0 = true }
     #expect(try stage.control("resume nobody").hasPrefix("error\n"))
     #expect(try stage.control("resume canary").contains("\"upstreams\":[\"\(stage.origin)\"]"))
-    #expect(stage.daemon!.waitForLog("event=credential-resumed credential=canary upstream=\(stage.origin)"))
+    #expect(stage.log.wait(for: .credentialResumed, ["credential": "canary", "upstream": "\(stage.origin)"]))
     for _ in 0..<3 { #expect(try stage.get().status == 200) }
     #expect(try stage.control("resume canary").contains("\"upstreams\":[]"))
     stage.assertCanary(times: 5)
@@ -96,9 +99,9 @@ import Testing
     func isHeldBack() throws -> Bool { try stage.get().text.contains("error:credential-suspended") }
     #expect(try stage.get().status == 401)
     #expect(unlink(stage.scratch.path + "/canary.token") == 0)
-    #expect(stage.daemon!.waitForLog("event=credential-unavailable"))
+    #expect(stage.log.wait(for: .credentialUnavailable))
     try stage.scratch.write("canary.token", stage.canary)
-    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    #expect(stage.log.wait(for: .credentialChanged))
     #expect(try stage.get().status == 401)
     #expect(try isHeldBack())
     let renamed = text.replacing("\n  canary:", with: "\n  other:").replacing(
@@ -111,7 +114,7 @@ import Testing
     #expect(try isHeldBack())
     // Another one goes out at once.
     try stage.scratch.write("canary.token", "RIGHT-password")
-    #expect(stage.daemon!.waitForLog("event=credential-changed", count: 2))
+    #expect(stage.log.wait(for: .credentialChanged, count: 2))
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 2)
   }
@@ -154,7 +157,7 @@ import Testing
     try stage.start(stage.configuration(credential: Self.bearer("{ after: 1, for: 3s }")))
     #expect(try stage.get().status == 401)
     #expect(try eventually { try stage.get().status == 500 }, "it says nothing of the credential: the next one may try")
-    let refused = occurrences(of: "refused=credential-suspended", in: stage.daemon!.logText)
+    let refused = stage.log.lines(of: .request, ["refused": "credential-suspended"]).count
     // Known before: while it was being looked up for one, another's handshake could end.
     let (clients, head) = (try (0..<10).map { _ in try stage.client() }, try stage.head("GET"))
     // All in one turn: while each was being served, another's handshake could end as well.
@@ -162,7 +165,7 @@ import Testing
     kill(pid, SIGSTOP)
     for client in clients { try client.send(head) }
     kill(pid, SIGCONT)
-    #expect(stage.daemon!.waitForLog("refused=credential-suspended", count: refused + 9))
+    #expect(stage.log.wait(for: .request, ["refused": "credential-suspended"], count: refused + 9))
     answer.open(times: 10)
     #expect(try clients.map { try $0.response().status }.sorted() == [200] + Array(repeating: 503, count: 9))
     stage.assertCanary(times: 3)
@@ -194,7 +197,7 @@ import Testing
     #expect(other.status == 503 && other.values("Retry-After") == ["1"])
     answer.open(times: 10)
     #expect(try probe.response().status == 200)
-    #expect(stage.daemon!.waitForLog("event=credential-resumed"))
+    #expect(stage.log.wait(for: .credentialResumed))
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 3)
   }
@@ -238,7 +241,7 @@ import Testing
       return try reaches(count, of: stage) { try probe.send(head) }
     }
     #expect(isOut)
-    #expect(stage.daemon!.waitForLog("aborted=true"))
+    #expect(stage.log.wait(for: .request, ["aborted": "true"]))
     #expect(try stage.get().status == 503)
     #expect(try eventually { try stage.get().status == 200 })
     stage.assertCanary(times: 3)
@@ -265,7 +268,7 @@ import Testing
     #expect(try stage.get().status == 200)
     for _ in 0..<49 { #expect(try stage.get("/api/admin").status == 403) }
     #expect(try stage.get().status == 200)
-    #expect(!stage.daemon!.logText.contains("credential-suspended"))
+    #expect(!stage.log.contains(.credentialSuspended))
     stage.assertCanary(times: 71)
   }
 

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import Synchronization
 import ServerSupport
 import TestSupport
@@ -133,7 +134,7 @@ import Testing
     }
     #expect(load.stop() == [])
     #expect(load.answered.count > 500)
-    #expect(stage.daemon!.logText.components(separatedBy: "event=reloaded").count == 21)
+    #expect(stage.log.lines(of: .reloaded).count == 20)
     places.check()
     stage.assertCanary(times: 0)
   }
@@ -217,7 +218,7 @@ import Testing
     goes.open(times: names.count)
     #expect(try held[0].answer().body == "half")
     #expect(load.stop() == [])
-    #expect(stage.daemon!.logText.components(separatedBy: "aborted=true").count == 5)
+    #expect(stage.log.lines(of: .request, ["aborted": "true"]).count == 4)
     stage.assertCanary(times: load.answered.count + names.count)
   }
 

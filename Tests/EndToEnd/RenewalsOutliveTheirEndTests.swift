@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -54,7 +55,7 @@ import Testing
     let daemon = try stage.start(TokenStage.person, workers: workers)
     #expect(server.isAsked.pass())
     kill(daemon.pid, SIGTERM)
-    #expect(daemon.waitForLog("event=stopping"))
+    #expect(daemon.log.wait(for: .stopping))
     server.mayAnswer.open(times: 9)
     #expect(daemon.waitForExit() == 0)
     #expect(stored(stage).contains("ROTATED-1"))
@@ -73,7 +74,7 @@ import Testing
       let daemon = try stage.stage.start(stage.configuration(TokenStage.person) + more)
       #expect(server.isAsked.pass())
       kill(daemon.pid, SIGTERM)
-      #expect(daemon.waitForLog("event=stopping"))
+      #expect(daemon.log.wait(for: .stopping))
       if more.isEmpty { kill(daemon.pid, SIGTERM) }
       #expect(daemon.waitForExit() == 0)
       #expect(!stored(stage).contains("ROTATED"))

@@ -1,4 +1,5 @@
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -18,7 +19,7 @@ import Testing
     #expect(try run(Stage.user(12_346) + perl).output.hasPrefix("HTTP/1.1 403 "))
     // Who may scrape may not use the services, and the other way round.
     #expect(try run(perl).output.hasPrefix("HTTP/1.1 403 "))
-    #expect(stage.daemon!.logText.contains("help=\"to let this user ask, metrics needs allow_users: [12345, "))
+    #expect(stage.log.contains(.request, ["help": .naming("metrics", "allow_users: [12345, ")]))
     stage.assertCanary(times: 0)
   }
 }

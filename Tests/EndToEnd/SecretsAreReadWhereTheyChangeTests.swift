@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -28,7 +29,7 @@ import Testing
   }
 
   private func changed(_ stage: Stage, to generation: Int, of credential: String = "canary") -> Bool {
-    stage.daemon!.waitForLog("event=credential-changed credential=\(credential) credential_generation=\(generation)\n")
+    stage.log.wait(for: .credentialChanged, ["credential": "\(credential)", "credential_generation": "\(generation)"])
   }
 
   @Test func `T44: a secret that is renamed into place is in the next request of the same connection`() throws {
@@ -111,12 +112,12 @@ import Testing
     try stage.start()
     let caller = try Caller(stage)
     try stage.scratch.write("canary.token", "two\nlines")
-    #expect(stage.daemon!.waitForLog("a line break"))
+    let told: [String: LoggedField] = ["credential": "canary", "detail": .naming("canary.token")]
+    #expect(stage.log.wait(for: .credentialUnusable, told))
     #expect(try caller.get().status == 200)
     try stage.scratch.write("canary.token", "")
-    #expect(stage.daemon!.waitForLog("is empty"))
+    #expect(stage.log.wait(for: .credentialUnusable, told, count: 2))
     #expect(try caller.get().status == 200)
-    #expect(stage.daemon!.logText.contains("still in use"))
     stage.assertCanary(times: 2)
   }
 
@@ -124,7 +125,7 @@ import Testing
     let stage = try Stage()
     let file = stage.scratch.path + "/late.token"
     try stage.start(stage.configuration(credential: "bearer: { file: late.token }"))
-    #expect(stage.daemon!.logText.contains("event=credential-unavailable credential=canary"))
+    #expect(stage.log.contains(.credentialUnavailable, ["credential": "canary"]))
     let caller = try Caller(stage)
     let refused = try caller.get()
     #expect(refused.status == 503 && refused.text.contains("urn:bearerd:error:credential-unavailable"))
@@ -180,8 +181,10 @@ import Testing
       try stage.scratch.write("canary.token", stage.canary, mode: mode)
       let daemon = try stage.start()
       #expect(try stage.get().text.contains("urn:bearerd:error:credential-unavailable"), "\(mode)")
-      #expect(daemon.logText.contains("level=warning event=configuration"), "\(mode)")
-      #expect(daemon.logText.contains("chmod 06") && daemon.logText.contains("canary.token"), "\(mode)")
+      let file: LoggedField = .naming("canary.token", "0" + String(mode, radix: 8))
+      #expect(daemon.log.contains(.configuration, ["level": "warning", "detail": file]), "\(mode)")
+      let told: LoggedField = .naming("chmod 06", "canary.token")
+      #expect(daemon.log.contains(.credentialUnavailable, ["detail": told]), "\(mode)")
       #expect(daemon.stop() == 0)
     }
     #expect(stage.upstream.records.isEmpty)
@@ -193,7 +196,7 @@ import Testing
     try stage.start()
     let caller = try Caller(stage)
     try stage.scratch.write("canary.token", "EXPOSED-secret", mode: 0o644)
-    #expect(stage.daemon!.waitForLog("chmod 06"))
+    #expect(stage.log.wait(for: .credentialUnusable, ["detail": .naming("chmod 06")]))
     _ = try caller.get()
     #expect(!stage.recorded.contains("EXPOSED"))
     stage.assertCanary(times: 1)
@@ -220,14 +223,14 @@ import Testing
     try stage.start(
       stage.configuration(credential: "bearer: { systemd: api-token }"),
       environment: ["CREDENTIALS_DIRECTORY": credentials])
-    #expect(stage.daemon!.logText.contains("LoadCredential=api-token:"))
+    #expect(stage.log.contains(.credentialUnavailable, ["detail": .naming("LoadCredential=api-token:")]))
     #expect(try stage.get().status == 503)
     try stage.scratch.write("credentials/api-token", stage.canary, mode: 0o440)
     #expect(changed(stage, to: 1))
     #expect(try stage.get().status == 200)
-    #expect(!stage.daemon!.logText.contains("event=systemd-credentials"))
+    #expect(!stage.log.contains(.systemdCredentials))
     try stage.daemon!.reload()
-    #expect(stage.daemon!.waitForLog("event=systemd-credentials credentials=canary detail=\"they have the values"))
+    #expect(stage.log.wait(for: .systemdCredentials, ["credentials": "canary", "detail": .present]))
     stage.assertCanary(times: 1)
   }
 
@@ -303,7 +306,7 @@ import Testing
     }
     try limit(3)
     try stage.scratch.write("canary.token", "NEW-secret")
-    #expect(stage.daemon!.waitForLog("Too many open files (the value read before is still in use)"))
+    #expect(stage.log.wait(for: .credentialUnusable, ["credential": "canary", "detail": .naming("canary.token")]))
     #expect(try caller.get().status == 200)
     #expect(lastToken(stage) == stage.canary)
     try limit(512)

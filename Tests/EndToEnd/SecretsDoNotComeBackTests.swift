@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -34,8 +35,8 @@ import Testing
         #expect(!answer.contains(form))
       }
     }
-    #expect(stage.daemon!.waitForLog(" redacted=1"))
-    for form in forms { #expect(!stage.daemon!.logText.contains(form)) }
+    #expect(stage.log.wait(for: .request, ["redacted": 1]))
+    for form in forms { #expect(stage.log.hides(form)) }
     stage.assertCanary(times: 5 * forms.count, secret: Self.secret)
   }
 
@@ -57,7 +58,7 @@ import Testing
     for place in Echo.Place.allCases {
       #expect(try ask(stage, place, form: 0, split: 3).contains("<\(Self.secret)>"), "\(place)")
     }
-    #expect(!stage.daemon!.logText.contains("redacted="))
+    #expect(!stage.log.contains(.request, ["redacted": .present]))
     stage.assertCanary(times: Echo.Place.allCases.count, secret: Self.secret)
   }
 

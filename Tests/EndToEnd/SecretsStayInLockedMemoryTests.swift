@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -23,13 +24,13 @@ import Testing
     let stage = try stage()
     #expect(try stage.get().status == 200)
     try stage.scratch.write("canary.token", Self.large)
-    #expect(stage.daemon!.waitForLog("event=credential-unusable credential=canary credential_generation=1 "))
-    #expect(stage.daemon!.waitForLog("LimitMEMLOCK="))
+    let told: [String: LoggedField] = ["credential_generation": 1, "detail": .naming("LimitMEMLOCK=")]
+    #expect(stage.log.wait(for: .credentialUnusable, told.merging(["credential": "canary"]) { $1 }))
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 2)
     // One that has room is taken as ever.
     try stage.scratch.write("canary.token", "SMALL-secret")
-    #expect(stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=2"))
+    #expect(stage.log.wait(for: .credentialChanged, ["credential": "canary", "credential_generation": 2]))
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 1, secret: "SMALL-secret")
   }
@@ -39,7 +40,7 @@ import Testing
     try stage.scratch.write("large.token", Self.large)
     try stage.reload(
       stage.configuration(credential: "bearer: { file: large.token }", more: "require_locked_memory: true"))
-    #expect(stage.daemon!.waitForLog("event=reload-failed "))
+    #expect(stage.log.wait(for: .reloadFailed))
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 1)
   }
@@ -51,7 +52,7 @@ import Testing
     let stage = try stage("bearer: { command: [\(helper)] }")
     let answer = try stage.get()
     #expect(answer.status == 503 && answer.text.contains("error:credential-unavailable\""))
-    #expect(stage.daemon!.waitForLog("LimitMEMLOCK="))
+    #expect(stage.log.wait(for: .credentialUnavailable, ["detail": .naming("LimitMEMLOCK=")]))
     #expect(stage.upstream.records.isEmpty)
     stage.assertCanary(times: 0)
   }
@@ -84,7 +85,7 @@ import Testing
     let stage = try Stage()
     try stage.start(wrapper: Self.limited)
     try stage.scratch.write("canary.token", Self.large)
-    #expect(stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=2"))
+    #expect(stage.log.wait(for: .credentialChanged, ["credential": "canary", "credential_generation": 2]))
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 1, secret: Self.large)
   }

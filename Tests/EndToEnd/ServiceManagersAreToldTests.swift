@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -40,11 +41,11 @@ import Testing
     #expect(manager.next { $0 == "WATCHDOG=1" } != nil)
     // A stall is no end.
     #expect(try stage.control("stall second") == "ok\n")
-    #expect(stage.daemon!.waitForLog("event=loop-stalled worker=2 "))
+    #expect(stage.log.wait(for: .loopStalled, ["worker": 2]))
     #expect(manager.next { $0 == "WATCHDOG=1" } != nil)
-    #expect(!stage.daemon!.logText.contains("event=loop-stuck"))
+    #expect(!stage.log.contains(.loopStuck))
     #expect(try stage.control("hang second") == "ok\n")
-    #expect(stage.daemon!.waitForLog("event=loop-stuck worker=2 step=message "))
+    #expect(stage.log.wait(for: .loopStuck, ["worker": 2, "step": "message"]))
     // What was said before is taken first.
     while manager.isWaiting {}
     #expect(try stage.get().status == 200 || stage.get().status == 200)

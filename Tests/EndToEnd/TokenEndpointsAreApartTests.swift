@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -23,7 +24,7 @@ import Testing
     let stage = try TokenStage()
     try stage.start(pins: [stage.stage.leaf.pin, stage.stage.backup.pin])
     #expect(try stage.stage.get().isRefused("token-unavailable"))
-    #expect(stage.stage.daemon!.waitForLog("pin-mismatch"))
+    #expect(stage.log.wait(for: .tokenFailed, ["detail": .naming("pin-mismatch")]))
     let records = stage.tokens.server.finish()
     #expect(!records.isEmpty && records.allSatisfy { $0.bytes.isEmpty })
     stage.assertSecrets(times: 0)

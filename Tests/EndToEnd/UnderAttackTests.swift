@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -72,7 +73,7 @@ import Testing
     }
     #expect(cut == 300)
     #expect(eventually { stage.observed.descriptors <= before + 8 })
-    #expect(stage.daemon!.waitForLog(" status=408 ", count: 300))
+    #expect(stage.log.wait(for: .request, ["status": 408], count: 300))
     assertCanary(stage)
   }
 

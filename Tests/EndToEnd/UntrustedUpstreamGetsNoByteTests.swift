@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -168,11 +169,11 @@ import Testing
     if let chain = try chain(stage) { try stage.upstream.replaceCertificates(chain) }
     try stage.start(stage.configuration(service: service, pins: try pins(stage)))
     let answer = try stage.get()
-    #expect(answer.status == 200, "\(answer.text)\n\(stage.daemon!.logText)", sourceLocation: sourceLocation)
+    #expect(answer.status == 200, "\(answer.text)\n\(stage.log)", sourceLocation: sourceLocation)
     // The event stands before the line of the exchange.
-    stage.daemon!.waitForLog("event=request")
-    let seen = stage.daemon!.logText.components(separatedBy: "event=pin ").count - 1
-    #expect(seen == events, "\(stage.daemon!.logText)", sourceLocation: sourceLocation)
+    stage.log.wait(for: .request)
+    let seen = stage.log.lines(of: .pin).count
+    #expect(seen == events, "\(stage.log)", sourceLocation: sourceLocation)
     stage.assertCanary(times: 1, sourceLocation: sourceLocation)
   }
 

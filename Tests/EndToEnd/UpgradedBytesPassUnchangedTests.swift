@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -21,7 +22,7 @@ import Testing
     while check.count < 10 << 20 { check.take(try client.read(maximum: 4_096)) }
     #expect(check.isRight && isSent.pass())
     client.close()
-    #expect(stage.daemon!.waitForLog(" status=101 up=10485760 down=10485760 "))
+    #expect(stage.log.wait(for: .request, ["status": 101, "up": 10485760, "down": 10485760]))
   }
 
   @Test func `T54: a client that reads late costs no memory`() throws {

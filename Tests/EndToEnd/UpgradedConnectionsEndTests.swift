@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -28,8 +29,8 @@ import Testing
     try client.send("all\r\n\r\n")
     client.shutdownSending()
     #expect(client.rest() == (Array("heard all\r\n\r\n".utf8), .clean))
-    #expect(stage.daemon!.waitForLog(" status=101 up=7 down=13 "))
-    #expect(!stage.daemon!.logText.contains("aborted"))
+    #expect(stage.log.wait(for: .request, ["status": 101, "up": 7, "down": 13]))
+    #expect(!stage.log.contains(.request, ["aborted": .present]))
     stage.assertCanary(times: 1)
   }
 
@@ -47,8 +48,8 @@ import Testing
     client.close()
     #expect(stage.upstream.wait { $0.last?.isFinished == true })
     #expect(stage.recorded.hasSuffix("\r\n\r\nthe rest"))
-    #expect(stage.daemon!.waitForLog(" status=101 up=8 down=3 "))
-    #expect(!stage.daemon!.logText.contains("aborted"))
+    #expect(stage.log.wait(for: .request, ["status": 101, "up": 8, "down": 3]))
+    #expect(!stage.log.contains(.request, ["aborted": .present]))
     stage.assertCanary(times: 1)
   }
 
@@ -88,8 +89,8 @@ import Testing
     #expect(try client.exactly(4) == Array("half".utf8))
     try client.send("go")
     #expect(client.rest() == ([], .reset))
-    #expect(stage.daemon!.waitForLog("refused=upstream-closed"))
-    #expect(stage.daemon!.logText.contains("aborted=true"))
+    #expect(stage.log.wait(for: .request, ["refused": "upstream-closed"]))
+    #expect(stage.log.contains(.request, ["aborted": "true"]))
     stage.assertCanary(times: 1)
   }
 
@@ -102,8 +103,8 @@ import Testing
     #expect(try stage.echoes(client))
     if resets { client.reset() } else { client.close() }
     #expect(resets ? broken.pass() : clean.pass())
-    #expect(stage.daemon!.waitForLog(" status=101 up=4 down=4 "))
-    #expect(stage.daemon!.logText.contains("aborted=true") == resets)
+    #expect(stage.log.wait(for: .request, ["status": 101, "up": 4, "down": 4]))
+    #expect(stage.log.contains(.request, ["aborted": "true"]) == resets)
     stage.assertCanary(times: 1)
   }
 
@@ -123,8 +124,8 @@ import Testing
       try stage.reload(change(stage))
       #expect(client.rest() == ([], .reset), "\(name)")
       #expect(broken.pass(), "\(name)")
-      #expect(stage.daemon!.waitForLog(" status=101 up=4 down=4 "), "\(name)")
-      #expect(stage.daemon!.logText.contains("aborted=true"), "\(name)")
+      #expect(stage.log.wait(for: .request, ["status": 101, "up": 4, "down": 4]), "\(name)")
+      #expect(stage.log.contains(.request, ["aborted": "true"]), "\(name)")
       stage.assertCanary(times: 1)
     }
   }
@@ -141,7 +142,7 @@ import Testing
     try stage.start(stage.configuration(more: Self.short, services: second))
     let (kept, cut) = (try stage.upgraded(), try stage.upgraded("/second/x"))
     try stage.scratch.write("canary.token", "ANOTHER-secret\n")
-    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    #expect(stage.log.wait(for: .credentialChanged))
     #expect(try stage.echoes(kept) && stage.echoes(cut))
     try stage.reload(
       stage.configuration(
@@ -159,7 +160,7 @@ import Testing
       let daemon = try stage.start(stage.configuration(more: "limits: { drain: \(limit) }"))
       let client = try stage.upgraded()
       kill(daemon.pid, SIGTERM)
-      #expect(daemon.waitForLog("event=stopping"))
+      #expect(daemon.log.wait(for: .stopping))
       if cut == 0 {
         #expect(try stage.echoes(client))
         client.close()
@@ -167,7 +168,7 @@ import Testing
         #expect(client.rest() == ([], .reset))
       }
       #expect(daemon.waitForExit() == 0)
-      #expect(daemon.logText.contains("event=stopped cut=\(cut)\n"))
+      #expect(daemon.log.contains(.stopped, ["cut": "\(cut)"]))
       stage.assertCanary(times: 1)
     }
   }
@@ -193,7 +194,7 @@ import Testing
     let (patient, silent) = (try stage.upgraded(), try stage.upgraded("/second/x"))
     #expect(try stage.echoes(silent))
     #expect(silent.rest() == ([], .reset))
-    #expect(stage.daemon!.waitForLog("refused=upstream-timeout"))
+    #expect(stage.log.wait(for: .request, ["refused": "upstream-timeout"]))
     // Longer than any time of the other service, but those of an upgraded connection.
     #expect(try stage.get("/api/stuck").status == 504)
     #expect(try stage.echoes(patient))

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -33,7 +34,7 @@ import Testing
       #expect(try stage.control("reload") == "ok\n\(number + 1)\n")
       for client in clients { #expect(try get(client, stage).status == (number % 2 == 1 ? 403 : 200)) }
     }
-    #expect(occurrences(of: "event=reloaded", in: stage.daemon!.logText) == 10)
+    #expect(stage.log.lines(of: .reloaded).count == 10)
     stage.assertCanary(times: 40)
   }
 
@@ -103,13 +104,13 @@ import Testing
     for _ in clients { #expect(arrived.pass()) }
     let port = try daemon.port()
     kill(daemon.pid, SIGTERM)
-    #expect(daemon.waitForLog("event=stopping connections=6"))
+    #expect(daemon.log.wait(for: .stopping, ["connections": 6]))
     #expect(eventually { (try? RawClient(port: port)) == nil })
     #expect(daemon.isRunning)
     goes.open(times: 6)
     for client in clients { #expect(try client.response().text == "ok") }
     #expect(daemon.waitForExit() == 0)
-    #expect(daemon.logText.contains("event=stopped cut=0"))
+    #expect(daemon.log.contains(.stopped, ["cut": 0]))
     stage.assertCanary(times: 6)
   }
 
@@ -126,7 +127,7 @@ import Testing
     for client in clients { try client.send(stage.head("GET")) }
     for _ in clients { #expect(arrived.pass()) }
     #expect(daemon.stop() == 0)
-    #expect(daemon.logText.contains("event=stopped cut=3"))
+    #expect(daemon.log.contains(.stopped, ["cut": 3]))
     for client in clients { #expect(client.rest().ending == .reset) }
     goes.open(times: 3)
   }
@@ -145,12 +146,11 @@ import Testing
     let answered = load.answered.count
     #expect(try stage.verify().status == 0)
     #expect(stage.daemon!.stop() == 0)
-    let lines = stage.daemon!.logText.split(separator: "\n")
-    let isWhole = lines.allSatisfy { line in
-      line.wholeMatch(of: /time=\S{24} level=[a-z]+ event=.*/) != nil && occurrences(of: "time=", in: String(line)) == 1
+    let isWhole = stage.log.lines.allSatisfy { line in
+      line.fields.prefix(3).map(\.name) == ["time", "level", "event"] && line.fields.count { $0.name == "time" } == 1
     }
-    #expect(isWhole)
-    #expect(lines.count { $0.contains("event=request") } == answered, "each has its line")
+    #expect(isWhole && stage.log.lines.count == stage.log.bytes.count { $0 == UInt8(ascii: "\n") })
+    #expect(stage.log.lines(of: .request).count == answered, "each has its line")
     let records = try Stage.lines(stage.scratch.path + "/audit.log")
     #expect(records.count { $0.contains("event=request") } == answered, "each has its record")
     stage.assertCanary(times: answered)

@@ -97,12 +97,12 @@ let testFloors: [String: Set<String>] = [
   "TransportTests": [
     "ServerSupport", "Transport", "Log", "Gateway", "Policy", "EventLoop", "TestServer", "TestSupport",
   ],
-  "ProvidersTests": ["ServerSupport", "Providers", "TestServer", "TestSupport"],
+  "ProvidersTests": ["ServerSupport", "Providers", "Log", "TestServer", "TestSupport"],
   "ProxyTests": [
-    "ServerSupport", "Proxy", "Setup", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop", "TestServer",
-    "TestSupport",
+    "ServerSupport", "Proxy", "Setup", "Log", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop",
+    "TestServer", "TestSupport",
   ],
-  "AdminTests": ["ServerSupport", "TestServer", "TestSupport"],
+  "AdminTests": ["ServerSupport", "Log", "TestServer", "TestSupport"],
   "DaemonTests": ["ServerSupport", "Daemon", "Log", "EventLoop", "TestServer", "TestSupport"],
   "TestSupport": [],
   "LayeringTests": ["TestSupport"],
@@ -111,7 +111,7 @@ let testFloors: [String: Set<String>] = [
   "SelftestTests": ["TestServer", "TestSupport"],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
   "Fuzz": ["Log", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
-  "EndToEnd": ["ServerSupport", "TestServer", "Setup", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport"],
+  "EndToEnd": ["ServerSupport", "TestServer", "Setup", "Log", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport"],
 ]
 
 /// What a module below `Sources` may import.

@@ -71,6 +71,20 @@ import Testing
     }
   }
 
+  /// Its wording may change: tests look for events and fields (`DaemonLog`). Whole text is for tests of the format alone.
+  @Test func `no test reads the log as text`() throws {
+    let readers = [
+      "EndToEnd/NothingLeaksFromTheProcessTests.swift", "EndToEnd/WorkersChangeTogetherTests.swift",
+      "Server/DaemonTests/WatchdogTests.swift", "Server/ProxyTests/LogLinesCannotBeForgedTests.swift",
+      "Server/ServerSupport/Stage.swift",
+    ].map { "Tests/\($0)" }
+    for file in try swiftFiles(in: "Tests/EndToEnd") + swiftFiles(in: "Tests/Server") {
+      let text = try text(of: file)
+      let found = ["log.bytes", "log?.bytes", "log.description", "log)\"."].contains { text.contains($0) }
+      #expect(found == readers.contains(file), "\(file)")
+    }
+  }
+
   @Test func `the table itself stands in order`() {
     for (module, imports) in floors {
       for other in imports { #expect(floors[other]?.contains(module) != true, "\(module) and \(other) in a circle") }

@@ -3,7 +3,7 @@ import Foundation
 /// The real binary, started as a user starts it, with what it logs.
 package final class RunningDaemon: TestedDaemon {
   let process: Child
-  package let log = OutputCollector()
+  package let log = DaemonLog()
   package let file: String
 
   /// Starts it and waits until it serves.
@@ -21,8 +21,8 @@ package final class RunningDaemon: TestedDaemon {
     process = try Child(
       words[0], Array(words.dropFirst()), environment: variables, errors: log.writing.fileDescriptor, passed: passed)
     try log.writing.close()
-    guard log.wait(for: { $0.contains("event=ready") }) else {
-      throw TestFailure("bearerd did not start:\n\(log.text)")
+    guard log.wait(until: { [log] in !log.lines(named: "ready").isEmpty }) else {
+      throw TestFailure("bearerd did not start:\n\(log)")
     }
   }
 

@@ -4,7 +4,7 @@ package import Foundation
 package protocol TestedDaemon: AnyObject {
   /// Its configuration.
   var file: String { get }
-  var log: OutputCollector { get }
+  var log: DaemonLog { get }
   var isRunning: Bool { get }
   /// Reads its configuration again; does not wait for that.
   func beginReload()
@@ -15,30 +15,27 @@ package protocol TestedDaemon: AnyObject {
 }
 
 extension TestedDaemon {
-  package var logText: String { log.text }
-
   /// The port of a listener, from the line that says it listens.
   package func port(_ listener: String = "main") throws -> UInt16 {
-    for line in log.text.split(separator: "\n") where line.contains("event=listening listener=\(listener) ") {
-      if let colon = line.lastIndex(of: ":"), let port = UInt16(line[line.index(after: colon)...]) { return port }
+    for address in log.lines(named: "listening", ["listener": "\(listener)"]).compactMap({ $0["address"] }) {
+      if let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) {
+        return port
+      }
     }
-    throw TestFailure("no port of \(listener) in:\n\(log.text)")
-  }
-
-  /// Waits until the log holds `text`, `count` times.
-  @discardableResult
-  package func waitForLog(_ text: String, count: Int = 1) -> Bool {
-    log.wait { $0.components(separatedBy: text).count > count }
+    throw TestFailure("no port of \(listener) in:\n\(log)")
   }
 
   /// Waits for the line that says how it went.
   package func reload() throws {
-    let before = log.text.components(separatedBy: "event=reload").count
+    let before = reloads
     beginReload()
-    guard log.wait(for: { $0.components(separatedBy: "event=reload").count > before }) else {
-      throw TestFailure("no answer to the wish to reload:\n\(log.text)")
+    guard log.wait(until: { self.reloads > before }) else {
+      throw TestFailure("no answer to the wish to reload:\n\(log)")
     }
   }
+
+  /// How many have ended, well or not.
+  private var reloads: Int { log.lines(named: "reloaded").count + log.lines(named: "reload-failed").count }
 
   package func stop() -> Int32 {
     beginStop()

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -18,13 +19,13 @@ import Testing
     let asked = stage.tokens.requests.count
     let again = try stage.start(TokenStage.person, more: stage.revocation)
     for _ in 0..<3 { #expect(try stage.stage.get().isRefused("login-required")) }
-    #expect(again.waitForLog("event=login-required credential=canary"))
+    #expect(again.log.wait(for: .loginRequired, ["credential": "canary"]))
     for more in ["", ", skew: 5s"] {
       try stage.stage.reload(stage.configuration(TokenStage.person, more: stage.revocation + more))
       #expect(try stage.stage.get().isRefused("login-required"))
     }
     #expect(stage.tokens.requests.count == asked, "nothing is asked with a login that was ended")
-    #expect(stage.log.components(separatedBy: "event=login-required").count <= 3, "once for each configuration of it")
+    #expect(stage.log.lines(of: .loginRequired).count <= 2, "once for each configuration of it")
     try stage.stage.scratch.write("first.token", "ANOTHER-first")
     let good = try stage.ask(until: { $0.status == 200 }) { #expect($0.status == 503) }
     #expect(good != nil)
@@ -46,8 +47,8 @@ import Testing
       #expect(request.text.hasPrefix("POST /oauth2/revoke HTTP/1.1\r\n"))
       #expect(request.text.contains("\r\nAuthorization: Basic \(basic)\r\n"))
     }
-    #expect(stage.stage.daemon!.waitForLog("event=token-revoked credential=canary", count: 2))
-    #expect(stage.stage.daemon!.waitForLog("event=logged-out credential=canary"))
+    #expect(stage.log.wait(for: .tokenRevoked, ["credential": "canary"], count: 2))
+    #expect(stage.log.wait(for: .loggedOut, ["credential": "canary"]))
     // A second time there is nothing left.
     #expect(try stage.stage.logOut().revoked.isEmpty)
     #expect(stage.givenBack.count == 2)
@@ -71,7 +72,7 @@ import Testing
     let revoked = try stage.stage.logOut().revoked
     #expect(revoked.map { $0[0] } == ["refresh_token", "access_token"])
     #expect(revoked.allSatisfy { $0[1].contains(words) && !$0[1].contains("asked again") }, "\(revoked)")
-    #expect(stage.stage.daemon!.waitForLog("event=token-not-revoked credential=canary", count: 2))
+    #expect(stage.log.wait(for: .tokenNotRevoked, ["credential": "canary"], count: 2))
     #expect(try stage.stage.get().isRefused("login-required"))
     #expect(stage.stored.hasSuffix("\nlogged_out\n"))
     stage.assertSecrets(times: 1)
@@ -214,7 +215,7 @@ import Testing
     let problem = try stage.stage.logOut()["problem"] as? String
     #expect(problem?.contains("canary.login") == true && problem?.contains("is gone") == true, "\(problem ?? "none")")
     #expect(!FileManager.default.fileExists(atPath: stage.store))
-    #expect(stage.stage.daemon!.waitForLog("event=login-not-wiped credential=canary"))
+    #expect(stage.log.wait(for: .loginNotWiped, ["credential": "canary"]))
     #expect(try stage.stage.get().isRefused("login-required"))
     stage.assertSecrets(times: 1)
   }

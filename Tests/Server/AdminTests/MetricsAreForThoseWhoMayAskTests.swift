@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -64,7 +65,7 @@ import Testing
     #expect(try text.value("process_resident_memory_bytes") > 1_000_000)
     #expect(try text.value("process_open_fds") > 5)
     #expect(try text.value("process_start_time_seconds") > 1_600_000_000)
-    #expect(!stage.daemon!.logText.contains("path=/metrics"))
+    #expect(!stage.log.contains(.request, ["path": "/metrics"]))
     stage.assertCanary(times: 3)
   }
 

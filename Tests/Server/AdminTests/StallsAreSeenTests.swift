@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -11,7 +12,7 @@ import Testing
     try stage.start(stage.configuration(more: "control: control.sock"))
     #expect(try stage.get().status == 200)
     for _ in 0..<3 { #expect(try stage.control("stall") == "ok\n") }
-    #expect(stage.daemon!.waitForLog("event=loop-stalled worker=1 "))
+    #expect(stage.log.wait(for: .loopStalled, ["worker": 1]))
     let metrics = try PrometheusText(String(try stage.control("metrics").dropFirst(3)))
     #expect(try metrics.value("bearerd_loop_stalls_total") >= 3)
     #expect(try metrics.value("bearerd_loop_longest_turn_seconds") >= 0.14)
@@ -22,8 +23,8 @@ import Testing
     let loops = try #require(status["loops"] as? [[String: Any]])
     #expect(loops.count == 1 && (loops[0]["stalls"] as? Int).map { $0 >= 3 } == true)
     // The line is of the first; the others wait for the next line.
-    let lines = stage.daemon!.logText.split(separator: "\n").filter { $0.contains("event=loop-stalled") }
-    #expect(lines.count == 1 && lines[0].contains("longest-step=control"), "\(lines)")
+    let lines = stage.log.lines(of: .loopStalled)
+    #expect(lines.count == 1 && lines[0]["longest-step"] == "control", "\(lines)")
     stage.assertCanary(times: 1)
   }
 }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -33,13 +34,13 @@ import Testing
     try stage.reload(stage.configuration())
     #expect(try credential(stage)["fingerprint"] as? String == before["fingerprint"] as? String)
     try stage.scratch.write("canary.token", "CANARY-another\n")
-    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    #expect(stage.log.wait(for: .credentialChanged))
     let after = try credential(stage)
     #expect(after["fingerprint"] as? String != before["fingerprint"] as? String)
     #expect(after["generation"] as? Int == 2)
     #expect(!(try ask(stage)).contains("CANARY"))
     try stage.scratch.write("canary.token", stage.canary + "\n")
-    #expect(stage.daemon!.waitForLog("event=credential-changed", count: 2))
+    #expect(stage.log.wait(for: .credentialChanged, count: 2))
     #expect(try credential(stage)["fingerprint"] as? String == before["fingerprint"] as? String)
     stage.assertCanary(times: 0)
   }

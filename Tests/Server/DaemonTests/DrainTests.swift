@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -38,7 +39,7 @@ import Testing
     #expect(running.rest() == (Array("ok".utf8), .clean))
     running.close()
     #expect(daemon.stop() == 0)
-    #expect(daemon.logText.contains("event=stopped cut=0"))
+    #expect(daemon.log.contains(.stopped, ["cut": 0]))
     stage.assertCanary(times: 1)
   }
 
@@ -50,11 +51,11 @@ import Testing
     try running.send(stage.head("GET"))
     #expect(arrived.pass())
     daemon.beginStop()
-    #expect(daemon.waitForLog("event=stopping"))
+    #expect(daemon.log.wait(for: .stopping))
     let time = seconds { #expect(daemon.stop() == 0) }
     #expect(time < 20)
     #expect(running.rest() == ([], .reset))
-    #expect(daemon.logText.contains("aborted=true"))
+    #expect(daemon.log.contains(.request, ["aborted": "true"]))
     goes.open()
   }
 
@@ -67,7 +68,7 @@ import Testing
     #expect(arrived.pass())
     let time = seconds { #expect(daemon.stop() == 0) }
     #expect(time > 0.3 && time < 20, "\(time) s")
-    #expect(daemon.logText.contains("event=stopped cut=1"))
+    #expect(daemon.log.contains(.stopped, ["cut": 1]))
     #expect(running.rest().ending == .reset)
     goes.open()
   }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -19,11 +20,11 @@ import Testing
     try client.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
     #expect(try client.response().status == 200)
     #expect(try stage.get().status == 200)
-    #expect(stage.daemon!.logText.contains("held_by=systemd address=[::1]:\(port)"))
+    #expect(stage.log.contains(.listening, ["held_by": "systemd", "address": "[::1]:\(port)"]))
     // Under the same admission as ever.
     let stranger = try stage.request("GET /api/x HTTP/1.1\r\nHost: evil.test:\(port)\r\n\r\n")
     #expect(stranger.status == 421)
-    #expect(!stage.daemon!.logText.contains("somebody else could listen"))
+    #expect(!stage.log.contains(.listener))
     stage.assertCanary(times: 2)
   }
 
@@ -32,7 +33,7 @@ import Testing
     let unit = SocketUnit()
     let port = try unit.listen("main")
     try stage.start(unit, stage.configuration(listener: Self.held))
-    #expect(stage.daemon!.logText.contains("add ListenStream=[::1]:\(port) to the socket unit"))
+    #expect(stage.log.contains(.listener, ["listener": "main", "help": .naming("ListenStream=[::1]:\(port)")]))
     stage.assertCanary(times: 0)
   }
 
@@ -42,8 +43,8 @@ import Testing
     try unit.listen("main", path: stage.scratch.path + "/held.sock", mode: 0o600)
     let configuration = stage.configuration(listener: Self.held)
     try stage.start(unit, configuration.replacing("allow_users: [\(getuid())]", with: "allow_users: [4711]"))
-    #expect(stage.daemon!.logText.contains("uid 4711 may ask and cannot connect to it (mode 600)"))
-    #expect(stage.daemon!.logText.contains("SocketMode=0666"))
+    let remark: [String: LoggedField] = ["detail": .naming("uid 4711", "mode 600"), "help": .naming("SocketMode=0666")]
+    #expect(stage.log.contains(.listener, remark))
     stage.assertCanary(times: 0)
   }
 
@@ -116,7 +117,7 @@ import Testing
     try unit.listen("main")
     let port = try unit.listen("spare")
     try stage.start(unit, stage.configuration(listener: Self.held))
-    #expect(stage.daemon!.logText.contains("event=socket-not-used name=spare address=127.0.0.1:\(port)"))
+    #expect(stage.log.contains(.socketNotUsed, ["name": "spare", "address": "127.0.0.1:\(port)"]))
     // If its port is what the file asks for, the error says whose it is.
     let taken = try stage.fail(unit, stage.configuration(listener: "address: 127.0.0.1:\(port)"))
     #expect(taken.status == 71 && taken.errors.contains("write address: systemd:spare"), "\(taken.errors)")
@@ -145,7 +146,7 @@ import Testing
     try stage.reload(
       stage.configuration(listener: Self.held).replacing("  main:\n", with: "  first:\n"))
     #expect(try stage.get().status == 200)
-    #expect(stage.daemon!.logText.components(separatedBy: "event=reloaded").count == 4)
+    #expect(stage.log.lines(of: .reloaded).count == 3)
     stage.assertCanary(times: 6)
   }
 
@@ -155,10 +156,9 @@ import Testing
     try unit.listen("main")
     try stage.start(unit, stage.configuration(listener: Self.held))
     try stage.reload(stage.configuration())
-    #expect(stage.daemon!.waitForLog("event=socket-not-used name=main"))
+    #expect(stage.log.wait(for: .socketNotUsed, ["name": "main"]))
     try stage.reload(stage.configuration(listener: Self.held))
-    #expect(stage.daemon!.logText.contains("event=reload-failed"))
-    #expect(stage.daemon!.logText.contains("systemd has handed over no sockets"))
+    #expect(stage.log.contains(.reloadFailed))
     stage.assertCanary(times: 0)
   }
 

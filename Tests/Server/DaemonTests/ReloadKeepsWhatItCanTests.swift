@@ -1,4 +1,5 @@
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -17,7 +18,7 @@ import Testing
     }
     try stage.start(configuration("first", mode: "0666"))
     try stage.reload(configuration("second", mode: "0660"))
-    #expect(stage.daemon!.logText.contains("event=reloaded"))
+    #expect(stage.log.contains(.reloaded))
     var status = stat()
     #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o660)
     let client = try LocalClient(unix: path)
@@ -42,7 +43,7 @@ import Testing
     // It is watched from now on.
     let next = stage.canary + "-next"
     try stage.scratch.write("later/canary.token", next + "\n")
-    stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=2")
+    stage.log.wait(for: .credentialChanged, ["credential": "canary", "credential_generation": 2])
     #expect(try stage.get().status == 200)
     #expect(stage.recorded.contains("Authorization: Bearer \(next)\r\n"))
   }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -42,7 +43,7 @@ import Testing
       #expect(broken.isEmpty || answer.hasPrefix("error\n"), "\(broken): \(answer)")
       #expect(broken.isEmpty || answer.contains("bearerd.yaml"), "\(broken): \(answer)")
     }
-    #expect(stage.daemon!.logText.contains("event=reload-failed"))
+    #expect(stage.log.contains(.reloadFailed))
     try stage.scratch.write("bearerd.yaml", stage.configuration())
     #expect(try stage.control("reload").hasPrefix("ok\n"))
     #expect(try stage.control("explode").hasPrefix("error\n"))
@@ -150,7 +151,7 @@ import Testing
       let client = try hold(stage, arrived)
       try stage.reload(change(stage))
       #expect(throws: (any Error).self, "\(name)") { _ = try client.response() }
-      #expect(stage.daemon!.waitForLog("aborted=true"), "\(name)")
+      #expect(stage.log.wait(for: .request, ["aborted": "true"]), "\(name)")
       goes.open(times: 4)
       stage.assertCanary(times: 1)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Log
+import ServerSupport
 import TestSupport
 import Testing
 
@@ -8,18 +9,18 @@ import Testing
 
 @Suite struct WatchdogTests {
   @Test func `T60: a loop that stays at one step is told of, once until it moves`() throws {
-    let log = OutputCollector()
+    let log = DaemonLog()
     let (idle, busy) = (LoopPulse(), LoopPulse())
     busy.begin(.reload, number: 1)
     let watchdog = Watchdog(
       interval: 40, pulses: [idle, busy], hasPriorities: true, log: LogSink(to: log.writing.fileDescriptor))
-    #expect(log.wait { $0.contains("<3>level=error event=loop-stuck worker=2 step=reload milliseconds=") })
+    #expect(log.wait(for: .loopStuck, ["worker": 2, "step": "reload", "milliseconds": .present]))
     // Ten looks more.
     usleep(100_000)
-    #expect(log.text.components(separatedBy: "event=loop-stuck").count == 2)
+    #expect(log.lines(of: .loopStuck).count == 1 && log.bytes.starts(with: "<3>".utf8))
     busy.begin(.client, number: 2)
-    #expect(log.wait { $0.contains("worker=2 step=client ") })
+    #expect(log.wait(for: .loopStuck, ["worker": 2, "step": "client"]))
     watchdog.close()
-    #expect(log.text.components(separatedBy: "event=loop-stuck").count == 3)
+    #expect(log.lines(of: .loopStuck).count == 2)
   }
 }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -98,7 +99,7 @@ import Testing
       }
     }
     if changes == 1 {
-      let lines = occurrences(of: "event=credential-changed", in: stage.daemon!.logText)
+      let lines = stage.log.lines(of: .credentialChanged).count
       #expect(lines == 20, "one for each, and not one of each worker")
     }
     stage.assertCanary(times: 0)
@@ -114,11 +115,11 @@ import Testing
     let statuses = try ask(clients, stage, times: 10)
     #expect(statuses == Array(repeating: 401, count: 5) + Array(repeating: 503, count: 35))
     #expect(occurrences(of: "Authorization: Bearer \(stage.canary)", in: stage.recorded) == 5)
-    #expect(stage.daemon!.waitForLog("event=credential-suspended credential=canary"))
+    #expect(stage.log.wait(for: .credentialSuspended, ["credential": "canary"]))
     #expect(try stage.control("status").contains("\"rejections\":5"))
     try stage.scratch.write("canary.token", "RIGHT-password")
     #expect(try ask(clients, stage, times: 2) == Array(repeating: 200, count: 8))
-    #expect(occurrences(of: "event=credential-suspended", in: stage.daemon!.logText) == 1)
+    #expect(stage.log.lines(of: .credentialSuspended).count == 1)
     // A reload forgets nothing, whoever is asked then.
     try stage.scratch.write("canary.token", stage.canary)
     try stage.daemon!.reload()
@@ -171,7 +172,7 @@ import Testing
     try start(stage, workers: 3, more: "limits: { connections: 6, connections_per_user: 6 }")
     let clients = try (0..<6).map { _ in try stage.client() }
     #expect(try ask(clients, stage) == Array(repeating: 200, count: 6))
-    #expect(stage.daemon!.waitForLog("event=connection-limit connections=6"))
+    #expect(stage.log.wait(for: .connectionLimit, ["connections": 6]))
     for client in clients {
       let waiting = try stage.client()
       try waiting.send(stage.head("GET"))

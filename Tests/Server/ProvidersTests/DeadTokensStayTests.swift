@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -40,7 +41,7 @@ import Testing
       // The server refuses the client: five minutes, unless something changes.
       #expect(retryAfter(answer).map { $0 > 60 } == true)
     }
-    #expect(!stage.log.contains("event=credential-suspended"))
+    #expect(!stage.log.contains(.credentialSuspended))
     // A person puts the right secret in its place.
     good.withLock { $0 = [next] }
     stage.tokens.answers(.token(next, expiresIn: 3600))
@@ -88,7 +89,7 @@ import Testing
     good.withLock { $0 = [stage.stage.canary] }
     stage.tokens.answers([.token("SHORT-token-of-a-second", expiresIn: 1), .token(stage.stage.canary, expiresIn: 3600)])
     try stage.start()
-    #expect(stage.stage.daemon!.waitForLog("event=credential-unavailable credential=canary"))
+    #expect(stage.log.wait(for: .credentialUnavailable, ["credential": "canary"]))
     let status = try stage.stage.control("status")
     #expect(status.contains("\"available\":true") && status.contains("\"at_next_request\":true"), "\(status)")
     #expect(try stage.stage.control("metrics").contains("bearerd_credential_available{credential=\"canary\"} 1\n"))

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -39,7 +40,7 @@ import Testing
     let answer = try stage.stage.get()
     #expect(answer.status == 200 && answer.text == "echo:")
     #expect(stage.tokens.requests.count == 2)
-    #expect(stage.stage.daemon!.waitForLog("renewed=true"))
+    #expect(stage.log.wait(for: .request, ["renewed": "true"]))
     for _ in 0..<3 { #expect(try stage.stage.get().status == 200) }
     #expect(stage.tokens.requests.count == 2)
     assertSecrets(stage, canary: 1, next: 4)
@@ -110,10 +111,10 @@ import Testing
       let answer = try stage.stage.get()
       #expect(answer.status == 401 || answer.isRefused("token-unavailable"))
     }
-    #expect(stage.stage.daemon!.waitForLog("event=token-storm credential=canary"))
+    #expect(stage.log.wait(for: .tokenStorm, ["credential": "canary"]))
     // One at the start; each window lasts for half a minute, and this may take two on a slow machine.
     #expect((5...10).contains(stage.tokens.requests.count))
-    #expect(stage.log.components(separatedBy: "event=token-storm").count - 1 <= stage.tokens.requests.count / 5)
+    #expect(stage.log.lines(of: .tokenStorm).count <= stage.tokens.requests.count / 5)
     #expect(try stage.stage.control("status").contains("\"next_attempt_in\":"))
   }
 

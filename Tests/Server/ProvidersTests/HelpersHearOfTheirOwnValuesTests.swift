@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -58,12 +59,12 @@ import Testing
     try early.send(stage.head("GET"))
     #expect(eventually { stage.recorded.contains("WRONG-first") })
     try stage.scratch.write("answer", "password=\(stage.canary)\n")
-    #expect(stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=2\n"))
+    #expect(stage.log.wait(for: .credentialChanged, ["credential": "canary", "credential_generation": 2]))
     try stage.scratch.write("go", "")
     #expect(try early.response().status == 401)
     #expect(try stage.get().status == 200)
     #expect(!notes(stage, "calls").contains("erase"))
-    #expect(!stage.daemon!.logText.contains("command-value-rejected"))
+    #expect(!stage.log.contains(.commandValueRejected))
     stage.assertCanary(times: 1)
   }
 
@@ -85,7 +86,7 @@ import Testing
     #expect(server.verdicts == ["bare", "bare", "bare"])
     // The log says so before the answer goes on.
     #expect(try stage.control("status").hasPrefix("ok\n"))
-    #expect(!stage.daemon!.logText.contains("command-value-rejected"))
+    #expect(!stage.log.contains(.commandValueRejected))
     // Of what was shown, it hears.
     try stage.reload(configuration("SHA-256"))
     #expect(try stage.get().status == 401)

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -38,7 +39,7 @@ import Testing
         try stage.stage.logOut()
         #expect(stage.stage.daemon!.stop() == 0)
         try start()
-        #expect(stage.stage.daemon!.waitForLog("detail=\"somebody has logged it out: bearerctl login canary\""))
+        #expect(stage.log.wait(for: .loginRequired, ["credential": "canary", "detail": .present]))
       }
       #expect(try stage.stage.get().isRefused("login-required"))
       people.append(try Person(stage))

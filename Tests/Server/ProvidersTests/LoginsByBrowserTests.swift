@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -191,7 +192,7 @@ import Testing
     let person = try Person(stage)
     let query = try person.query()
     person.leaves()
-    #expect(stage.stage.daemon!.waitForLog("event=login-cancelled credential=canary"))
+    #expect(stage.log.wait(for: .loginCancelled, ["credential": "canary"]))
     #expect(throws: (any Error).self) { _ = try stage.callback(query) }
     stage.assertLogin([person], times: 0)
   }

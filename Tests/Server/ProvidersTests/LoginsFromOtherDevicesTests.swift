@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -11,14 +12,14 @@ import Testing
   {
     let stage = try TokenStage()
     try stage.start(stage.device, workers: workers)
-    #expect(stage.stage.daemon!.waitForLog("event=login-required credential=canary"))
+    #expect(stage.log.wait(for: .loginRequired, ["credential": "canary"]))
     for _ in 0..<50 { #expect(try stage.stage.get().isRefused("login-required")) }
     // Nor does another client secret help.
     try stage.stage.scratch.write("client.secret", "another")
     try stage.stage.reload(stage.configuration(stage.device, workers: workers) + "\n# again\n")
     #expect(try stage.stage.get().isRefused("login-required"))
     #expect(stage.tokens.server.records.isEmpty)
-    #expect(stage.log.components(separatedBy: "event=login-required").count == 2)
+    #expect(stage.log.lines(of: .loginRequired).count == 1)
     stage.assertSecrets(times: 0)
   }
 
@@ -50,7 +51,7 @@ import Testing
     #expect(login.withLock { $0[0].contains("refresh_token \(stage.refresh)\n") })
     let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     #expect(mode == 0o600)
-    #expect(stage.log.contains("event=logged-in credential=canary"))
+    #expect(stage.log.contains(.loggedIn, ["credential": "canary"]))
     stage.assertLogin([person], times: 6)
   }
 
@@ -87,8 +88,8 @@ import Testing
     #expect(stage.tokens.requests.count == answers.count)
     #expect(try stage.stage.get().isRefused("login-required"))
     #expect(!FileManager.default.fileExists(atPath: stage.store))
-    #expect(stage.stage.daemon!.waitForLog("event=login-failed credential=canary"))
-    #expect(stage.log.components(separatedBy: "event=login-required").count == 2)
+    #expect(stage.log.wait(for: .loginFailed, ["credential": "canary"]))
+    #expect(stage.log.lines(of: .loginRequired).count == 1)
     stage.assertLogin([person], times: 0)
   }
 
@@ -115,7 +116,7 @@ import Testing
     stage.tokens.answers(stage.granted)
     #expect(second.ends() == 0)
     #expect(stage.tokens.forms.count { $0["device_code"] == nil } == 1)
-    #expect(!stage.log.contains("event=login-cancelled"))
+    #expect(!stage.log.contains(.loginCancelled))
     #expect(try stage.stage.get().status == 200)
     stage.assertLogin([first, second], times: 1)
   }

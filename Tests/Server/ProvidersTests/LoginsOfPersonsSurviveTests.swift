@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -22,7 +23,7 @@ import Testing
     #expect(try stage.stage.get().status == 200)
     #expect(stage.tokens.forms.last == ["grant_type": refreshing, "refresh_token": stage.refresh])
     #expect(stage.tokens.requests.count == 3)
-    #expect(!stage.log.contains("event=login-required"))
+    #expect(!stage.log.contains(.loginRequired))
     stage.assertLogin([person], times: 1)
   }
 
@@ -36,7 +37,7 @@ import Testing
     stage.tokens.answers(.error(400, "invalid_grant"))
     try stage.start(stage.device)
     #expect(try stage.stage.get().isRefused("login-required"))
-    #expect(stage.stage.daemon!.waitForLog("event=login-required credential=canary"))
+    #expect(stage.log.wait(for: .loginRequired, ["credential": "canary"]))
     let second = try login(stage)
     #expect(second.ends() == 0)
     #expect(try stage.stage.get().status == 200, "at once")
@@ -63,7 +64,9 @@ import Testing
     try stage.stage.scratch.write("canary.login", "bearerd login 1\nfor nobody\n")
     try stage.start(stage.device)
     #expect(try stage.stage.get().isRefused("token-unavailable"))
-    #expect(stage.stage.daemon!.waitForLog("remove it") && stage.tokens.requests.isEmpty)
+    #expect(
+      stage.log.wait(for: .tokenFailed, ["credential": "canary", "detail": .naming("canary.login")])
+        && stage.tokens.requests.isEmpty)
     let person = try login(stage)
     #expect(person.ends() == 0, "\(person.text)")
     #expect(try stage.stage.get().status == 200)
@@ -112,7 +115,7 @@ import Testing
     #expect(try stage.stage.get().status == 200)
     rejects.withLock { $0 = true }
     #expect(try stage.stage.get().status == 401)
-    #expect(stage.stage.daemon!.waitForLog("event=login-required credential=canary"))
+    #expect(stage.log.wait(for: .loginRequired, ["credential": "canary"]))
     #expect(stage.tokens.requests.count == 2)
     stage.assertLogin([person], times: 2)
   }

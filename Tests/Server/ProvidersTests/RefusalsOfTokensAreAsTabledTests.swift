@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -21,7 +22,7 @@ import Testing
     let refused = try stage.stage.get()
     refused.assertTabled(503, "token-unavailable", Self.error)
     #expect(refused.values("Retry-After").count == 1)
-    #expect(stage.stage.daemon!.waitForLog("refused=token-unavailable") && !stage.log.contains("MARK"))
+    #expect(stage.log.wait(for: .request, ["refused": "token-unavailable"]) && stage.log.hides("MARK"))
     stage.assertSecrets(times: 0)
   }
 
@@ -32,7 +33,7 @@ import Testing
     let refused = try stage.stage.get()
     refused.assertTabled(503, "login-required", Self.error)
     #expect(refused.values("Retry-After").isEmpty, "no time brings it back")
-    #expect(stage.stage.daemon!.waitForLog("refused=login-required") && !stage.log.contains("MARK"))
+    #expect(stage.log.wait(for: .request, ["refused": "login-required"]) && stage.log.hides("MARK"))
     stage.assertSecrets(times: 0)
   }
 
@@ -53,7 +54,9 @@ import Testing
     try stage.logOut()
     try client.response().assertTabled(503, "logged-out", "http_request_denied")
     try stage.get().assertTabled(503, "login-required", Self.error)
-    #expect(stage.daemon!.waitForLog("refused=logged-out") && stage.daemon!.waitForLog("refused=login-required"))
+    #expect(
+      stage.log.wait(for: .request, ["refused": "logged-out"])
+        && stage.log.wait(for: .request, ["refused": "login-required"]))
     stage.assertCanary(times: 1)
   }
 }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -28,7 +29,7 @@ import Testing
     stage.assertCanary(times: 0, as: stage.canary, sourceLocation: sourceLocation)
     let pair = Data("deploy:\(stage.canary)".utf8).base64EncodedString()
     #expect(!stage.recorded.contains(pair), "at the registry", sourceLocation: sourceLocation)
-    #expect(!stage.daemon!.logText.contains("REGISTRY-TOKEN"), "in the log", sourceLocation: sourceLocation)
+    #expect(stage.log.hides("REGISTRY-TOKEN"), "in the log", sourceLocation: sourceLocation)
   }
 
   @Test func `A client that knows of no tokens pulls and pushes`() throws {
@@ -54,7 +55,7 @@ import Testing
     let answer = try ask(stage, "GET", "/v2/a/manifests/1")
     #expect(answer.status == 401 && answer.text == "the registry's words")
     #expect(server.asked.isEmpty && server.verdicts == ["bare"])
-    #expect(stage.daemon!.waitForLog("event=challenge-unmet credential=canary"))
+    #expect(stage.log.wait(for: .challengeUnmet, ["credential": "canary"]))
     assertUnseen(stage)
   }
 
@@ -63,7 +64,7 @@ import Testing
     let (stage, server) = try stage(", pins: [\(other.leaf.pin)], backup_pin: none")
     #expect(try ask(stage, "GET", "/v2/a/manifests/1").status == 401)
     #expect(server.asked.isEmpty && server.tokens.records.allSatisfy { $0.bytes.isEmpty })
-    #expect(stage.daemon!.waitForLog("event=token-failed"))
+    #expect(stage.log.wait(for: .tokenFailed))
     assertUnseen(stage)
   }
 
@@ -104,7 +105,7 @@ import Testing
     // A right one is shown at once.
     let shown = server.asked.count
     try stage.scratch.write("canary.token", "another\n")
-    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    #expect(stage.log.wait(for: .credentialChanged))
     #expect(try ask(stage, "GET", "/v2/a/manifests/1").status == 200)
     #expect(server.asked.count == shown + 1)
   }
@@ -122,7 +123,7 @@ import Testing
     try client.send(stage.head("GET", "/api/v2/a/manifests/1"))
     #expect(asked.pass())
     try stage.scratch.write("canary.token", "another\n")
-    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    #expect(stage.log.wait(for: .credentialChanged))
     gate.open(times: 8)
     _ = try client.response()
     server.change { $0.password = "another" }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -10,7 +11,7 @@ import Testing
     let stage = try TokenStage()
     try stage.start(more: ", scope: [mail.read, mail.send], parameters: { tenant: \"a&b=c+d%e ü\" }")
     #expect(stage.tokens.waitForRequests(1))
-    #expect(stage.stage.daemon!.waitForLog("event=credential-changed credential=canary credential_generation=1"))
+    #expect(stage.log.wait(for: .credentialChanged, ["credential": "canary", "credential_generation": 1]))
     for _ in 0..<3 { #expect(try stage.stage.get().status == 200) }
     let request = try #require(stage.tokens.requests.first)
     #expect(
@@ -34,7 +35,7 @@ import Testing
     #expect(try stage.stage.control("status").hasPrefix("ok\n"), "others do not wait")
     try stage.stage.scratch.write("go", "")
     #expect(try client.response().status == 200)
-    #expect(!stage.log.contains("token-failed") && !stage.log.contains("unavailable"), "\(stage.log)")
+    #expect(!stage.log.contains(.tokenFailed) && !stage.log.contains(.credentialUnavailable), "\(stage.log)")
     // Nor is it asked for once more, since the secret was not there at first.
     try stage.stage.scratch.write("unrelated", "")
     #expect(try stage.stage.get().status == 200)
@@ -47,8 +48,7 @@ import Testing
     try stage.stage.scratch.write("password", "PASSWORD-of-somebody\n")
     for _ in 0..<2 {
       let daemon = try stage.start("grant: password, user: me, password: { file: password }")
-      #expect(daemon.waitForLog("level=warning event=configuration"))
-      #expect(stage.log.contains("RFC 9700 advises against it"), "\(stage.log)")
+      #expect(daemon.log.wait(for: .configuration, ["level": "warning", "detail": .naming("RFC 9700")]))
       #expect(try stage.stage.get().status == 200)
       _ = daemon.stop()
     }
@@ -104,7 +104,7 @@ import Testing
     let next = stage.stage.canary + "-next"
     stage.tokens.answers([.token(stage.stage.canary, expiresIn: 1), .token(next, expiresIn: 3600)])
     try stage.start()
-    #expect(stage.stage.daemon!.waitForLog("event=credential-unavailable credential=canary"))
+    #expect(stage.log.wait(for: .credentialUnavailable, ["credential": "canary"]))
     #expect(stage.tokens.requests.count == 1)
     #expect(try stage.stage.get().status == 200)
     #expect(stage.tokens.requests.count == 2 && stage.stage.recorded.contains("Bearer \(next)\r\n"))

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -19,8 +20,7 @@ import Testing
     try stage.start(workers: workers)
     #expect(try stage.stage.get().status == 200)
     #expect(stage.tokens.requests.count == 2)
-    #expect(stage.log.contains("event=token-failed credential=canary"))
-    #expect(stage.log.contains("granted a token with no time left"))
+    #expect(stage.log.contains(.tokenFailed, ["credential": "canary"]))
     stage.stage.assertCanary(times: 0, as: Self.dead, secret: Self.dead)
     stage.assertSecrets(times: 1)
   }
@@ -67,7 +67,7 @@ import Testing
     let client = try stage.stage.client()
     try client.send(stage.stage.head("GET"))
     #expect(isHere.pass())
-    #expect(stage.stage.daemon!.waitForLog("event=credential-unavailable credential=canary"))
+    #expect(stage.log.wait(for: .credentialUnavailable, ["credential": "canary"]))
     mayGo.open()
     #expect(eventually { stage.stage.upstream.records.contains(where: \.handshakeCompleted) })
     mayAnswer.open()
@@ -86,10 +86,10 @@ import Testing
     let refused = try stage.ask(until: { $0.isRefused("token-unavailable") }) { if $0.status == 200 { good += 1 } }
     #expect(refused?.text.contains("\"reason\":\"token-storm\"") == true, "\(refused?.text ?? "never")")
     #expect(refused.flatMap { Int($0.values("Retry-After").first ?? "") }.map { (1...30).contains($0) } == true)
-    #expect(stage.stage.daemon!.waitForLog("event=token-storm credential=canary"))
+    #expect(stage.log.wait(for: .tokenStorm, ["credential": "canary"]))
     #expect(stage.tokens.requests.count == 5)
     #expect(try stage.stage.control("status").contains("5 tokens were asked for within 30 s"))
-    #expect(stage.log.components(separatedBy: "event=token-storm").count == 2)
+    #expect(stage.log.lines(of: .tokenStorm).count == 1)
     stage.assertSecrets(times: good)
   }
 }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import Policy
 import ServerSupport
 import TestSupport
@@ -25,7 +26,7 @@ import Testing
     stage.assertCanary(times: 0, as: stage.canary, sourceLocation: sourceLocation)
     let responses = stage.recorded.matches(of: /response="([0-9a-f]+)"/).map { String($0.1) }
     for response in responses {
-      #expect(!stage.daemon!.logText.contains(response), "in the log", sourceLocation: sourceLocation)
+      #expect(stage.log.hides(response), "in the log", sourceLocation: sourceLocation)
     }
   }
 
@@ -96,7 +97,7 @@ import Testing
     #expect(server.verdicts.count { $0 == "wrong" } == 5)
     // A right one goes out at once.
     try stage.scratch.write("canary.token", "another\n")
-    #expect(stage.daemon!.waitForLog("event=credential-changed"))
+    #expect(stage.log.wait(for: .credentialChanged))
     #expect(try stage.get().status == 200)
     assertUnseen(stage)
   }
@@ -109,9 +110,9 @@ import Testing
       #expect(answer.status == 401 && answer.text == "the upstream's words")
     }
     #expect(server.verdicts == Array(repeating: "bare", count: 8))
-    #expect(!stage.daemon!.logText.contains("credential-suspended"))
-    #expect(stage.daemon!.waitForLog("event=challenge-unmet credential=canary upstream=\(stage.origin)"))
-    #expect(stage.daemon!.logText.components(separatedBy: "challenge-unmet").count == 2)
+    #expect(!stage.log.contains(.credentialSuspended))
+    #expect(stage.log.wait(for: .challengeUnmet, ["credential": "canary", "upstream": "\(stage.origin)"]))
+    #expect(stage.log.lines(of: .challengeUnmet).count == 1)
   }
 
   @Test func `T43: a hostile challenge adds no line to the next request`() throws {
@@ -150,7 +151,7 @@ import Testing
       }
     }
     #expect(!server.verdicts.contains("repeated") && !server.verdicts.contains("wrong"))
-    #expect(!stage.daemon!.logText.contains("credential-suspended"))
+    #expect(!stage.log.contains(.credentialSuspended))
     assertUnseen(stage)
   }
 }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -105,10 +106,11 @@ import Testing
     }
     #expect(server.verdicts == Array(repeating: "bare", count: 4))
     let isSaid = status.hasPrefix("401")
-    if isSaid { #expect(stage.daemon!.waitForLog("event=challenge-unmet credential=canary upstream=\(stage.origin)")) }
-    let log = stage.daemon!.logText
-    #expect(!log.contains("credential-suspended"))
-    #expect(log.components(separatedBy: "event=challenge-unmet").count == (isSaid ? 2 : 1))
+    if isSaid {
+      #expect(stage.log.wait(for: .challengeUnmet, ["credential": "canary", "upstream": "\(stage.origin)"]))
+    }
+    #expect(!stage.log.contains(.credentialSuspended))
+    #expect(stage.log.lines(of: .challengeUnmet).count == (isSaid ? 1 : 0))
     stage.assertCanary(times: 0)
   }
 
@@ -121,7 +123,7 @@ import Testing
     #expect(try post(stage, "8 bytes!").body == "echo:8 bytes!")
     #expect(server.verdicts == ["bare", "bare", "good"])
     // It asked for what there is.
-    #expect(!stage.daemon!.logText.contains("challenge-unmet"))
+    #expect(!stage.log.contains(.challengeUnmet))
     stage.assertCanary(times: 1)
   }
 

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -105,7 +106,7 @@ import Testing
     let (bytes, ending) = client.rest()
     #expect(ending == .reset)
     #expect(!String(decoding: bytes, as: UTF8.self).hasSuffix("0\r\n\r\n"))
-    #expect(stage.daemon!.waitForLog("aborted=true"))
+    #expect(stage.log.wait(for: .request, ["aborted": "true"]))
     #expect(try stage.isAlive())
   }
 

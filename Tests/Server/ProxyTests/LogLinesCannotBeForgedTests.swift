@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -11,10 +12,10 @@ import Testing
     let name = "a\ntime=0 level=error event=forged\r\u{1B}[2J\"\\\u{9B}x.yaml"
     let file = try stage.scratch.write(name, stage.configuration(more: "control: control.sock"), mode: 0o644)
     let daemon = try ServerThread(configuration: file)
-    #expect(daemon.waitForLog("event=ready"))
-    let lines = daemon.logText.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+    let text = String(decoding: daemon.log.bytes, as: UTF8.self)
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
     #expect(lines.allSatisfy { $0.hasPrefix("time=2") && $0.utf8.allSatisfy { (0x20...0x7E).contains($0) } })
-    #expect(daemon.logText.contains(#"a\x0atime=0 level=error event=forged\x0d\x1b[2J\"\\\xc2\x9bx.yaml""#))
+    #expect(text.contains(#"a\x0atime=0 level=error event=forged\x0d\x1b[2J\"\\\xc2\x9bx.yaml""#))
   }
 
   @Test func `T48: nothing that an upstream says stands in the log`() throws {
@@ -32,8 +33,8 @@ import Testing
     }
     try stage.start()
     for _ in answers { _ = try? stage.get() }
-    #expect(stage.daemon!.waitForLog("event=request", count: answers.count))
-    let log = stage.daemon!.logText
+    #expect(stage.log.wait(for: .request, count: answers.count))
+    let log = String(decoding: stage.log.bytes, as: UTF8.self)
     #expect(!log.contains("MARK") && !log.contains(" event=forged"))
     #expect(
       log.split(separator: "\n").allSatisfy {
@@ -50,8 +51,8 @@ import Testing
     try stage.upstream.replaceCertificates([try Certificate(options)])
     try stage.start()
     #expect(try stage.get().status == 502)
-    #expect(stage.daemon!.waitForLog("refused=certificate-invalid"))
-    let log = stage.daemon!.logText
+    #expect(stage.log.wait(for: .request, ["refused": "certificate-invalid"]))
+    let log = String(decoding: stage.log.bytes, as: UTF8.self)
     #expect(
       log.split(separator: "\n").allSatisfy {
         $0.hasPrefix("time=") && $0.utf8.allSatisfy { (0x20...0x7E).contains($0) }

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -48,8 +49,8 @@ import Testing
     try stage.start(more: ", timeout: 3s")
     let refused = try stage.stage.get()
     #expect(refused.isRefused("token-unavailable"), "\(name): \(refused.text)")
-    #expect(stage.stage.daemon!.waitForLog("event=token-failed credential=canary"))
-    #expect(!stage.log.contains("s3cret") && !stage.log.contains("\nevent=forged"), "\(name)")
+    #expect(stage.log.wait(for: .tokenFailed, ["credential": "canary"]))
+    #expect(stage.log.hides("s3cret") && stage.log.hides("\nevent=forged"), "\(name)")
     #expect(stage.stage.upstream.records.isEmpty)
     stage.assertSecrets(times: 0)
   }
@@ -112,13 +113,13 @@ import Testing
     let stage = try TokenStage()
     stage.tokens.answers(.error(status, code))
     try stage.start()
-    #expect(stage.stage.daemon!.waitForLog("event=token-failed"))
+    #expect(stage.log.wait(for: .tokenFailed))
     let end = DispatchTime.now() + .milliseconds(2_500)
     while DispatchTime.now() < end { #expect(try stage.stage.get().isRefused("token-unavailable")) }
     #expect(stage.tokens.requests.count == 1)
     // Whoever reloads wants it tried again, and another secret is a change.
     #expect(try stage.stage.control("reload") == "ok\n2\n")
-    #expect(eventually { stage.log.components(separatedBy: "event=token-failed").count == 3 })
+    #expect(eventually { stage.log.lines(of: .tokenFailed).count == 2 })
     stage.tokens.answers(.token(stage.stage.canary, expiresIn: 3600))
     try stage.stage.scratch.write("client.secret", "ANOTHER-secret")
     #expect(try stage.ask(until: { $0.status == 200 }) != nil)
@@ -155,10 +156,10 @@ import Testing
     let stage = try TokenStage()
     stage.tokens.answers(.error(400, "invalid_grant"))
     try stage.start(TokenStage.person, workers: workers)
-    #expect(stage.stage.daemon!.waitForLog("event=login-required credential=canary"))
+    #expect(stage.log.wait(for: .loginRequired, ["credential": "canary"]))
     for _ in 0..<100 { #expect(try stage.stage.get().isRefused("login-required")) }
     #expect(stage.tokens.requests.count == 1)
-    #expect(stage.log.components(separatedBy: "event=login-required").count == 2)
+    #expect(stage.log.lines(of: .loginRequired).count == 1)
     stage.tokens.answers(.token(stage.stage.canary, expiresIn: 3600))
     try stage.stage.scratch.write("second.token", "SECOND-refresh")
     _ = rename("\(stage.stage.scratch.path)/second.token", "\(stage.stage.scratch.path)/first.token")

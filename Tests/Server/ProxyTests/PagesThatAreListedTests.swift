@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -64,8 +65,8 @@ import Testing
     #expect(answer.status == 204)
     #expect(answer.values("Access-Control-Allow-Methods") == ["PUT"])
     #expect(answer.values("Access-Control-Allow-Private-Network") == ["true"])
-    #expect(stage.daemon!.waitForLog("method=OPTIONS path=/api/x status=204 up=0 down=0 "))
-    #expect(stage.daemon!.logText.contains("preflight=true"))
+    #expect(stage.log.wait(for: .request, ["method": "OPTIONS", "path": "/api/x", "status": 204, "up": 0, "down": 0]))
+    #expect(stage.log.contains(.request, ["preflight": "true"]))
     #expect(try preflight("/api/x", "DELETE").status == 403)
     #expect(try preflight("/api/y", "PUT").status == 403)
     #expect(try preflight("/else/", "PUT").status == 404)
@@ -91,9 +92,12 @@ import Testing
       try stage.get(fields: "Origin: https://evil.test\r\n").text.contains(
         "\"add\":\"browsers: { origins: [https://evil.test] }\""))
     #expect(
-      stage.daemon!.waitForLog(
-        "help=\"to let this page ask, listeners.main needs browsers: "
-          + "{ origins: [https://app.test, http://localhost:3000, https://evil.test] }\""))
+      stage.log.wait(
+        for: .request,
+        [
+          "help": .naming(
+            "listeners.main", "browsers: { origins: [https://app.test, http://localhost:3000, https://evil.test] }")
+        ]))
     #expect(stage.upstream.records.isEmpty)
     stage.assertCanary(times: 0)
   }

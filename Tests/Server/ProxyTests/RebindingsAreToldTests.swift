@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -14,11 +15,12 @@ import Testing
     private var seen = 0
     init(_ stage: Stage) { self.stage = stage }
 
-    func reload(_ configuration: String) throws -> [String] {
+    /// The fields of each, from the credential on.
+    func reload(_ configuration: String) throws -> [[String]] {
       try stage.reload(configuration)
-      let lines = stage.daemon!.logText.components(separatedBy: "\n").filter { $0.contains("event=credential-rebound") }
+      let lines = stage.log.lines(of: .credentialRebound)
       defer { seen = lines.count }
-      return lines[seen...].map { String($0[$0.range(of: "event=")!.lowerBound...]) }
+      return lines[seen...].map { $0.fields.dropFirst(3).map { "\($0.name)=\($0.value)" } }
     }
   }
 
@@ -30,10 +32,10 @@ import Testing
     #expect(try told.reload(usual) == [])
     #expect(try told.reload(stage.configuration(service: "rules: [{ match: /x }]\nrate: 5/s")) == [])
     let wider = usual.replacing("origins: [\"", with: "origins: [https://evil.test, \"")
-    let (line, evil) = ("event=credential-rebound credential=canary", "https://evil.test")
-    #expect(try told.reload(wider) == ["\(line) added=\(evil)"])
+    let (line, evil) = ("credential=canary", "https://evil.test")
+    #expect(try told.reload(wider) == [[line, "added=\(evil)"]])
     #expect(try told.reload(wider.replacing("pins: [", with: "pin_mode: enforce\n    pins: [")) == [])
-    #expect(try told.reload(usual) == ["\(line) removed=\(evil)"])
+    #expect(try told.reload(usual) == [[line, "removed=\(evil)"]])
     #expect(try stage.get("/api/x").status == 200)
     stage.assertCanary(times: 1)
   }
@@ -43,23 +45,23 @@ import Testing
     let usual = stage.configuration()
     try stage.start(usual)
     let told = Told(stage)
-    let line = "event=credential-rebound credential=canary"
+    let line = "credential=canary"
     let pins = [stage.leaf.pin, stage.backup.pin].sorted().map { "\($0) for \(stage.origin)" }.joined(separator: ", ")
     let authority = "\(stage.scratch.path)/ca.pem for \(stage.origin)"
     #expect(
       try told.reload(usual.replacing("credential: canary", with: "credential: canary\n    pin_mode: report"))
-        == ["\(line) added=\"\(authority) without pins\" removed=\"\(authority), \(pins)\""])
+        == [[line, "added=\(authority) without pins", "removed=\(authority), \(pins)"]])
     #expect(
-      try told.reload(usual) == ["\(line) added=\"\(authority), \(pins)\" removed=\"\(authority) without pins\""])
+      try told.reload(usual) == [[line, "added=\(authority), \(pins)", "removed=\(authority) without pins"]])
     let mine = "allow_users: [\(getuid())]"
     let more = usual.replacing(mine, with: "allow_users: [\(getuid()), 4242]")
-    #expect(try told.reload(more) == ["\(line) added=\"user 4242\""])
+    #expect(try told.reload(more) == [[line, "added=user 4242"]])
     // Who is not in every list may not.
     let narrowed = more.replacing("origins:", with: "allow_users: [\(getuid()), 4343]\n    origins:")
-    #expect(try told.reload(narrowed) == ["\(line) removed=\"user 4242\""])
+    #expect(try told.reload(narrowed) == [[line, "removed=user 4242"]])
     let clients = narrowed.replacing(
       "address: localhost:0", with: "address: localhost:0\n    clients: { ci: \(Self.client) }")
-    #expect(try told.reload(clients) == ["\(line) added=\"client ci\""])
+    #expect(try told.reload(clients) == [[line, "added=client ci"]])
     stage.assertCanary(times: 0)
   }
 
@@ -71,10 +73,10 @@ import Testing
     try stage.scratch.write("other.token", "OTHER-secret")
     try stage.start(usual)
     let told = Told(stage)
-    let (line, files) = ("event=credential-rebound credential=canary", "file \(stage.scratch.path)")
+    let (line, files) = ("credential=canary", "file \(stage.scratch.path)")
     let other = usual.replacing("canary.token", with: "other.token")
     #expect(
-      try told.reload(other) == ["\(line) added=\"\(files)/other.token\" removed=\"\(files)/canary.token\""])
+      try told.reload(other) == [[line, "added=\(files)/other.token", "removed=\(files)/canary.token"]])
     #expect(try told.reload(usual).count == 1)
     // Another name alone is none of it, nor is a secret that is new.
     let renamed = usual.replacing("  canary:", with: "  second:").replacing(
@@ -82,7 +84,7 @@ import Testing
     #expect(try told.reload(renamed) == [])
     #expect(try told.reload(usual) == [])
     let wider = renamed.replacing("origins: [\"", with: "origins: [https://evil.test, \"")
-    #expect(try told.reload(wider) == ["event=credential-rebound credential=second added=https://evil.test"])
+    #expect(try told.reload(wider) == [["credential=second", "added=https://evil.test"]])
     let new = usual.replacing(
       "credentials:\n", with: "credentials:\n  new: { origins: [https://new.test], bearer: { file: other.token } }\n")
     #expect(try told.reload(new) == [])
@@ -91,7 +93,7 @@ import Testing
     #expect(try told.reload(command).count == 1)
     #expect(try told.reload(command.replacing("ttl: 1m", with: "ttl: 2m")) == [])
     let changed = try told.reload(command.replacing("CANARY-argument", with: "ANOTHER"))
-    #expect(changed == ["\(line) added=\"command /bin/echo\" removed=\"command /bin/echo\""])
+    #expect(changed == [[line, "added=command /bin/echo", "removed=command /bin/echo"]])
     stage.assertCanary(times: 0)
   }
 }

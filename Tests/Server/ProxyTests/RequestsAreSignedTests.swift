@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -122,7 +123,7 @@ import Testing
     try other.send(head + "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n")
     try other.drain()
     other.abort()
-    #expect(stage.daemon!.waitForLog("status=499"))
+    #expect(stage.log.wait(for: .request, ["status": 499]))
     #expect(stage.recorded.components(separatedBy: "POST").count == 2)
   }
 

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -36,12 +37,14 @@ import Testing
       for number in 1...2 {
         try third.send("GET /api/own-\(round)-\(number) HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
         #expect(try third.answer().head.hasPrefix("HTTP/1.1 200 "))
-        #expect(daemon.waitForLog("path=/api/own-\(round)-\(number) status=200"))
+        #expect(daemon.log.wait(for: .request, ["path": "/api/own-\(round)-\(number)", "status": 200]))
       }
       third.close()
     }
-    let refused = daemon.logText.split(separator: "\n").filter { $0.contains("reason=") && !$0.contains("left") }
-    #expect(refused.allSatisfy { !$0.contains("path=") && !$0.contains("service=") })
+    let refused = daemon.log.lines(of: .request, ["reason": .present]).filter {
+      !$0.fields.contains { $0.value.contains("left") }
+    }
+    #expect(refused.allSatisfy { $0["path"] == nil && $0["service"] == nil })
     #expect(daemon.stop() == 0)
   }
 }

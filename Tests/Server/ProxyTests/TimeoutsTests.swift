@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -95,7 +96,7 @@ import Testing
     let time = seconds { ending = stuck.rest().ending }
     #expect(ending == .reset)
     #expect(time > 0.9 && time < 20)
-    #expect(stage.daemon!.waitForLog("aborted=true"))
+    #expect(stage.log.wait(for: .request, ["aborted": "true"]))
     #expect(try stage.get("/api/slow").text == "xxxxxxxxxx")
   }
 
@@ -144,7 +145,7 @@ import Testing
     let trickle = try drip(stage, "/api/trickle", piece: 1, count: 1_000)
     #expect(trickle.answer.hasPrefix("HTTP/1.1 408 "))
     #expect(trickle.time > 0.9 && trickle.time < 30, "\(trickle.time) s")
-    #expect(stage.daemon!.waitForLog("refused=request-timeout"))
+    #expect(stage.log.wait(for: .request, ["refused": "request-timeout"]))
     // 5 pieces of a second's 1 KiB, each in much less than a second: 30 of them take more than one window.
     let slow = try drip(stage, "/api/slow", piece: 2_048, count: 30)
     #expect(slow.answer.hasPrefix("HTTP/1.1 200 "), "\(slow.answer)")
@@ -174,7 +175,7 @@ import Testing
     try stage.start(stage.configuration(service: "timeouts: { body_silence: 500ms }"))
     let client = try stage.raw(receiveBuffer: 16_384)
     try client.send(stage.head("GET"))
-    let time = seconds { _ = stage.daemon!.waitForLog("aborted=true") }
+    let time = seconds { _ = stage.log.wait(for: .request, ["aborted": "true"]) }
     #expect(time > 0.4 && time < 30, "\(time) s")
     #expect(client.rest().ending == .reset)
     #expect(try stage.isAlive())
@@ -264,10 +265,10 @@ import Testing
     #expect(try client.answer().head.hasPrefix("HTTP/1.1 502 "))
     try client.send("GET /other/y HTTP/1.1\r\n")
     #expect(try client.answer().head.hasPrefix("HTTP/1.1 408 "))
-    #expect(stage.daemon!.waitForLog("refused=request-timeout"))
-    let lines = stage.daemon!.logText.split(separator: "\n")
-    #expect(lines.contains { $0.contains("status=502 ") && $0.contains("detail=") })
-    #expect(!lines.contains { $0.contains("status=408 ") && ($0.contains("detail=") || $0.contains("other")) })
+    #expect(stage.log.wait(for: .request, ["refused": "request-timeout"]))
+    #expect(stage.log.contains(.request, ["status": 502, "detail": .present]))
+    let unasked = stage.log.lines(of: .request, ["status": 408]).flatMap(\.fields)
+    #expect(!unasked.contains { $0.name == "detail" || $0.value.contains("other") })
     stage.assertCanary(times: 0)
   }
 
@@ -281,9 +282,9 @@ import Testing
     try slow.send("GET /api/x HTTP/1.1\r\nHo")
     #expect(try slow.answer().head.hasPrefix("HTTP/1.1 408 "))
     // What the log says of it is the time that was waited, and not the machine's.
-    #expect(stage.daemon!.waitForLog(" status=408 "))
-    let line = try #require(stage.daemon!.logText.split(separator: "\n").first { $0.contains(" status=408 ") })
-    let waited = try #require(line.firstMatch(of: #/ ms=(\d+) /#).flatMap { Int($0.1) })
+    #expect(stage.log.wait(for: .request, ["status": 408]))
+    let line = try #require(stage.log.lines(of: .request, ["status": 408]).first)
+    let waited = try #require(line["ms"].flatMap { Int($0) })
     #expect(waited >= 290 && waited < 60_000, "\(line)")
     #expect(stage.upstream.records.isEmpty)
     stage.assertCanary(times: 0)

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -24,8 +25,8 @@ import Testing
     #expect(recorded.contains("\r\nSec-WebSocket-Key: dGhlIHNhbXBsZQ==\r\n"))
     #expect(recorded.contains("\r\nSec-WebSocket-Protocol: chat\r\n"))
     client.abandon()
-    #expect(stage.daemon!.waitForLog(" method=GET path=/api/x status=101 up=29 down=29 "))
-    #expect(!stage.daemon!.logText.contains("aborted"))
+    #expect(stage.log.wait(for: .request, ["method": "GET", "path": "/api/x", "status": 101, "up": 29, "down": 29]))
+    #expect(!stage.log.contains(.request, ["aborted": .present]))
     // Its connection is nobody else's.
     #expect(try stage.isAlive())
     #expect(stage.upstream.records.count == 2)

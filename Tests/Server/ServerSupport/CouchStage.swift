@@ -74,7 +74,7 @@ package final class CouchStage: @unchecked Sendable {
   }
 
   package var logins: [UpstreamRequest] { state.withLock(\.logins) }
-  package var log: String { stage.daemon!.logText }
+  package var log: DaemonLog { stage.log }
 
   /// - Parameters:
   ///   - fields: how they are posted.

@@ -10,7 +10,7 @@ package import TestSupport
 /// The whole server on a thread of this process: what `bearerd` is but for its `main`, its hardening, and signals.
 package final class ServerThread: TestedDaemon {
   package let file: String
-  package let log: OutputCollector
+  package let log: DaemonLog
   private let state = State()
 
   /// What its thread and the test have in common.
@@ -53,7 +53,7 @@ package final class ServerThread: TestedDaemon {
   /// - Parameter held: sockets that a service manager has passed, to be closed here.
   package init(configuration file: String, held: [InheritedSocket] = []) throws {
     self.file = file
-    let log = OutputCollector()
+    let log = DaemonLog()
     self.log = log
     let thread = Thread { [state] in
       do { try state.serve(file, held: held, log: log.writing) } catch { state.problem.withLock { $0 = "\(error)" } }
@@ -64,15 +64,15 @@ package final class ServerThread: TestedDaemon {
     }
     thread.stackSize = 8 << 20
     thread.start()
-    guard state.hasBegun.pass(seconds: 60), log.wait(for: { $0.contains("event=ready") }) else {
-      throw TestFailure("bearerd did not start:\n\(log.text)\n\(state.problem.withLock { $0 } ?? "")")
+    guard state.hasBegun.pass(seconds: 60), log.wait(for: .ready) else {
+      throw TestFailure("bearerd did not start:\n\(log)\n\(state.problem.withLock { $0 } ?? "")")
     }
   }
 
   /// What `bearerd` would say of a start that fails, and its exit status.
   package static func failure(_ file: String, held: [InheritedSocket]) -> CommandResult {
     let inherited = InheritedSockets(held)
-    let log = OutputCollector()
+    let log = DaemonLog()
     defer { try? log.writing.close() }
     var result = CommandResult(status: 124, output: "", errors: "it has started")
     do throws(StartError) {

@@ -15,7 +15,9 @@ package final class Stage {
   private var clients: [LocalClient] = []
   /// Of clients whose bytes nobody keeps.
   package var guardians: [SecretGuard] = []
-  package private(set) var daemon: (any TestedDaemon)?
+  package private(set) var daemon: (any TestedDaemon)? {
+    willSet { checkLog() }
+  }
 
   package init(
     options: UpstreamServer.Options = .init(),
@@ -42,9 +44,19 @@ package final class Stage {
     let elsewhere = SecretGuard.find(Self.encodings(of: canary), in: whatClientsAndLogGot)
     let came = guardians.contains { !$0.found.isEmpty }
     #expect(elsewhere.isEmpty && !came, "the secret came out")
+    checkLog()
     daemon = nil
     upstream.stop()
   }
+
+  /// What a daemon has logged is what the table of events says.
+  private func checkLog() {
+    let strange = daemon?.log.strangeLines ?? []
+    #expect(strange.isEmpty, "not as the rows of LogEvent say")
+  }
+
+  /// That of the daemon, which has been started.
+  package var log: DaemonLog { daemon!.log }
 
   package static func leaf(
     issuer: Certificate, names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1", "::1"]
@@ -182,7 +194,7 @@ package final class Stage {
     #expect(elsewhere.isEmpty && !came, "the secret came out", sourceLocation: sourceLocation)
   }
 
-  private var whatClientsAndLogGot: [[UInt8]] { clients.map(\.received) + [Array((daemon?.logText ?? "").utf8)] }
+  private var whatClientsAndLogGot: [[UInt8]] { clients.map(\.received) + [daemon?.log.bytes ?? []] }
 
   private var whatTheDaemonSays: [[UInt8]] {
     let file = FileManager.default.contents(atPath: scratch.path + "/audit.log").map(Array.init) ?? []

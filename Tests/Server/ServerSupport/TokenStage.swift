@@ -64,7 +64,7 @@ package final class TokenStage {
       configuration(grant, more: more, pins: pins, url: url, services: services, workers: workers))
   }
 
-  package var log: String { stage.daemon!.logText }
+  package var log: DaemonLog { stage.log }
 
   /// What came of asking until it is as wanted, with one request after the other. nil: it never was.
   package func ask(until isWanted: (LocalClient.Response) -> Bool, each: (LocalClient.Response) -> Void = { _ in })

@@ -1,4 +1,5 @@
 import TestServer
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -30,7 +31,7 @@ import Testing
     try client.send(stage.head(method, fields: method == "PUT" ? "Content-Length: 0\r\n" : ""))
     #expect(try client.answer().body == "1")
     #expect(seen.count == 3)
-    #expect(stage.daemon!.waitForLog("retried=true"))
+    #expect(stage.log.wait(for: .request, ["retried": "true"]))
     stage.assertCanary(times: 3)
   }
 

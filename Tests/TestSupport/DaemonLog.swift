@@ -1,0 +1,132 @@
+package import Foundation
+
+/// What a daemon logs, for tests: events and their fields, by name. The wording of lines is open to nobody, so that it can change.
+package final class DaemonLog: Sendable, CustomStringConvertible {
+  private let collector = OutputCollector()
+  /// Lines as far as they were read, and how many bytes that were.
+  private let read = Guarded((lines: [LoggedLine](), count: 0))
+
+  package init() {}
+
+  /// For the daemon. Close it here once the daemon has it.
+  package var writing: FileHandle { collector.writing }
+
+  /// For what a failed test prints.
+  package var description: String { collector.text }
+
+  /// For tests of the format itself.
+  package var bytes: [UInt8] { Array(collector.text.utf8) }
+
+  /// Whether this secret, or what would be forged or of no concern, stands nowhere in it.
+  package func hides(_ text: String) -> Bool {
+    LoggedField.refuseWording(text)
+    return !collector.text.contains(text)
+  }
+
+  /// The whole lines so far; what else was written to standard error is left out.
+  package var lines: [LoggedLine] {
+    read.withLock { read in
+      let new = collector.text.utf8.dropFirst(read.count)
+      guard let end = new.lastIndex(of: UInt8(ascii: "\n")) else { return read.lines }
+      read.lines += new[..<end].split(separator: UInt8(ascii: "\n")).compactMap { LoggedLine(Substring($0)) }
+      read.count += new[...end].count
+      return read.lines
+    }
+  }
+
+  /// - Parameter event: its name in the line.
+  package func lines(named event: String, _ fields: [String: LoggedField] = [:]) -> [LoggedLine] {
+    lines.filter { line in line["event"] == event && fields.allSatisfy { $1.fits(line[$0]) } }
+  }
+
+  package func wait(until condition: @escaping () -> Bool) -> Bool { collector.wait { _ in condition() } }
+
+  /// Waits for the end of what the daemon writes.
+  package func finish() { collector.finish() }
+}
+
+/// One line of the log, taken apart. One that cannot be read has no fields.
+package struct LoggedLine: Sendable, CustomStringConvertible {
+  package let description: String
+  /// In their order, `time` and `level` among them.
+  package let fields: [(name: String, value: String)]
+
+  /// nil: it is no line of the log.
+  package init?(_ text: Substring) {
+    var rest = text
+    // The journal's priority.
+    if rest.first == "<", let end = rest.firstIndex(of: ">") { rest = rest[rest.index(after: end)...] }
+    guard rest.hasPrefix("time=") || rest.hasPrefix("level=") else { return nil }
+    (description, fields) = (String(text), Self.fields(&rest) ?? [])
+  }
+
+  private static func fields(_ rest: inout Substring) -> [(name: String, value: String)]? {
+    var fields: [(name: String, value: String)] = []
+    while let equals = rest.firstIndex(of: "=") {
+      let name = String(rest[..<equals])
+      rest = rest[rest.index(after: equals)...]
+      guard !name.isEmpty, !name.contains(" "),
+        let value = rest.first == "\"" ? quoted(&rest) : plain(&rest)
+      else { return nil }
+      fields.append((name, value))
+      if rest.isEmpty { return fields }
+      guard rest.removeFirst() == " " else { return nil }
+    }
+    return nil
+  }
+
+  package subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
+
+  private static func plain(_ rest: inout Substring) -> String? {
+    let end = rest.firstIndex(of: " ") ?? rest.endIndex
+    let value = rest[..<end]
+    rest = rest[end...]
+    return value.isEmpty || value.contains { "\"=\\".contains($0) } ? nil : String(value)
+  }
+
+  private static func quoted(_ rest: inout Substring) -> String? {
+    var bytes: [UInt8] = []
+    rest.removeFirst()
+    while let next = rest.popFirst() {
+      if next == "\"" { return String(decoding: bytes, as: UTF8.self) }
+      guard next == "\\" else {
+        bytes += String(next).utf8
+        continue
+      }
+      switch rest.popFirst() {
+      case "x":
+        guard let byte = UInt8(rest.prefix(2), radix: 16) else { return nil }
+        rest = rest.dropFirst(2)
+        bytes.append(byte)
+      case "\"": bytes.append(UInt8(ascii: "\""))
+      case "\\": bytes.append(UInt8(ascii: "\\"))
+      default: return nil
+      }
+    }
+    return nil
+  }
+}
+
+/// What is expected of a field of a line.
+package struct LoggedField: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, Sendable {
+  let fits: @Sendable (String?) -> Bool
+
+  private init(fits: @escaping @Sendable (String?) -> Bool) { self.fits = fits }
+
+  package init(stringLiteral value: String) { fits = { $0 == value } }
+  package init(integerLiteral value: Int) { self.init(stringLiteral: String(value)) }
+
+  /// It has each of these paths, addresses, numbers and keys of the configuration in it.
+  package static func naming(_ parts: String...) -> LoggedField {
+    for part in parts { refuseWording(part) }
+    return LoggedField { value in parts.allSatisfy { value?.contains($0) == true } }
+  }
+
+  /// Words in a row are wording, and no test depends on that.
+  static func refuseWording(_ text: String) {
+    precondition(text.firstMatch(of: /[a-z']{2,} [a-z']{2,}/) == nil, "no test depends on wording: \(text)")
+  }
+
+  package static let present = LoggedField { $0 != nil }
+  package static let absent = LoggedField { $0 == nil }
+}
