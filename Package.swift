@@ -189,7 +189,7 @@ let package = Package(
     tests(
       "EndToEnd",
       [
-        "ServerSupport", "TestServer", "Setup", "Log", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport",
+        "ServerSupport", "Selftest", "TestServer", "Setup", "Log", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport",
         "bearerd", "bearerctl",
       ]),
   ]

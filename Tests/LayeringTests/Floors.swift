@@ -111,7 +111,9 @@ let testFloors: [String: Set<String>] = [
   "SelftestTests": ["TestServer", "TestSupport"],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
   "Fuzz": ["Log", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport"],
-  "EndToEnd": ["ServerSupport", "TestServer", "Setup", "Log", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport"],
+  "EndToEnd": [
+    "ServerSupport", "Selftest", "TestServer", "Setup", "Log", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport",
+  ],
 ]
 
 /// What a module below `Sources` may import.

@@ -1,4 +1,5 @@
 internal import Console
+
 /// What a client of the test got back.
 struct Reply {
   let text: String
@@ -9,6 +10,9 @@ struct Reply {
   var status: Int {
     text.hasPrefix("HTTP/1.1 ") ? Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)) ?? 0 : 0
   }
+
+  /// Those of all answers, interim ones too.
+  var statuses: [Int] { text.matches(of: #/HTTP/1\.1 (\d\d\d) /#).compactMap { Int($0.1) } }
 
   /// bearerd's own answer, by its own code.
   var code: String? {

@@ -1,19 +1,19 @@
-internal import TestServer
+package import TestServer
 internal import Synchronization
 
 /// A request as an upstream of the test received it.
-struct ReceivedRequest: Sendable {
+package struct ReceivedRequest: Sendable {
   /// Of which upstream, and on which of its connections: no two are alike.
-  let upstream: UInt16
-  let connection: Int
-  let head: String
-  let body: [UInt8]
+  package let upstream: UInt16
+  package let connection: Int
+  package let head: String
+  package let body: [UInt8]
 
-  var target: String { head.split(separator: " ", maxSplits: 2).dropFirst().first.map(String.init) ?? "" }
-  var lines: [String] { head.split(separator: "\r\n").dropFirst().map(String.init) }
+  package var target: String { head.split(separator: " ", maxSplits: 2).dropFirst().first.map(String.init) ?? "" }
+  package var lines: [String] { head.split(separator: "\r\n").dropFirst().map(String.init) }
 
   /// Values of the fields of this name; case does not count, and `_` is `-`, as CGI and WSGI servers read it.
-  func values(_ name: String) -> [String] {
+  package func values(_ name: String) -> [String] {
     lines.compactMap { line in
       guard let colon = line.firstIndex(of: ":"), folded(String(line[..<colon])) == folded(name) else { return nil }
       return String(line[line.index(after: colon)...].drop { $0 == " " })
@@ -22,8 +22,8 @@ struct ReceivedRequest: Sendable {
 }
 
 /// What all upstreams of the test received, and what they answer next.
-final class UpstreamScript: Sendable {
-  typealias Answer = @Sendable (ReceivedRequest) -> [UInt8]
+package final class UpstreamScript: Sendable {
+  package typealias Answer = @Sendable (ReceivedRequest) -> [UInt8]
   private struct State {
     var received: [ReceivedRequest] = []
     var answer: Answer = { UpstreamScript.ok($0) }
@@ -32,12 +32,15 @@ final class UpstreamScript: Sendable {
   }
   private let state = Mutex(State())
 
-  var received: [ReceivedRequest] { state.withLock { $0.received } }
-  var count: Int { state.withLock { $0.received.count } }
+  package init() {}
+
+  package var received: [ReceivedRequest] { state.withLock { $0.received } }
+  package var count: Int { state.withLock { $0.received.count } }
 
   /// Answers in this way while `body` runs.
   /// - Parameter rest: not nil: early, as soon as the head has come, and this behind it when the body has come.
-  func answering<Result>(rest: String? = nil, _ answer: @escaping Answer, during body: () throws -> Result) rethrows
+  package func answering<Result>(rest: String? = nil, _ answer: @escaping Answer, during body: () throws -> Result)
+    rethrows
     -> Result
   {
     let before = state.withLock { state in
@@ -48,7 +51,7 @@ final class UpstreamScript: Sendable {
     return try body()
   }
 
-  func serve(_ connection: UpstreamConnection, of upstream: UInt16, number: Int) {
+  package func serve(_ connection: UpstreamConnection, of upstream: UInt16, number: Int) {
     while true {
       var rest: [UInt8]?
       let request = try? connection.readRequest { head in
@@ -77,7 +80,9 @@ final class UpstreamScript: Sendable {
   }
 
   /// 200 and a short body, with more fields.
-  static func ok(_ request: ReceivedRequest, status: String = "200 OK", fields: String = "", body: String = "hello\n")
+  package static func ok(
+    _ request: ReceivedRequest, status: String = "200 OK", fields: String = "", body: String = "hello\n"
+  )
     -> [UInt8]
   {
     let head = "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n"

@@ -27,68 +27,19 @@ import Testing
 
   @Test(
     arguments: [
-      ("GET", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" + surplus),
-      ("GET", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokx"),
-      ("GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n" + surplus),
-      ("HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 44\r\n\r\n" + surplus),
-      ("GET", "HTTP/1.1 204 No Content\r\n\r\n" + surplus),
-      ("GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 44\r\n\r\n" + surplus),
-      ("HEAD", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
+      "HTTP/1.1 200 OK\r\nContent-Length: 44\r\n\r\n" + surplus,
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     ])
-  func `what comes behind an answer reaches nobody`(method: String, answer: String) throws {
+  func `what comes behind an answer to HEAD reaches nobody`(answer: String) throws {
     let stage = try stage(answer)
     let client = try stage.raw()
-    try client.send(stage.head(method))
-    let head = try client.head()
-    #expect(!head.contains("502"))
-    if method == "GET", head.hasPrefix("HTTP/1.1 200") {
-      if head.contains("chunked") {
-        try client.chunks { #expect($0 == Array("ok".utf8)) }
-      } else {
-        #expect(try client.exactly(2) == Array("ok".utf8))
-      }
-    }
+    try client.send(stage.head("HEAD"))
+    #expect(try client.head().hasPrefix("HTTP/1.1 200 "))
     // On the same connection, and on another session.
     try client.send(stage.head("GET", "/api/alive"))
     #expect(try client.answer().body == "alive")
     #expect(stage.upstream.records.count == 2)
     stage.assertCanary(times: 2)
-  }
-
-  @Test(
-    arguments: [
-      "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nevil!",
-      "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 4\r\n\r\nevil",
-      "HTTP/1.1 200 OK\r\nContent-Length: 4, 4\r\n\r\nevil",
-      "HTTP/1.1 200 OK\r\nContent-Length: -4\r\n\r\nevil",
-      "HTTP/1.1 200 OK\r\nContent-Length: +4\r\n\r\nevil",
-      "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nevil",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
-      "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 4\r\n\r\nevil",
-      "HTTP/1.1 200 OK\nContent-Length: 4\n\nevil",
-      "evil\r\n\r\n", "\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
-      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: evil\r\nConnection: upgrade\r\n\r\n",
-      String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 1_000),
-      "HTTP/1.1 200 OK\r\nX: \(String(repeating: "x", count: 70_000))\r\n\r\n",
-      "HTTP/1.1 200 OK\r\n\(String(repeating: "X: x\r\n", count: 200))\r\n",
-    ])
-  func `what is no answer is refused`(answer: String) throws {
-    let stage = try stage(answer)
-    let client = try stage.raw()
-    try client.send(stage.head("GET"))
-    var head = try client.head()
-    while head.hasPrefix("HTTP/1.1 102 ") { head = try client.head() }
-    #expect(head.hasPrefix("HTTP/1.1 502 "))
-    #expect(head.contains("Proxy-Status: bearerd; error=http_protocol_error"))
-    let length = head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }.flatMap {
-      Int($0.dropFirst(16))
-    }
-    #expect(!String(decoding: try client.exactly(length ?? 0), as: UTF8.self).contains("evil"))
-    try client.send(stage.head("GET", "/api/alive"))
-    #expect(try client.answer().body == "alive")
-    #expect(stage.upstream.records.count == 2)
   }
 
   @Test(

@@ -189,13 +189,13 @@ import Testing
     arguments: [
       // Says that it listens, and does not.
       ("echo ' event=listening listener=main address=127.0.0.1:1'; echo ' event=ready'; exec tail -f /dev/null", false),
-      // Dies at the twentieth refusal.
+      // Dies at the fortieth refusal, which is after the first attack.
       (
         """
         exec BEARERD "$@" 2> >(
           while read -r line; do
             echo "$line" >&2
-            [[ $line == *" refused="* ]] && ((++count == 20)) && kill -KILL $$
+            [[ $line == *" refused="* ]] && ((++count == 40)) && kill -KILL $$
           done)
         """, true
       ),

@@ -1,0 +1,86 @@
+/// What an upstream may answer (T26, T32, T35, T36).
+enum AnswerRows {
+  static let all = surplus + malformed + redirects + hygiene + challenges
+
+  private static let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
+
+  /// What comes behind an answer reaches nobody.
+  private static let surplus: [AttackRow] = [
+    contained("a second answer", [200], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" + evil),
+    contained("bytes behind the answer", [200], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokevil"),
+    contained(
+      "a second answer behind chunks", [200],
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n" + evil),
+    contained("a body with 204", [204], "HTTP/1.1 204 No Content\r\n\r\n" + evil),
+    contained("a body with 304", [304], "HTTP/1.1 304 Not Modified\r\nContent-Length: 44\r\n\r\n" + evil),
+  ]
+
+  private static let malformed: [AttackRow] = [
+    contained(
+      "two kinds of length", "200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + evil),
+    contained("two lengths", "200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nevil!"),
+    contained("a length twice", "200 OK\r\nContent-Length: 4\r\nContent-Length: 4\r\n\r\nevil"),
+    contained("a list of lengths", "200 OK\r\nContent-Length: 4, 4\r\n\r\nevil"),
+    contained("a negative length", "200 OK\r\nContent-Length: -4\r\n\r\nevil"),
+    contained("a length with a sign", "200 OK\r\nContent-Length: +4\r\n\r\nevil"),
+    contained("a length beyond 64 bits", "200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nevil"),
+    contained("a coding that nobody asked for", "200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
+    contained("a folded field", "200 OK\r\nX: a\r\n b\r\nContent-Length: 4\r\n\r\nevil"),
+    contained("a head of 70,000 bytes", "200 OK\r\nX: \(String(repeating: "x", count: 70_000))\r\n\r\n"),
+    contained("200 fields", "200 OK\r\n\(String(repeating: "X: x\r\n", count: 200))\r\n"),
+    contained(
+      "a switch of protocols", "101 Switching Protocols\r\nUpgrade: evil\r\nConnection: upgrade\r\n\r\n" + evil),
+    contained("chunks in HTTP/1.0", [502], "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    contained("bare line feeds", [502], "HTTP/1.1 200 OK\nContent-Length: 4\n\nevil"),
+    contained("no answer", [502], "evil\r\n\r\n"), contained("a line before the answer", [502], "\r\n" + evil),
+    contained(
+      "interim answers without an end", [502], String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 1_000)),
+  ]
+
+  private static func contained(_ name: String, _ answer: String) -> AttackRow {
+    contained(name, [502], "HTTP/1.1 \(answer)")
+  }
+
+  private static func contained(_ name: String, _ statuses: [Int], _ answer: String) -> AttackRow {
+    .answer(26, name, answer, .contained(statuses, without: ["evil"]))
+  }
+
+  /// No redirect is followed, and one that leads elsewhere does not lead to us: who asked would go there on its own.
+  private static let redirects: [AttackRow] = ["301 Moved", "302 Found", "303 See Other", "307 Again", "308 Moved"]
+    .flatMap { status in
+      let number = Int(status.prefix(3)) ?? 0
+      return [
+        "https://{stranger}/x", "http://{stranger}/x", "//{stranger}/x", "/\\{stranger}/x", "\\\\{stranger}/x",
+        "https://user@{stranger}/x", "https://sub.{stranger}/x", "https:\\\\{stranger}\\x", "https:{stranger}/x",
+        "https://{upstream}@{stranger}/x", "https://sub.{upstream}/x", "http://{upstream}/x",
+      ].map { place in
+        // One that names a listener of ours is a 502. The upstream's own name does not make another origin of it the upstream.
+        AttackRow.answer(
+          32, "\(status) to \(place)",
+          "HTTP/1.1 \(status)\r\nContent-Length: 0\r\nLocation: \(place)\r\nRefresh: 0; url=\(place)\r\n\r\n",
+          .cleaned(
+            [number, 502], without: ["//{host}/"], with: place == "http://{upstream}/x" ? "Location: \(place)" : nil))
+      }
+    }
+
+  /// Nobody is asked for a password because ours was rejected.
+  private static let challenges: [AttackRow] = [
+    ("401 Unauthorized", "WWW-Authenticate: Basic realm=\"theirs\"\r\nWWW-Authenticate: Negotiate"),
+    ("407 Proxy", "Proxy-Authenticate: Basic realm=\"theirs\""),
+  ].map { status, fields in
+    AttackRow.answer(
+      36, status, "HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\(fields)\r\n\r\n",
+      .cleaned([401, 407, 502], without: ["theirs", "negotiate", "basic"]), .credentials)
+  }
+
+  /// Fields that would speak for all of localhost.
+  private static let hygiene: [AttackRow] = [
+    "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data", "Service-Worker-Allowed", "Public-Key-Pins", "NEL",
+    "Report-To", "Reporting-Endpoints", "Access-Control-Allow-Origin", "access-control-allow-credentials",
+    "Access_Control_Allow_Origin",
+  ].map { name in
+    AttackRow.answer(
+      35, name, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\(name): theirs\r\nX-Harmless: stays\r\n\r\n",
+      .cleaned([200], without: ["theirs", "\(name):"], with: "X-Harmless: stays"))
+  }
+}

@@ -1,0 +1,67 @@
+/// Fields and parameters by which a client would choose the credential, or who it acts as (T13, T14, T15, T45).
+enum FieldRows {
+  static let all = own + others + trailers + nominated + accounts + parameters
+
+  private static let removed = AttackRow.Expectation.passed(without: ["theirs"])
+
+  /// However a client spells the field of the credential, one goes out, and ours.
+  private static let own: [AttackRow] =
+    [
+      "{field}: theirs", "{field, lower case}: theirs", "{field, upper case}: theirs", "{field}:\ttheirs",
+      "{field}:theirs",
+      "{field}: theirs\r\n{field, lower case}: theirs", "{field}:", "{field, with _}: theirs",
+    ].map { .fields(14, $0, removed, .ownField) }
+    + [
+      "{field} : theirs", "{field}\t: theirs", " {field}: theirs", "X-Fold: x\r\n {field}: theirs",
+      "X-Fold: x\r\n\t{field}: theirs", "{field}\u{0}: theirs", "{field}: theirs\u{0}", "{field}: theirs\rX: y",
+      "{field}\u{A0}: theirs", "{field}\u{F6}: theirs", "({field}): theirs", ": theirs",
+    ].map { .fields(14, $0, .refused([400]), .ownField) }
+
+  private static let others: [AttackRow] = [
+    "Authorization", "Proxy-Authorization", "X-Api-Key", "X_Api_Key", "x_api-KEY", "Private-Token", "X-Auth-Token",
+    "X_AUTH_TOKEN",
+  ].map { .fields(14, "\($0): theirs", removed, .name($0)) }
+
+  private static let trailers: [AttackRow] = [
+    "Authorization", "authorization", "X_Api_Key", "Cookie", "Host", "Content-Length", "X-Forwarded-For",
+  ].map { name in
+    .fields(
+      14, "Transfer-Encoding: chunked\r\nTrailer: \(name)",
+      body: "1\r\na\r\n0\r\n\(name): theirs\r\nX-Fine: yes\r\n\r\n",
+      .harmless(without: ["theirs"]))
+  }
+
+  /// `Connection` names no field away that we add or need.
+  private static let nominated: [AttackRow] =
+    ["{field}", "{field, lower case}", "keep-alive,{field} , x"].map { connection($0, .refused([400]), .ownField) }
+    + [
+      "Authorization", "authorization", "X-Api-Key", "Host", "Cookie", "Transfer-Encoding", "Content-Length",
+      "X-Api-Key, Host, Cookie, Transfer-Encoding", "keep-alive,Host , x",
+    ].map { connection($0, .harmless(without: []), .credentials) }
+
+  private static func connection(
+    _ names: String, _ expectation: AttackRow.Expectation, _ concern: AttackRow.Concern
+  ) -> AttackRow {
+    AttackRow(
+      15, "Connection: close, \(names)",
+      "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close, \(names)\r\n\r\n", expectation, concern)
+  }
+
+  private static let accounts: [AttackRow] = [
+    "Sudo", "X-Sudo", "Impersonate-User", "Impersonate-Group", "Impersonate_Group", "X-Impersonate-User",
+    "X-Goog-User-Project", "OpenAI-Organization", "OpenAI_Project", "Remote-User", "Remote_User", "X-Remote-User",
+    "X-Forwarded-User", "X-WebAuth-User", "X-Auth-Request-Email", "X-Real-IP", "X-Original-Url",
+  ].map { .fields(45, "\($0): theirs", removed, .name($0)) }
+
+  private static let parameters: [AttackRow] =
+    ["#x", "?q=1#x", "#/../x", "%23#"].map { .target(13, "{path}\($0)", .refused([400]), .credentials) }
+    + [
+      "access_token", "ACCESS_TOKEN", "acc%65ss_token", "access%5Ftoken", "access.token", "+access_token",
+      "access_token[]", "api_key", "api-key", "apikey", "private_token", "auth_token", "sudo",
+    ].flatMap { name in
+      ["?\(name)=theirs", "?page=2&\(name)=theirs&q=3", "?page=2;\(name)=theirs", "?\(name)=theirs&\(name)=theirs"].map
+      {
+        .target(13, "{path}\($0)", removed, .name(name))
+      }
+    }
+}
