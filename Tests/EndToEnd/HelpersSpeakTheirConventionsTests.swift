@@ -47,10 +47,6 @@ import Testing
     "Authorization: Basic \(Data("me:\(password)".utf8).base64EncodedString())\r\n"
   }
 
-  private func changed(to generation: Int) -> Bool {
-    stage.log.wait(for: .credentialChanged, ["credential": "canary", "credential_generation": "\(generation)"])
-  }
-
   // MARK: git
 
   /// What git's own programs are told, and what they say.
@@ -77,7 +73,7 @@ import Testing
 
     try git(store + ["erase"], "protocol=https\nhost=git.example.com\n\n")
     try git(store + ["store"], described("WRONG-password"))
-    #expect(changed(to: 2))
+    #expect(stage.changed(to: 2))
     #expect(try stage.get().status == 401)
     #expect(stage.log.wait(for: .credentialUnavailable))
     #expect(eventually { notes("store").isEmpty }, "\(notes("store"))")
@@ -103,7 +99,7 @@ import Testing
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 1, as: line(stage.canary))
     try git(cache + ["store"], described("WRONG-password"))
-    #expect(changed(to: 2))
+    #expect(stage.changed(to: 2))
     #expect(try stage.get().status == 401)
     let asked = "protocol=https\nhost=git.example.com\n\n"
     #expect(try eventually { try git(cache + ["get"], asked).isEmpty })

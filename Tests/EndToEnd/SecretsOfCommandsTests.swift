@@ -58,10 +58,6 @@ import Testing
     return status.contains(") Z ") && !status.contains(") Z \(stage.daemon!.pid) ")
   }
 
-  private func changed(to generation: Int) -> Bool {
-    stage.log.wait(for: .credentialChanged, ["credential": "canary", "credential_generation": "\(generation)"])
-  }
-
   // MARK: what it gets, and what it gives
 
   @Test func `T42: its output is the token; it inherits no descriptor, no variable, no terminal`() throws {
@@ -101,7 +97,7 @@ import Testing
     let daemon = Observed(pid: stage.daemon!.pid)
     var before = 0
     for generation in 1...3 {
-      #expect(changed(to: generation))
+      #expect(stage.changed(to: generation))
       try client.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
       #expect(try client.response().status == 200)
       if generation == 1 { before = daemon.descriptors }
@@ -152,7 +148,7 @@ import Testing
     #expect(answer.status == 503 && answer.text.contains("credential-unavailable"))
     #expect(!answer.text.contains("helper"), "a caller learns nothing of it")
     #expect(unlink("\(path)/broken") == 0)
-    #expect(changed(to: 2))
+    #expect(stage.changed(to: 2))
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 2)
   }
@@ -305,7 +301,7 @@ import Testing
     let before = runs.count
     #expect(try stage.get().status == 503)
     chmod("\(path)/helper", 0o700)
-    #expect(changed(to: 2))
+    #expect(stage.changed(to: 2))
     #expect(runs.count == before + 1)
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 2)
@@ -348,7 +344,7 @@ import Testing
       configuration(
         "echo $(cat HERE/canary.token)-$(wc -l < HERE/runs); cat HERE/canary.token >&2", options: ", ttl: 2s"))
     for generation in 1...3 {
-      #expect(changed(to: generation))
+      #expect(stage.changed(to: generation))
       #expect(try stage.get().status == 200)
     }
     let secret = Data(stage.canary.dropFirst(7).utf8)

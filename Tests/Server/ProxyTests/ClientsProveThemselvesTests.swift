@@ -1,0 +1,131 @@
+import TestServer
+import Foundation
+import Log
+import ServerSupport
+import TestSupport
+import Testing
+
+/// Where uids do not tell callers apart, or there are none, a client token does: in the place of the API's key, and never
+/// passed on.
+@Suite(.inProcess) struct ClientsProveThemselves {
+  /// A stage whose listener has both clients.
+  private func stage(
+    _ service: String = ""
+  ) throws -> Stage {
+    let stage = try Stage()
+    try stage.start(
+      stage.configuration(service: service, listener: "address: localhost:0\n    clients: \(ClientTokens.both)"))
+    return stage
+  }
+
+  /// Neither the tokens nor their hashes came anywhere.
+  private func assertNoToken(_ stage: Stage) {
+    for pair in [ClientTokens.ci, ClientTokens.dev] {
+      for form in Stage.encodings(of: pair.text) + [pair.digest] {
+        #expect(!stage.recorded.contains(form))
+        #expect(stage.log.hides(form))
+      }
+    }
+  }
+
+  private static func basic(_ user: String, _ password: String) -> String {
+    "Authorization: Basic \(Data("\(user):\(password)".utf8).base64EncodedString())\r\n"
+  }
+
+  @Test func `T6: a token is taken from wherever a program puts its key, and goes no further`() throws {
+    let stage = try stage()
+    let token = ClientTokens.ci.text
+    let slots = [
+      "Authorization: Bearer \(token)\r\n", "authorization: bearer  \(token)\r\n", "Authorization: token \(token)\r\n",
+      "Authorization: \(token)\r\n", "X-Api-Key: \(token)\r\n", "x-goog-api-key: \(token)\r\n", "api-key: \(token)\r\n",
+      "PRIVATE-TOKEN: \(token)\r\n", Self.basic("x", token), Self.basic("", token), Self.basic(token, ""),
+      "X-Api-Key: other\r\nAuthorization: Bearer \(token)\r\n",
+      "X-Api-Key: \(token)\r\nAuthorization: Bearer \(token)\r\nx_api_key: \(token)\r\n",
+    ]
+    for slot in slots { #expect(try stage.get(fields: slot).status == 200, "\(slot)") }
+    #expect(stage.log.wait(for: .request, ["uid": "\(getuid())", "client": "ci", "method": "GET"], count: slots.count))
+    assertNoToken(stage)
+    stage.assertCanary(times: slots.count)
+  }
+
+  @Test func `T6: without a token, or with nobody's, the answer is client-unknown and nothing is sent`() throws {
+    let stage = try stage()
+    let other = ClientTokens.Pair().text
+    let wrong = [
+      "", "X-Api-Key: secret\r\n", "Authorization: Bearer \(other)\r\n", "X-Api-Key: \(other)\r\n",
+      "X-Api-Key: \(ClientTokens.ci.text.dropLast())\r\n", "X-Api-Key: \(ClientTokens.ci.text)x\r\n",
+      "Authorization: Bearer \(ClientTokens.ci.digest)\r\n", "X-Other: \(ClientTokens.ci.text)\r\n",
+      "Cookie: \(ClientTokens.ci.text)\r\n", "Cookie: a=b; \(ClientTokens.ci.text)\r\n",
+      "Cookie: key=\(ClientTokens.ci.text)\r\n", Self.basic("x", other), Self.basic("x", ClientTokens.ci.text + "x"),
+      "X-Api-Key: \(ClientTokens.ci.text.uppercased())\r\n",
+      // The first that looks like a token counts, so that one request is one hash.
+      "X-Api-Key: \(other)\r\nAuthorization: Bearer \(ClientTokens.ci.text)\r\n",
+    ]
+    for fields in wrong {
+      let answer = try stage.get("/api/x?key=\(ClientTokens.ci.text)", fields: fields)
+      #expect(answer.status == 403, "\(fields)")
+      #expect(answer.text.contains("urn:bearerd:error:client-unknown"), "\(fields)")
+      #expect(answer.text.contains("Authorization: Bearer"))
+      // Browsers would keep a password and send it for every page that asks; other tools would ask in vain.
+      #expect(answer.values("WWW-Authenticate").isEmpty)
+    }
+    let refused: [String: LoggedField] = [
+      "service": "api", "path": "/api/x", "status": 403, "refused": "client-unknown", "help": .present,
+    ]
+    #expect(stage.log.wait(for: .request, refused, count: wrong.count), "what was asked for, without its query")
+    // No token, another key, and a token that is unknown.
+    #expect(Set(stage.log.lines(of: .request, refused).map { $0["help"] }).count == 3)
+    #expect(!stage.log.contains(.request, ["client": "ci"]) && stage.log.hides(other))
+    #expect(stage.upstream.records.isEmpty)
+    assertNoToken(stage)
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T6: a reload that takes a token away ends what it opened`() throws {
+    let stage = try stage()
+    let client = try stage.client()
+    let port = try stage.daemon!.port()
+    let request = "GET /api/x HTTP/1.1\r\nHost: localhost:\(port)\r\nX-Api-Key: \(ClientTokens.dev.text)\r\n\r\n"
+    try client.send(request)
+    #expect(try client.response().status == 200)
+    try stage.reload(
+      try String(contentsOfFile: stage.daemon!.file, encoding: .utf8)
+        .replacing(ClientTokens.both, with: "{ ci: \(ClientTokens.ci.digest) }"))
+    try client.send(request)
+    #expect(try client.response().status == 403)
+    assertNoToken(stage)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T6: a token does not reach an upstream that gets the program's own fields`() throws {
+    let stage = try stage()
+    let text = try String(contentsOfFile: stage.daemon!.file, encoding: .utf8)
+    try stage.reload(text.replacing("    credential: canary\n", with: "    credential: pass\n"))
+    let both = "X-Api-Key: \(ClientTokens.ci.text)\r\nAuthorization: Bearer mine\r\n"
+    #expect(try stage.get(fields: both).status == 200)
+    #expect(stage.recorded.contains("\r\nAuthorization: Bearer mine\r\n"))
+    try stage.reload(
+      text.replacing("    credential: canary\n", with: "    credential: canary\n    on_client_header: keep\n"))
+    #expect(try stage.get(fields: "Authorization: Bearer \(ClientTokens.ci.text)\r\n").status == 200)
+    try stage.reload(
+      text.replacing("    credential: canary\n", with: "    credential: canary\n    on_client_header: reject\n"))
+    #expect(try stage.get(fields: "Authorization: Bearer \(ClientTokens.ci.text)\r\n").status == 200)
+    assertNoToken(stage)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T6: a unix socket asks for tokens, too`() throws {
+    let stage = try Stage()
+    let path = "\(stage.scratch.path)/app.sock"
+    try stage.start(stage.configuration(listener: "address: unix:\(path)\n    clients: \(ClientTokens.both)"))
+    func response(_ fields: String) throws -> LocalClient.Response {
+      let client = try LocalClient(unix: path)
+      try client.send("GET /api/x HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
+      return try client.response()
+    }
+    #expect(try response("").text.contains("urn:bearerd:error:client-unknown"))
+    #expect(try response("X-Api-Key: \(ClientTokens.dev.text)\r\n").status == 200)
+    assertNoToken(stage)
+    stage.assertCanary(times: 1)
+  }
+}
