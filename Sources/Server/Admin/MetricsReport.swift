@@ -182,7 +182,7 @@ package struct MetricsReport {
   }
 
   private mutating func configuration() {
-    let lifetime = worker.lifetime
+    let lifetime = worker.reporting.lifetime
     text.begin("bearerd_build_info", .gauge, "The version that runs.")
     text.sample([("version", ProgramVersion.text)], 1)
     text.begin("bearerd_configuration_generation", .gauge, "How many-th configuration since the start.")
@@ -230,7 +230,7 @@ package struct MetricsReport {
     text.begin("process_cpu_seconds_total", .counter, "User and system time.")
     text.sample(microseconds: vitals.processorMicroseconds)
     text.begin("process_start_time_seconds", .gauge, "When the process began, since 1970.")
-    text.sample(UInt64(max(0, worker.lifetime.startedAt)))
+    text.sample(UInt64(max(0, worker.reporting.lifetime.startedAt)))
   }
 }
 

@@ -35,7 +35,7 @@ package struct StatusReport {
       json.member("version", ProgramVersion.text)
       json.member("now", UInt64(max(0, now.seconds)))
       json.member("milliseconds", worker.loop.now)
-      json.member("started", worker.lifetime.startedAt)
+      json.member("started", worker.reporting.lifetime.startedAt)
       json.member("workers", UInt64(worker.sharedState.workers))
       configuration(&json)
       process(&json)
@@ -63,8 +63,8 @@ package struct StatusReport {
     json.object("configuration") { json in
       json.member("file", generation.settings.file)
       json.member("generation", generation.snapshot.generation)
-      json.member("loaded", worker.lifetime.loadedAt)
-      guard let reload = worker.lifetime.lastReload else { return }
+      json.member("loaded", worker.reporting.lifetime.loadedAt)
+      guard let reload = worker.reporting.lifetime.lastReload else { return }
       json.object("last_reload") { json in
         json.member("at", reload.time)
         json.member("problem", reload.problem)

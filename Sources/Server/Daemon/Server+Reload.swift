@@ -67,10 +67,10 @@ extension Server {
       snapshot: ConfigurationLoader.snapshot(
         of: settings, generation: number, ports: new.map(\.ports), tables: preparation.tables.snapshot),
       limits: limits, audit: journal.audit, requiredAudit: journal.requiredAudit,
-      entrances: new.map(Installation.Row.init))
-    workerGroup.tell { $0.install(installation, entrances: $0.entrances(installation.entrances)) }
+      listenerIDs: new.map(Installation.Row.init))
+    workerGroup.tell { $0.install(installation, listenerIDs: $0.listenerIDs(installation.listenerIDs)) }
     acceptor.listen(on: new)
-    worker.install(installation, entrances: new.map(\.listenerID))
+    worker.install(installation, listenerIDs: new.map(\.listenerID))
     do throws(UVError) {
       for slot in added { try slot.start() }
     } catch {
@@ -100,7 +100,7 @@ extension Server {
       reply(true)
     } then: { [unowned self] (_: [Bool]) in
       audit.settle()
-      worker.lifetime.reloaded(problem: nil)
+      worker.reporting.lifetime.reloaded(problem: nil)
       journal.event(.reloaded, ("generation", String(number)))
       reportSystemd(preparation.tables.systemdCredentials)
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
@@ -126,7 +126,7 @@ extension Server {
   func reloadFailed(_ error: StartError) {
     let number = worker.providers.generation.snapshot.generation
     error.report(to: journal)
-    worker.lifetime.reloaded(problem: error.summary)
+    worker.reporting.lifetime.reloaded(problem: error.summary)
     journal.event(.reloadFailed, ("detail", error.summary), ("still", "generation \(number)"))
     ServiceManager.notify("READY=1\nSTATUS=reload failed, still serving generation \(number)")
   }

@@ -89,8 +89,8 @@ package final class Server {
       loop: loop, journal: journal, sharedState: sharedState, generation: generation, deferredRelease: deferredRelease)
     self.worker = worker
     workerGroup = WorkerGroup(worker: worker)
-    worker.workerGroup = workerGroup
-    worker.scrapes.text = { [unowned worker] in MetricsReport.bytes(of: worker, $0) }
+    worker.join(workerGroup)
+    worker.reporting.scrapes.text = { [unowned worker] in MetricsReport.bytes(of: worker, $0) }
     let acceptor = Acceptor(worker: worker, workerGroup: workerGroup)
     self.acceptor = acceptor
     slots = sockets.enumerated().map { acceptor.slot($1, index: $0) }
@@ -101,7 +101,7 @@ package final class Server {
     }
     let installation = Installation(
       preparation: preparation, snapshot: generation.snapshot, limits: generation.limits, audit: journal.audit,
-      requiredAudit: journal.requiredAudit, entrances: slots.map(Installation.Row.init))
+      requiredAudit: journal.requiredAudit, listenerIDs: slots.map(Installation.Row.init))
     beginning = WorkerThread.Beginning(
       installation: installation, sharedState: sharedState, affordable: affordable,
       hasPriorities: ServiceManager.isJournalStream, log: log)

@@ -65,7 +65,7 @@ extension ClientSession {
     guard let slot else { return }
     var answer = ByteBuffer()
     MetricsAnswer.write(
-      worker.scrapes.text(worker.scrapes.allCounts ?? WorkerCounts(of: worker)),
+      worker.reporting.scrapes.text(worker.reporting.scrapes.allCounts ?? WorkerCounts(of: worker)),
       isHead: slot.machine.exchange.head.method == .head,
       closes: slot.machine.exchange.answerClosesClient, to: &answer)
     let contents = answer.contents

@@ -86,7 +86,7 @@ extension ClientSession: UpstreamSessionOwner {
   func open(fresh: Bool) -> Opened? {
     guard let grant = standing.grant, generation.keyring.hasFiles(grant: grant) else { return openNow(fresh: fresh) }
     opening = .endOfTurn(isFresh: fresh)
-    worker.openAtTurnEnd(self)
+    worker.sessions.openAtTurnEnd(self)
     return nil
   }
 

@@ -1,9 +1,12 @@
+internal import Gateway
 internal import Transport
 
-/// Exchange slots that no connection uses. The one that was released last is acquired first: its memory is at hand.
+/// Memory that exchanges use one after the other: slots that no connection uses, and the output of the machines. The slot that was released last is acquired first: its memory is at hand.
 final class ExchangePool {
   private var first: ExchangeSlot?
   private var count = 0
+  /// The output of the machines: lent within a turn, never across; nil: lent.
+  private var output: Output? = Output()
   /// Counts the slots in use.
   private let flood: Flood
 
@@ -29,6 +32,10 @@ final class ExchangePool {
     first = slot
     count &+= 1
   }
+
+  /// A machine that is called while the output is lent gets another one.
+  func takeOutput() -> Output { output.take() ?? Output() }
+  func giveBack(_ output: consuming Output) { self.output = consume output }
 
   /// Those that were of use for a while only.
   func clear() {

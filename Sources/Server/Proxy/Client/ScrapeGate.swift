@@ -23,9 +23,9 @@ final class ScrapeGate: StreamDelegate {
     stream.stopReading()
     workerGroup.count { [session, worker] counts in
       guard !session.isClosed else { return }
-      worker.scrapes.allCounts = counts
+      worker.reporting.scrapes.allCounts = counts
       session.stream(stream, didRead: held.span)
-      worker.scrapes.allCounts = nil
+      worker.reporting.scrapes.allCounts = nil
       if session.isReading, !session.isClosed { stream.startReading() }
     }
   }

@@ -99,7 +99,7 @@ package final class Acceptor {
 
   private func pauseIfFull() {
     let limit = worker.connectionLimit
-    guard connections >= limit, !worker.isFull else { return }
+    guard connections >= limit, !worker.listening.isFull else { return }
     pause()
     if isDue(&limitLoggedAt) {
       worker.journal.event(
@@ -123,7 +123,7 @@ package final class Acceptor {
 
   /// At the end of a turn, so that what the turn closed counts.
   func resumeIfPossible() {
-    guard worker.isFull, !mustWait, !worker.isDraining, connections < worker.connectionLimit else { return }
+    guard worker.listening.isFull, !mustWait, !worker.isDraining, connections < worker.connectionLimit else { return }
     setFull(false)
     for slot in slots { slot.resume() }
   }
@@ -137,14 +137,14 @@ package final class Acceptor {
   }
 
   private func pause() {
-    guard !worker.isFull else { return }
+    guard !worker.listening.isFull else { return }
     setFull(true)
     for slot in slots { slot.pause() }
   }
 
   /// Whoever ends a connection looks at this, and the end of this turn at how many are left.
   private func setFull(_ isFull: Bool) {
-    worker.isFull = isFull
+    worker.listening.isFull = isFull
     worker.sharedState.isFull.store(isFull, ordering: .sequentiallyConsistent)
   }
 

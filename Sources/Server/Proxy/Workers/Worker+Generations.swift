@@ -16,18 +16,18 @@ package struct Installation: Sendable {
   let limits: SharedLimits
   let audit: AuditWriter?
   let requiredAudit: AuditWriter?
-  package let entrances: [Row]
+  package let listenerIDs: [Row]
 
   package init(
     preparation: Preparation, snapshot: Snapshot, limits: SharedLimits, audit: AuditWriter?,
-    requiredAudit: AuditWriter?, entrances: [Row]
+    requiredAudit: AuditWriter?, listenerIDs: [Row]
   ) {
     self.preparation = preparation
     self.snapshot = snapshot
     self.limits = limits
     self.audit = audit
     self.requiredAudit = requiredAudit
-    self.entrances = entrances
+    self.listenerIDs = listenerIDs
   }
 
   package struct Row: Sendable {
@@ -90,7 +90,7 @@ extension Worker {
   }
 
   /// What was prepared is in use from now on.
-  package func install(_ next: Installation, entrances: [ListenerID]) {
+  package func install(_ next: Installation, listenerIDs: [ListenerID]) {
     guard let draft = providers.prepared, let keyring = draft.keyring.keyring else { return }
     loop.note(.reload)
     providers.prepared = nil
@@ -98,7 +98,7 @@ extension Worker {
     let generation = Generation(
       next.preparation, snapshot: next.snapshot, keyring: keyring, tally: Tally(draft.tally), limits: next.limits,
       deferredRelease: deferredRelease)
-    adopt(generation, entrances: entrances)
+    adopt(generation, listenerIDs: listenerIDs)
     providers.secrets?.follow(generation)
   }
 }

@@ -37,7 +37,7 @@ extension Worker {
   /// machine who is not admitted, would keep all others out.
   /// - Returns: whether there was one to end.
   func endOldestUnproven() -> Bool {
-    guard let oldest = unproven.takeFirst() else { return false }
+    guard let oldest = sessions.takeOldestUnproven() else { return false }
     oldest.close(reset: true)
     return true
   }
@@ -45,7 +45,7 @@ extension Worker {
   /// A client token has come over a connection by a network: it counts as what it is from now on. Where there are as many of
   /// those as there may be, it goes on as a stranger's, which nobody ends for its age any more.
   func prove(_ session: ClientSession) {
-    unproven.remove(session)
+    sessions.prove(session)
     let share = limits.connections(of: .network, outOf: connectionLimit)
     if let quota = sharedState.quotas.move(session.quota, to: .network, share: share) { session.quota = quota }
   }

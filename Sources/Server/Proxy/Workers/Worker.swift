@@ -15,42 +15,50 @@ package final class Worker {
   let context: WorkerContext
   package let providers: CredentialProviders
   package let sharedState: SharedState
-  private let connectionFlood: Flood
-  /// The providers' current generation, and its limits, at hand: the way there is long, and each event asks.
-  private(set) var generation: Generation
-  private(set) var limits: Limits
-  package var lifetime = Lifetime()
-  /// The one output of the machines: lent within a turn, never across. nil: lent.
-  private var output: Output? = Output()
-  let deferredRelease: DeferredRelease
-  /// Sessions that begin something at the end of the turn.
-  private var opening: [ClientSession] = []
-  private let exchangePool: ExchangePool
-  private(set) var sessions: [ObjectIdentifier: ClientSession] = [:]
-  /// Connections of strangers, among them those by a network over which no client token has come.
-  var unproven = UnprovenSessions()
-  /// Of the loop, counted.
+  private var revision: Revision
+  let sessions: WorkerSessions
+  private let buffers: ExchangePool
+  var listening = Listening()
+  private var siblings: Siblings
+  /// The number of this turn of the loop.
   private(set) var turn: UInt64 = 1
-  var stalls = Stalls()
-  /// Where connections come in.
-  private(set) var entrances: [ListenerID] = []
-  /// Who accepts them; nil: another thread does, which knows this worker by its link.
-  package private(set) var acceptor: Acceptor?
-  let link: WorkerLink?
-  /// No more of them are accepted just now.
-  var isFull = false
   var callerUnits = CallerUnits()
-  /// How many connections there are descriptors for.
-  private var affordable = Int.max
-  package private(set) var isDraining = false
-  /// Called when a draining worker has no session left.
-  package var onDrained: (() -> Void)?
+  package var reporting = Reporting()
+  /// Writes the log once more where its reader was too slow.
   private var flushAgain: Timer?
-  /// The other workers, if they are known here.
-  package weak var workerGroup: WorkerGroup? {
-    didSet { providers.tellOthers = { [weak workerGroup] message in workerGroup?.tell { message($0.providers) } } }
+
+  /// The configuration that is in use. The providers have it, too; the way there is long, and each event asks.
+  private struct Revision {
+    var generation: Generation
+    var limits: Limits
+    let deferredRelease: DeferredRelease
   }
-  package var scrapes = Scrapes()
+
+  /// Where connections come in, and how many there may be.
+  struct Listening {
+    var listenerIDs: [ListenerID] = []
+    /// Accepts connections; nil: another thread does, which knows this worker by its link.
+    var acceptor: Acceptor?
+    /// Whether accepting is paused, since there are as many connections as there may be.
+    var isFull = false
+    /// How many connections there are descriptors for.
+    var affordable = Int.max
+  }
+
+  /// The other workers.
+  private struct Siblings {
+    /// How the first worker knows this one; nil: this is the first one.
+    let link: WorkerLink?
+    /// All others; nil: they are not known here.
+    weak var group: WorkerGroup?
+  }
+
+  /// What status, metrics and the log say of this worker.
+  package struct Reporting {
+    package var lifetime = Lifetime()
+    package var scrapes = Scrapes()
+    var stalls = Stalls()
+  }
 
   /// How scrapes are answered, which ask this worker.
   package struct Scrapes {
@@ -63,17 +71,15 @@ package final class Worker {
     loop: Loop, journal: AccessLog, sharedState: SharedState, generation: Generation, deferredRelease: DeferredRelease,
     link: WorkerLink? = nil
   ) {
-    self.link = link
-    self.deferredRelease = deferredRelease
+    siblings = Siblings(link: link)
     self.sharedState = sharedState
     context = WorkerContext(loop: loop, journal: journal, workers: sharedState.workers)
     providers = CredentialProviders(context: context, generation: generation, jars: sharedState.jars, link: link)
-    self.generation = generation
-    limits = generation.settings.limits
-    connectionFlood = context.heap.flood()
-    exchangePool = ExchangePool(flood: context.heap.flood())
-    context.heap.giveBack = { [exchangePool] in
-      exchangePool.clear()
+    revision = Revision(generation: generation, limits: generation.settings.limits, deferredRelease: deferredRelease)
+    sessions = WorkerSessions(flood: context.heap.flood())
+    buffers = ExchangePool(flood: context.heap.flood())
+    context.heap.giveBack = { [buffers] in
+      buffers.clear()
       Heap.giveBack()
     }
     context.onDescriptorShortage = { [unowned self] in makeRoom() }
@@ -82,31 +88,52 @@ package final class Worker {
     loop.onStall = { [unowned self] in stalled($0) }
     loop.onTurnEnd = { [unowned self] in
       turn &+= 1
-      openWhatWaits()
-      if isFull { acceptor?.resumeIfPossible() }
+      sessions.turnEnded()
+      if listening.isFull { acceptor?.resumeIfPossible() }
       flushJournal()
     }
   }
 
+  var generation: Generation { revision.generation }
+  var limits: Limits { revision.limits }
+  var deferredRelease: DeferredRelease { revision.deferredRelease }
   package var loop: Loop { context.loop }
   var deadlines: DeadlineQueue { context.deadlines }
   package var journal: AccessLog { context.journal }
-  var connectionLimit: Int { min(limits.connections, affordable) }
+  var connectionLimit: Int { min(limits.connections, listening.affordable) }
 
   // MARK: connections
 
   /// Connections come from here now.
   /// - Parameter affordable: how many there are descriptors for.
   package func listen(on slots: [BoundListener], of acceptor: Acceptor, affordable: Int) {
-    self.acceptor = acceptor
+    listening.acceptor = acceptor
     acceptor.listen(on: slots)
     listen(at: slots.map(\.listenerID), affordable: affordable)
   }
 
   /// The same, if another thread accepts them.
-  func listen(at entrances: [ListenerID], affordable: Int) {
-    self.entrances = entrances
-    self.affordable = affordable
+  func listen(at listenerIDs: [ListenerID], affordable: Int) {
+    listening.listenerIDs = listenerIDs
+    listening.affordable = affordable
+  }
+
+  package var isDraining: Bool { sessions.isDraining }
+
+  /// Called when a draining worker has no session left.
+  package var onDrained: (() -> Void)? {
+    get { sessions.onDrained }
+    set { sessions.onDrained = newValue }
+  }
+
+  package var acceptor: Acceptor? { listening.acceptor }
+  var link: WorkerLink? { siblings.link }
+  package var workerGroup: WorkerGroup? { siblings.group }
+
+  /// Makes the other workers known here.
+  package func join(_ group: WorkerGroup) {
+    siblings.group = group
+    providers.tellOthers = { [weak group] message in group?.tell { message($0.providers) } }
   }
 
   func take(_ stream: EventLoop.Stream, at listenerID: ListenerID) {
@@ -117,39 +144,21 @@ package final class Worker {
       return refuse(stream, of: quota, share: share)
     }
     let session = ClientSession(stream: stream, listenerID: listenerID, peer: peer, quota: quota, worker: self)
-    sessions[ObjectIdentifier(session)] = session
-    if quota.holder == .strangers { unproven.append(session) }
-    connectionFlood.rise()
+    sessions.add(session, isUnproven: quota.holder == .strangers)
     gateScrapes(of: session)
   }
 
-  /// `turnEnded` is called, once all that this turn has brought is known.
-  func openAtTurnEnd(_ session: ClientSession) { opening.append(session) }
-
-  private func openWhatWaits() {
-    var index = 0  // what one of them asks for in turn is a request of this turn, too
-    while index < opening.count {
-      opening[index].turnEnded()
-      index += 1
-    }
-    opening.removeAll(keepingCapacity: true)
-  }
-
   func ended(_ session: ClientSession) {
-    sessions[ObjectIdentifier(session)] = nil
-    unproven.remove(session)
-    connectionFlood.fall()
+    sessions.remove(session)
     sharedState.quotas.remove(session.quota)
     connectionEnded()
-    if isDraining, sessions.isEmpty { onDrained?() }
+    sessions.reportIfDrained()
   }
 
-  func acquireSlot() -> ExchangeSlot { exchangePool.acquire() ?? ExchangeSlot(limits: generation.snapshot.headLimits) }
-  func release(_ slot: consuming ExchangeSlot) { exchangePool.release(slot) }
-
-  /// Whoever is called while it is lent gets another one.
-  func takeOutput() -> Output { output.take() ?? Output() }
-  func giveBack(_ output: consuming Output) { self.output = consume output }
+  func acquireSlot() -> ExchangeSlot { buffers.acquire() ?? ExchangeSlot(limits: generation.snapshot.headLimits) }
+  func release(_ slot: consuming ExchangeSlot) { buffers.release(slot) }
+  func takeOutput() -> Output { buffers.takeOutput() }
+  func giveBack(_ output: consuming Output) { buffers.giveBack(output) }
 
   private func flushJournal() {
     if !journal.flush() { flushAgain?.start(after: 50) }
@@ -159,17 +168,16 @@ package final class Worker {
 
   /// Makes a generation current: what was not authorised yet is decided anew; what was may finish, for a while if it would no
   /// longer be allowed.
-  func adopt(_ new: Generation, entrances: [ListenerID]) {
+  func adopt(_ new: Generation, listenerIDs: [ListenerID]) {
     let old = generation
     providers.adopt(new)
-    generation = new
-    limits = new.settings.limits
+    (revision.generation, revision.limits) = (new, new.settings.limits)
     limitIdleConnections()
-    self.entrances = entrances
+    listening.listenerIDs = listenerIDs
     for destination in old.allDestinations { destination.retire() }
     var revoked: [ClientSession] = []
     for session in Array(sessions.values) {
-      let isOrphan = !entrances.contains { $0 === session.listenerID }
+      let isOrphan = !listenerIDs.contains { $0 === session.listenerID }
       if !session.configurationChanged(listener: isOrphan ? nil : session.listenerID.index) { revoked.append(session) }
       gateScrapes(of: session)
     }
@@ -188,12 +196,11 @@ package final class Worker {
 
   /// No new connections, no new requests; what runs may finish.
   package func drain() {
-    isDraining = true
+    sessions.isDraining = true
     limitIdleConnections()
     acceptor?.closeListeners()
     for destination in generation.allDestinations { destination.retire() }
-    for session in Array(sessions.values) { session.drain() }
-    if sessions.isEmpty { onDrained?() }
+    sessions.drain()
   }
 
   /// Whatever still runs is cut.

@@ -79,7 +79,7 @@ package enum WorkerThread {
         loop: loop, journal: journal, sharedState: beginning.sharedState, generation: generation,
         deferredRelease: deferredRelease, link: link)
       journal.use(audit: installation.audit, required: installation.requiredAudit)
-      worker.listen(at: worker.entrances(installation.entrances), affordable: beginning.affordable)
+      worker.listen(at: worker.listenerIDs(installation.listenerIDs), affordable: beginning.affordable)
       worker.providers.begin(after: first)
       try link.listen(worker)
       return worker
@@ -98,9 +98,9 @@ extension Worker {
   }
 
   /// Those that it has already, and new ones for the others.
-  package func entrances(_ rows: [Installation.Row]) -> [ListenerID] {
+  package func listenerIDs(_ rows: [Installation.Row]) -> [ListenerID] {
     rows.map { row in
-      let known = entrances.first { $0.id == row.id }
+      let known = listening.listenerIDs.first { $0.id == row.id }
       known?.follow(name: row.name, index: row.index)
       return known ?? ListenerID(id: row.id, name: row.name, index: row.index)
     }
@@ -109,7 +109,7 @@ extension Worker {
   /// A connection that the main thread has accepted.
   func receive(_ socket: AcceptedSocket, at id: UInt64) {
     // Its listener may have gone, or the worker be about to end.
-    guard !isDraining, let listenerID = entrances.first(where: { $0.id == id }) else {
+    guard !isDraining, let listenerID = listening.listenerIDs.first(where: { $0.id == id }) else {
       socket.close()
       link?.connectionEnded()
       return
