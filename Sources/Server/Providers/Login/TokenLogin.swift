@@ -6,7 +6,7 @@ internal import Transport
 /// The login of one credential, where it outlives the process: read once, written each time that the server gives another
 /// refresh token, or a person logs in.
 final class TokenLogin {
-  private let source: TokenSource
+  let source: TokenSource
   private let beside: BlockingTasks
   private var content: StoredLogin.Content?
   private var isRead: Bool

@@ -164,7 +164,7 @@ package final class TokenManager {
     guard let keeper = keepers[wish.source] else { return }
     switch wish.kind {
     case .token: keeper.want()
-    case .use: keeper.isUsed = true
+    case .use: keeper.current.isUsed = true
     case .another(let generation): keeper.rejected(generation)
     case .fresher(let generation, let offer): keeper.take(offer, after: generation)
     }

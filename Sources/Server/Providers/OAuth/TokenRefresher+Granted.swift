@@ -12,8 +12,8 @@ extension TokenRefresher {
   /// the time that is limited; the status and requests always.
   func tellStorm() {
     let (settings, now) = (RenewalSettings(), BootTimer.now)
-    guard stormToldAt.map({ now >= $0 &+ settings.stormWindow }) ?? true else { return }
-    stormToldAt = now
+    guard reports.stormAt.map({ now >= $0 &+ settings.stormWindow }) ?? true else { return }
+    reports.stormAt = now
     let sentence =
       "\(settings.stormLimit) tokens were asked for within \(settings.stormWindow / 1_000) s, and still one is wanted: the next one has to wait"
     standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
@@ -22,7 +22,7 @@ extension TokenRefresher {
 
   /// The server has granted a token that nothing may go out with any more.
   func discardEnded() {
-    access = nil
+    current.access = nil
     let sentence = "\(source.endpoint) granted a token with no time left: it is not used, and another one is asked for"
     noteFailure(sentence)
     onChange(self) { [source] in $0.fail(source, sentence) }
@@ -37,10 +37,10 @@ extension TokenRefresher {
 
   /// A refresh token that is worth nothing is not shown to the server again, after a restart neither.
   func storeRefusal() {
-    isStoring = true
+    loginWork.isStoring = true
     login.refuse(mustLock: providers.generation.settings.requireLockedMemory) { [weak self] problem in
-      guard let self, !hasEnded else { return }
-      isStoring = false
+      guard let self, !succession.hasEnded else { return }
+      loginWork.isStoring = false
       if let problem {
         let sentence = "that its refresh token was refused could not be written down: \(problem)"
         providers.journal.event(.loginNotStored, ("credential", source.credential), ("detail", sentence))
@@ -52,10 +52,10 @@ extension TokenRefresher {
 
   /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.
   func store(_ number: UInt64) {
-    isStoring = true
+    loginWork.isStoring = true
     login.store(mustLock: providers.generation.settings.requireLockedMemory) { [weak self] problem in
-      guard let self, !hasEnded else { return }
-      isStoring = false
+      guard let self, !succession.hasEnded else { return }
+      loginWork.isStoring = false
       defer {
         takeWaiting()
         endRetirement()
@@ -70,25 +70,25 @@ extension TokenRefresher {
       update()
       onChange(self) { [source] in $0.fail(source, sentence) }
       carryOut(actions)
-      attempt?.wasNotStored(problem)
+      loginWork.attempt?.wasNotStored(problem)
     }
   }
 
   func publish() {
     // Its configuration is gone: what was stored is what the next one begins with.
-    if succession.isRetired { return access = nil }
-    switch access.take() {
+    if succession.isRetired { return current.access = nil }
+    switch current.access.take() {
     case .none: break
     case .some(let token):
-      isUsed = false
+      current.isUsed = false
       standing.loggedOut = nil
-      if attempt != nil || shown != shownForHolder {
+      if loginWork.attempt != nil || shown.last != shown.atGrant {
         standing.holder &+= 1
         providers.forgetCookies(of: source.credential)
       }
-      shownForHolder = shown
+      shown.atGrant = shown.last
       update()
-      if attempt != nil {
+      if loginWork.attempt != nil {
         providers.setApart(source.credential)
         providers.tellOthers { [credential = source.credential] in $0.setApart(credential) }
       }
@@ -96,7 +96,7 @@ extension TokenRefresher {
       onChange(self) { [source] values in
         if let token = held.take() { values.take(source, token) }
       }
-      attempt?.isInUse()
+      loginWork.attempt?.isInUse()
     }
   }
 }

@@ -9,36 +9,36 @@ internal import System
 extension TokenRefresher {
   /// Somebody wants to log in. Whoever comes while another does joins: there is one code, and one browser is waited for.
   func logIn(_ settings: CredentialSettings.OAuth2, _ exchange: ControlExchange) {
-    guard !hasEnded else { return exchange.end(.failure(.system("bearerd is stopping"))) }
-    if let attempt { return attempt.join(exchange) }
+    guard !succession.hasEnded else { return exchange.end(.failure(.system("bearerd is stopping"))) }
+    if let attempt = loginWork.attempt { return attempt.join(exchange) }
     let attempt = LoginAttempt(source, settings, providers: providers) { [unowned self] outcome in
       switch outcome {
       case .granted(let new): loggedIn(new)
-      case .ended: self.attempt = nil
+      case .ended: loginWork.attempt = nil
       }
     }
-    self.attempt = attempt
+    loginWork.attempt = attempt
     attempt.join(exchange)
     attempt.start()
   }
 
   private func loggedIn(_ new: NewLogin) {
     // One file, one writer.
-    guard !isStoring else { return waiting = new }
+    guard !loginWork.isStoring else { return loginWork.waiting = new }
     stopAsking()
     do throws(SecretProblem) {
       let hasToBeStored = try login.adopt(new, in: providers.generation.keyring.tokenValues.arena)
-      access = new.access.take()
+      current.access = new.access.take()
       carryOut(
         renewal.loggedIn(
           Granted(lifetime: new.lifetime, hasToBeStored: hasToBeStored), since: new.since, chance: chance))
     } catch {
-      attempt?.wasNotStored(error.sentence)
+      loginWork.attempt?.wasNotStored(error.sentence)
     }
   }
 
   func takeWaiting() {
-    guard let new = waiting.take() else { return }
+    guard let new = loginWork.waiting.take() else { return }
     loggedIn(new)
   }
 }

@@ -15,16 +15,16 @@ extension TokenRefresher {
       self?.secretsChanged()
     }
     self.logout = logout
-    logout.add(access: access.take())
+    logout.add(access: current.access.take())
     if asking?.isOut == false { stopAsking() }
     if asking != nil { logout.awaitAnswer() }
-    let purpose = attempt?.question.purpose
-    if let question = attempt?.surrender("somebody has logged it out meanwhile"), let purpose {
+    let purpose = loginWork.attempt?.question.purpose
+    if let question = loginWork.attempt?.surrender("somebody has logged it out meanwhile"), let purpose {
       logout.awaitAnswer(to: question, purpose)
     }
-    (attempt, waiting) = (nil, nil)
-    shown = fingerprint
-    endedWith = shown
+    (loginWork.attempt, loginWork.waiting) = (nil, nil)
+    shown.last = fingerprint
+    shown.atLogout = shown.last
     standing.loggedOut = Clock.now.seconds
     let actions = renewal.logout()
     update()
@@ -37,16 +37,17 @@ extension TokenRefresher {
 
   /// Than those that the endpoint was shown last, and they are a reason to ask it again.
   var hasOtherSecrets: Bool {
-    guard logout == nil, let shown else { return false }
+    guard logout == nil, let last = shown.last else { return false }
     let fingerprint = fingerprint
-    return shown != fingerprint && !isOutStill(fingerprint)
+    return last != fingerprint && !isOutStill(fingerprint)
   }
 
   /// Somebody has logged it out, and these secrets are no reason to begin again: they are the same, or one is not there now, or a
   /// program gives them, which may give others each time.
   func isOutStill(_ fingerprint: String) -> Bool {
-    standing.loggedOut != nil
-      && (fingerprint == endedWith || fingerprint.contains("-") || source.sources.contains { $0.source.command != nil })
+    let isOfProgram = source.sources.contains { $0.source.command != nil }
+    return standing.loggedOut != nil
+      && (fingerprint == shown.atLogout || fingerprint.contains("-") || isOfProgram)
   }
 
   /// The answer to what was asked before somebody logged out, or in: its tokens are for nobody.

@@ -8,18 +8,18 @@ internal import Lifecycle
 extension TokenRefresher {
   /// No further question is asked. `onEnd` is called once, perhaps from within this call, when nothing is under way any more.
   func retire(_ why: String, onEnd: @escaping () -> Void) {
-    attempt?.cancel(why)
-    (attempt, waiting) = (nil, nil)
+    loginWork.attempt?.cancel(why)
+    (loginWork.attempt, loginWork.waiting) = (nil, nil)
     if asking?.isSent != true { stopAsking() }
     succession.onRetired = onEnd
     // Granted before, and not written yet because the disk refused it: this is the last chance.
-    if !isStoring, let number = renewal.beginLastStore() { store(number) }
+    if !loginWork.isStoring, let number = renewal.beginLastStore() { store(number) }
     endRetirement()
   }
 
   /// Ends the retirement once the last question has its answer, and the disk has it, too.
   func endRetirement() {
-    guard asking == nil, !isStoring, let onRetired = succession.onRetired else { return }
+    guard asking == nil, !loginWork.isStoring, let onRetired = succession.onRetired else { return }
     stop()
     succession.onRetired = nil
     onRetired()
@@ -41,6 +41,8 @@ extension TokenRefresher {
 struct TokenSuccession {
   /// Called once nothing of a keeper that is no longer wanted is under way; nil: it is wanted, or has ended.
   var onRetired: (() -> Void)?
+  /// Whether what it asks for is wanted no more.
+  var hasEnded = false
   private var predecessors: Set<ObjectIdentifier> = []
   private var waiting: [() -> Void] = []
 

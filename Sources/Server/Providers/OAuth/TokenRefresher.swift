@@ -14,52 +14,70 @@ final class TokenRefresher {
   /// - Parameter change: of the value or its failure; nil: only of how it stands.
   typealias Change = (TokenRefresher, _ change: ((TokenValues) -> Void)?) -> Void
 
-  let source: TokenSource
   unowned let providers: CredentialProviders
-  private let beside: BlockingTasks
   let onChange: Change
   var renewal: Renewal
   var standing = TokenStatus()
-  /// Some request has gone out with the current token.
-  var isUsed = false
-  /// What the endpoint was shown last, told without showing it.
-  var shown: String?
-  /// The same, when the current token was granted.
-  var shownForHolder: String?
-  /// The same, when somebody logged it out.
-  var endedWith: String?
   private(set) var login: TokenLogin
+  var loginWork = LoginWork()
+  var current = CurrentToken()
+  var shown = ShownSecrets()
+  /// The request to the endpoint that is under way; nil: none.
   private(set) var asking: TokenQuery?
-  /// Granted, and not in use yet: what came with it is not on disk.
-  var access: Secret?
-  private(set) var hasEnded = false
-  /// Which keepers of the same login come before and after this one.
-  var succession = TokenSuccession()
-  /// What is left to do after somebody has ended its use.
+  /// What is left to do after a logout.
   var logout: TokenLogout?
-  /// It is being written, by a thread that nobody can stop.
-  var isStoring = false
-  /// Of a person.
-  var attempt: LoginAttempt?
-  /// Granted to one, while something else is being written.
-  var waiting: NewLogin?
-  /// Why a person has to log in.
-  private var whyLogin = ""
-  /// When the log heard last that too many tokens were asked for.
-  var stormToldAt: UInt64?
-  /// What was odd about the last answer.
-  private var remarked: String?
+  /// Which refreshers of the same login come before and after this one.
+  var succession = TokenSuccession()
+  var reports = TokenReports()
+
+  /// The token that goes out, or is about to.
+  struct CurrentToken: ~Copyable {
+    /// Granted, and not in use yet: what came with the token is not on disk.
+    var access: Secret?
+    /// Whether a request has gone out with the token.
+    var isUsed = false
+  }
+
+  /// Fingerprints of the secrets that the endpoint was shown, by which other secrets are noticed.
+  struct ShownSecrets {
+    /// Shown last.
+    var last: String?
+    /// Shown when the current token was granted.
+    var atGrant: String?
+    /// In force when the credential was logged out.
+    var atLogout: String?
+  }
+
+  /// Changes to a login: by a person, and on their way to the disk.
+  struct LoginWork {
+    /// Whether a thread that cannot be stopped writes the login's file.
+    var isStoring = false
+    /// A person's login that is under way.
+    var attempt: LoginAttempt?
+    /// A person's login that was granted while the file was being written.
+    var waiting: NewLogin?
+  }
+
+  /// What has been reported so far, so that it is not reported twice.
+  struct TokenReports {
+    /// Why a person has to log in.
+    var whyLogin = ""
+    /// When the log said last that too many tokens were asked for; milliseconds of `BootTimer`.
+    var stormAt: UInt64?
+    /// What was odd about the last answer.
+    var remark: String?
+  }
 
   init(_ source: TokenSource, providers: CredentialProviders, beside: BlockingTasks, onChange: @escaping Change) {
-    self.source = source
     self.providers = providers
-    self.beside = beside
     self.onChange = onChange
     login = TokenLogin(source, beside: beside)
     var settings = RenewalSettings()
     (settings.lead, settings.skew) = (source.lead, source.skew)
     renewal = Renewal(settings: settings, needsLogin: false)
   }
+
+  var source: TokenSource { login.source }
 
   // MARK: wishes
 
@@ -86,7 +104,7 @@ final class TokenRefresher {
     guard generation == renewal.generation, !renewal.isRenewing, standing.loggedOut == nil,
       let value = try? offer.secret(in: providers.generation.keyring.tokenValues.arena)
     else { return }
-    access = consume value
+    current.access = consume value
     let most = source.form?.lifetime
     let lifetime = offer.lifetime.map { min($0, most ?? $0) } ?? most
     carryOut(renewal.loggedIn(Granted(lifetime: lifetime), since: BootTimer.now, chance: chance))
@@ -95,7 +113,7 @@ final class TokenRefresher {
   /// What the endpoint is shown may be another one now.
   /// - Parameter areOfBefore: it was there already when somebody logged out.
   func secretsChanged(areOfBefore: Bool = false) {
-    if areOfBefore, standing.loggedOut != nil { endedWith = fingerprint }
+    if areOfBefore, standing.loggedOut != nil { shown.atLogout = fingerprint }
     // Its end looks again.
     guard hasOtherSecrets else { return }
     // A person's login is not among them.
@@ -109,7 +127,7 @@ final class TokenRefresher {
     let end = standing.outlook.usableUntil
     return [
       renewal.deadline, end > 0 && end < .max ? end : nil,
-      isUsed && !standing.outlook.isRenewing ? nextRenewal : nil,
+      current.isUsed && !standing.outlook.isRenewing ? nextRenewal : nil,
     ].compactMap(\.self).min()
   }
 
@@ -129,17 +147,17 @@ final class TokenRefresher {
       update()
       standing.outlook.usableUntil = 0
       onChange(self) { [source] in $0.expire(source) }
-    } else if isUsed, let next = nextRenewal, now >= next {
+    } else if current.isUsed, let next = nextRenewal, now >= next {
       want()
     }
   }
 
   /// Nobody wants it any more.
   func cancel(_ why: String) {
-    hasEnded = true
+    succession.hasEnded = true
     stopAsking()
-    attempt?.cancel(why)
-    attempt = nil
+    loginWork.attempt?.cancel(why)
+    loginWork.attempt = nil
   }
 
   func stopAsking() {
@@ -162,7 +180,7 @@ final class TokenRefresher {
     if let number = actions.store { store(number) }
     if actions.publish != nil { publish() }
     if actions.tellsLoginRequired {
-      providers.journal.event(.loginRequired, ("credential", source.credential), ("detail", whyLogin))
+      providers.journal.event(.loginRequired, ("credential", source.credential), ("detail", reports.whyLogin))
     }
     if actions.tellsEnded { discardEnded() }
     if actions != Renewal.Actions() { tell() }
@@ -189,19 +207,19 @@ final class TokenRefresher {
   private func ask(_ number: UInt64) {
     stopAsking()
     standing.asked += 1
-    let asking = TokenQuery(source, login: login, providers: providers, readsAgain: shown?.contains("-") == true) {
+    let asking = TokenQuery(source, login: login, providers: providers, readsAgain: shown.last?.contains("-") == true) {
       [unowned self] in
-      shown = fingerprint
+      shown.last = fingerprint
     } onEnd: { [unowned self] outcome in
       self.asking = nil
-      if !hasEnded { answered(outcome, number) }
+      if !succession.hasEnded { answered(outcome, number) }
       endRetirement()
     }
     self.asking = asking
     // Not from within a request that may be the one to wait for it.
     providers.loop.onNextTurn { [weak self] in
       self?.whenFirst { [weak self] in
-        guard let self, !hasEnded, self.asking === asking else { return }
+        guard let self, !succession.hasEnded, self.asking === asking else { return }
         asking.start()
       }
     }
@@ -214,13 +232,13 @@ final class TokenRefresher {
       guard isWanted else { return discard(grant) }
       standing.granted += 1
       standing.grantedAt = Clock.now.seconds
-      if let remark = grant.remark, remark != remarked {
-        remarked = remark
+      if let remark = grant.remark, remark != reports.remark {
+        reports.remark = remark
         providers.journal.event(.tokenRemark, ("credential", source.credential), ("detail", remark))
       }
       let lifetime = grant.lifetime
       var refresh: Secret?
-      grant.take(access: &access, refresh: &refresh)
+      grant.take(access: &current.access, refresh: &refresh)
       let hasToBeStored = login.take(refresh)
       carryOut(
         renewal.granted(
@@ -230,7 +248,7 @@ final class TokenRefresher {
       guard isWanted else { return discard(grant) }
       let lifetime = grant.lifetime
       var refresh: Secret?
-      grant.take(access: &access, refresh: &refresh)
+      grant.take(access: &current.access, refresh: &refresh)
       carryOut(renewal.granted(Granted(lifetime: lifetime), number: number, at: BootTimer.now, chance: chance))
     case .nobodyLoggedIn(let sentence):
       standing.asked -= 1
@@ -248,7 +266,7 @@ final class TokenRefresher {
   }
 
   private func failed(_ failure: RenewalFailure, _ sentence: String, _ number: UInt64) {
-    whyLogin = sentence
+    reports.whyLogin = sentence
     let actions = renewal.failed(failure, number: number, at: BootTimer.now, chance: chance)
     // Whoever waits for a token of other secrets goes on waiting (T44).
     if hasOtherSecrets { renewal.changed(brings: !source.isByLogin) }
