@@ -40,6 +40,63 @@ import Testing
     "oauth2.login_timeout": browser, "oauth2.redirect_uri": browser,
   ]
 
+  /// Files for examples: of keys that the file of their section has already, that exclude one of its keys, or that need another.
+  private static let exampleFiles = [
+    "top.metrics": "{ @, \(service) }", "top.control": "{ @, \(service) }",
+    "audit.file": "{ audit: { @ }, \(service) }",
+    "listener": "{ listeners: { main: { address: 'localhost:7070', @ } }, \(service) }",
+    "listener.address": "{ listeners: { main: { @ } }, \(service) }",
+    "listener.mode": "{ listeners: { main: { address: 'unix:/run/b.sock', @ } }, \(service) }",
+    "browsers": "{ listeners: { main: { address: 'localhost:7070', browsers: { @ } } }, \(service) }",
+    "credential.origins": "{ credentials: { c: { @, bearer: { file: s } } }, \(service) }",
+    "credential.headers": credential("@"),
+    "source.file": credential("bearer: { @ }"), "source.systemd": credential("bearer: { @ }"),
+    "source.env": credential("bearer: { @ }"), "source.command": credential("bearer: { @ }"),
+    "source.url": gitHelper, "source.username": gitHelper,
+    "source.server": credential(
+      "basic: { password: { command: [/usr/bin/git], format: docker-credential, @ } }"),
+    "header.name": credential("headers: [{ @, value: { file: s } }]"),
+    "header.prefix": credential("headers: [{ name: X-Key, value: { file: s }, @ }]"),
+    "oauth2.token_url": credential(
+      "oauth2: { @, grant: client_credentials, client_id: i, client_secret: { file: s } }"),
+    "oauth2.subject_token_type": exchange("@"),
+    "oauth2.requested_token_type": exchange("subject_token_type: 'urn:t', @"),
+    "oauth2.device_authorization_url": credential(
+      "oauth2: { token_url: 'https://t.test/', grant: device_code, client_id: i, @ }"),
+    "oauth2.authorization_url": credential(
+      "oauth2: { token_url: 'https://t.test/', grant: authorization_code, client_id: i, @ }"),
+    "login.url": credential("login: { @, json: { p: { file: s } }, token: t }"),
+    "login.form": credential("login: { url: 'https://c.test/l', @, token: t }"),
+    "login.json": credential("login: { url: 'https://c.test/l', @, token: t }"),
+    "login.token": credential("login: { url: 'https://c.test/l', json: { p: { file: s } }, @ }"),
+    "login.cookie": credential("login: { url: 'https://c.test/l', json: { p: { file: s } }, @ }"),
+    "refreshOn.status": expired("@"), "refreshOn.field": expired("status: 403, value: v, @"),
+    "refreshOn.value": expired("status: 403, field: f, @"),
+    "registry.realm": credential("registry: { @ }"),
+    "query.name": credential("query: { @, value: { file: s } }"),
+    "clientCertificate.certificate": credential("client_certificate: { @, private_key: { file: s } }"),
+    "service.upstream": "{ services: { s: { @ } } }",
+    "service.pins_expire": "{ services: { s: { upstream: 'https://s.test/', \(pins), @ } } }",
+    "rule.match": "{ services: { s: { upstream: 'https://s.test/', rules: [{ @ }] } } }",
+    "rule.rate": "{ services: { s: { upstream: 'https://s.test/', rules: [{ match: /a, @ }] } } }",
+  ]
+
+  private static let service = "services: { s: { upstream: 'https://s.test/' } }"
+
+  private static let gitHelper = credential(
+    "basic: { password: { command: [/usr/bin/git], format: git-credential, @ } }")
+
+  private static func exchange(_ keys: String) -> String {
+    credential(
+      "oauth2: { token_url: 'https://t.test/', grant: token_exchange, client_id: i, client_secret: { file: s }, subject_token: { file: s }, \(keys) }"
+    )
+  }
+
+  private static func expired(_ keys: String) -> String {
+    credential(
+      "login: { url: 'https://c.test/l', json: { p: { file: s } }, token: t, refresh_on: [{ \(keys) }] }")
+  }
+
   private static let pins = "pins: [sha256/BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6k=], backup_pin: none"
 
   private static let browser = credential(
@@ -50,23 +107,25 @@ import Testing
     "{ credentials: { c: { origins: ['https://c.test'], \(scheme) } }, services: { s: { upstream: 'https://c.test/', credential: c } } }"
   }
 
-  /// Sections with their keys that have a default.
-  private static func defaults() throws -> [(section: String, key: String, value: String)] {
+  /// Sections with their keys that have a value of this kind, which may stand in YAML.
+  private static func values(
+    _ column: String, of pick: (Any) -> Any = { $0 }
+  ) throws -> [(section: String, key: String, value: String)] {
     let schema = try schema()
     var kinds = try #require(schema["$defs"] as? [String: [String: Any]])
     kinds["top"] = schema
     return kinds.flatMap { section, kind in
       (kind["properties"] as? [String: [String: Any]] ?? [:]).compactMap { key, property in
-        guard let value = property["default"] else { return nil }
+        guard let found = property[column] else { return nil }
         let text = try? JSONSerialization.data(
-          withJSONObject: value, options: [.fragmentsAllowed, .withoutEscapingSlashes])
+          withJSONObject: pick(found), options: [.fragmentsAllowed, .withoutEscapingSlashes])
         return (section, key, String(decoding: text ?? Data(), as: UTF8.self))
       }
     }
   }
 
   @Test func `a key that says its default changes nothing`() throws {
-    let defaults = try Self.defaults()
+    let defaults = try Self.values("default")
     #expect(defaults.count > 50)
     for (section, key, value) in defaults {
       let file = try #require(Self.files["\(section).\(key)"] ?? Self.files[section], "\(section)")
@@ -80,6 +139,23 @@ import Testing
         }
       }
       #expect(settings[0] == settings[1], "\(section).\(key)")
+    }
+  }
+
+  @Test func `the example of a key is read`() throws {
+    let examples = try Self.values("examples") { ($0 as? [Any])?.first ?? $0 }
+    #expect(examples.count > 50)
+    for (section, key, value) in examples {
+      let files = Self.exampleFiles
+      let file = try #require(
+        files["\(section).\(key)"] ?? files[section] ?? Self.files["\(section).\(key)"] ?? Self.files[section],
+        "\(section)")
+      var machine = Machine()
+      for program in ["git", "pass"] { machine.files["/usr/bin/\(program)"] = (0, 0o755, true) }
+      machine.contents["/etc/bearerd/robot.pem"] = machine.contents["/etc/bearerd/ca.pem"]
+      if case .failure(let errors) = machine.read(file.replacing("@", with: "\(key): \(value)")) {
+        Issue.record("\(section).\(key): \(value): \(errors)")
+      }
     }
   }
 
