@@ -13,7 +13,7 @@ package struct BackOff: Sendable, Equatable {
     return min(longest, first.saturating(times: 1 << UInt64(min(failures - 1, 62))))
   }
 
-  /// The same, shorter by up to half, so that those who failed together do not come again together.
+  /// A time shorter by up to half, so that those who failed together do not come again together.
   /// - Parameter chance: drawn from all numbers; the larger, the shorter.
   package func time(after failures: Int, chance: UInt64) -> UInt64 {
     let time = time(after: failures)

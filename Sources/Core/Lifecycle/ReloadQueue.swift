@@ -25,7 +25,7 @@ package struct ReloadQueue<Asker> {
     }
   }
 
-  /// It takes too long. Everybody is to be told.
+  /// The one under way takes too long. Everybody is to be told.
   package mutating func giveUp() -> [Asker] {
     guard state == .underWay else { return [] }
     state = .givenUp
@@ -33,8 +33,8 @@ package struct ReloadQueue<Asker> {
     return asking + next
   }
 
-  /// It has ended. Who is to be told, and whether the next one begins now; nil: it was given up, and what it brought is too
-  /// late.
+  /// The one under way has ended. Who is to be told, and whether the next one begins now; nil: it was given up, and what it
+  /// brought is too late.
   package mutating func end() -> (answered: [Asker], begins: Bool)? {
     guard state == .underWay else {
       state = .idle

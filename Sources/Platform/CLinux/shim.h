@@ -102,7 +102,7 @@ static inline pid_t bearerd_spawn_helper(const char *path, char *const arguments
   _exit(errno == ENOENT ? 127 : 126);
 }
 
-// A process of ours that may wait for ever: with descriptor 3 to write to, and nothing else of what whoever started us waits
+// A process of ours that may wait for ever: with descriptor 3 to write to, and nothing else of what our own starter waits
 // for the end of.
 static inline pid_t bearerd_fork_writer(int output) {
   pid_t child = fork();

@@ -31,7 +31,7 @@ package final class Inflater {
 
   /// How much is decoded at once.
   private static let pieceSize = 16_384
-  /// Of zlib's `data_type`.
+  /// A bit of zlib's `data_type`.
   private static let behindBlock: Int32 = 128
 
   package init(_ coding: Coding) throws(Problem) {

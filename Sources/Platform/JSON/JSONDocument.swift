@@ -8,7 +8,7 @@ internal import Glibc
 package struct JSONDocument: ~Copyable {
   package enum Problem: Error, Equatable { case tooLarge, tooDeep, malformed }
 
-  /// Where there is none, or where an object on the way is none: `absent`.
+  /// The kind of a value; `absent` where there is none, or where an object on the way is none.
   package enum Kind { case absent, null, boolean, number, string, array, object }
 
   /// Bytes. No server has more to say.
@@ -40,7 +40,7 @@ package struct JSONDocument: ~Copyable {
 
   deinit { json_decref(root) }
 
-  /// Of what stands at these names, each within the one before.
+  /// The kind of the value at these names, each within the one before.
   package func kind(_ path: StaticString...) -> Kind {
     Self.kind(of: value(path))
   }
@@ -71,7 +71,7 @@ package struct JSONDocument: ~Copyable {
     return json_real_value(value)
   }
 
-  /// The same for names that are known at run time only. A number names an element where an array stands.
+  /// The kind of the value at names that are known at run time only. A number names an element where an array stands.
   package func kind(at path: [String]) -> Kind { Self.kind(of: value(path)) }
 
   package func withText<Result: ~Copyable, Failure: Error>(

@@ -5,25 +5,25 @@ package import Providers
 internal import Setup
 internal import System
 
-/// Where `bearerctl` asks: a unix socket for root and the daemon's own user. One line in, the answer out, closed (T52).
+/// The socket at which `bearerctl` asks: for root and the daemon's own user. One line in, the answer out, closed (T52).
 ///
 /// A line is a command, or the verb of one and the name of a credential or, for `explain`, a request. An answer is `ok` or `error` and what there is to
 /// say, on lines of its own; a command about a credential may send lines `progress TEXT` ahead of it.
 package final class ControlSocket: ListenerDelegate, StreamDelegate {
   private var listener: Listener?
-  /// What each line that one may send does; it calls back once with the answer, perhaps at once.
+  /// Does what a line asks for, by the line; calls back once with the answer, perhaps at once.
   private let commands: [String: Command]
   /// By verb.
   private let credentialCommands: [String: CredentialCommand]
   /// By verb; each gets the rest of its line.
   private let queries: [String: Query]
-  /// Of the configuration in use.
+  /// Names of the credentials in the configuration in use.
   private let credentials: () -> [String]
   private var connections: [ObjectIdentifier: Connection] = [:]
   /// Bytes: a request of `explain` is a whole head in hexadecimal digits.
   private static let maximumLine = 262_144
   private static let maximumConnections = 16
-  /// Bytes: whoever does not read gets no more progress.
+  /// Bytes: a peer that does not read gets no more progress.
   private static let maximumQueue = 65_536
 
   package typealias Command = (_ answer: @escaping (Result<[UInt8], StartError>) -> Void) -> Void
@@ -108,7 +108,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   package func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
     let uid = CallerIdentity.ofPeer(descriptor: stream.descriptor)
     guard uid == 0 || uid == Users.currentUID else { return stream.close() }
-    // Whoever connects and never asks must not keep others from asking. People who log in take their time.
+    // A peer that connects and never asks must not keep others from asking. People who log in take their time.
     if connections.count >= ControlSocket.maximumConnections { closeConnections { $0.exchange == nil } }
     guard connections.count < ControlSocket.maximumConnections else { return stream.close() }
     connections[ObjectIdentifier(stream)] = Connection(stream: stream)
@@ -172,13 +172,13 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
     return "There is no credential \"\(name)\" in the configuration in use: \(help)"
   }
 
-  /// It may have gone meanwhile.
+  /// The peer may have gone meanwhile.
   private func tell(_ stream: EventLoop.Stream, _ line: String) {
     guard connections[ObjectIdentifier(stream)] != nil, stream.queuedBytes < ControlSocket.maximumQueue else { return }
     stream.write(Array("progress \(line)\n".utf8).span)
   }
 
-  /// It may have gone meanwhile.
+  /// The peer may have gone meanwhile.
   private func finish(_ stream: EventLoop.Stream, _ result: Result<[UInt8], StartError>) {
     guard connections[ObjectIdentifier(stream)] != nil else { return }
     switch result {

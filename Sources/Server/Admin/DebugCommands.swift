@@ -15,7 +15,7 @@ internal import System
   }
 #endif
 
-/// What the control socket of a build for debugging can do besides. A release build has none of it.
+/// Further requests of the control socket of a build for debugging. A release build has none of them.
 package enum DebugCommands {
   package static func of(
     _ worker: Worker, _ workerGroup: WorkerGroup, giveUpSoon: @escaping () -> Void
@@ -34,7 +34,7 @@ package enum DebugCommands {
           workerGroup.links.first?.post { _ in Clock.spin(milliseconds: 150) }
           answer(.success([]))
         },
-        // It never comes back.
+        // The thread never comes back.
         "hang second": { [workerGroup] answer in
           workerGroup.links.first?.post { _ in ThreadSignal().wait(milliseconds: nil) }
           answer(.success([]))

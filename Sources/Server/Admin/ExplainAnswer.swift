@@ -5,7 +5,7 @@ internal import Providers
 package import Proxy
 internal import Setup
 
-/// What the daemon answers to `bearerctl explain`: its own decision on the request, and how the gates stand for it now.
+/// The daemon's answer to `bearerctl explain`: its own decision on the request, and how the gates stand for it now.
 package enum ExplainAnswer {
   /// - Parameter text: of an `ExplainRequest`.
   /// - Returns: one JSON document.

@@ -63,7 +63,7 @@ package final class Logouts {
       reply(worker.logOut(name))
     } then: { [unowned self] (others: [LogoutCut]) in
       for other in others { all.add(other) }
-      // Programs that nobody wants to hear of any more run no more.
+      // Programs whose answers are not wanted any more run no more.
       commands?.follow(worker.providers.generation)
       worker.journal.event(
         .loggedOut, ("credential", name),
@@ -88,7 +88,7 @@ package final class Logouts {
   }
 }
 
-/// What `bearerctl logout` gets.
+/// The answer to `bearerctl logout`.
 struct LogoutReport {
   let bytes: [UInt8]
 

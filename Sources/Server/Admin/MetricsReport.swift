@@ -8,7 +8,7 @@ package import Proxy
 internal import Setup
 internal import System
 
-/// What a scrape gets: every counter, in Prometheus' text format. Labels have their values from the configuration, or from
+/// The answer to a scrape: every counter, in Prometheus' text format. Labels have their values from the configuration, or from
 /// lists that are fixed here; nothing of a request gets into one.
 package struct MetricsReport {
   private let worker: Worker

@@ -10,7 +10,7 @@ package import Proxy
 internal import Setup
 internal import System
 
-/// What `bearerctl status` gets: one JSON document. Times are seconds since 1970, and null where there is none yet; of
+/// The answer to `bearerctl status`: one JSON document. Times are seconds since 1970, and null where there is none yet; of
 /// secrets it has names, times and fingerprints.
 package struct StatusReport {
   private let worker: Worker
@@ -198,7 +198,7 @@ package struct StatusReport {
     generation.keyring.isLoggedOut(grant: index) || worker.providers.tokens?.standing(ofGrant: index)?.loggedOut != nil
   }
 
-  /// Until when it is used, by the word of whoever gave it; nil: nobody knows an end.
+  /// The time until which it is used, by the word of its giver; nil: no end is known.
   private func expiry(_ index: Int) -> Int64? {
     if let standing = worker.providers.tokens?.standing(ofGrant: index) {
       return standing.secondsLeft.map { now.seconds + Int64(clamping: $0) }
@@ -243,7 +243,7 @@ package struct StatusReport {
     }
   }
 
-  /// Of the loop's clock to the calendar's.
+  /// From a time of the loop's clock to the calendar's.
   private func time(_ milliseconds: UInt64?) -> Int64? {
     milliseconds.map { now.seconds - Int64((worker.loop.now &- $0) / 1_000) }
   }

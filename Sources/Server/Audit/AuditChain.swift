@@ -1,6 +1,6 @@
 internal import TLS
 
-/// Where a chain of records stands: how many there are, and what the next one is tied to.
+/// The end of a chain of records: how many there are, and what the next one is tied to.
 ///
 /// A record is `n=17 time=… … chain=…`; `chain` is the SHA-256 of the 32 bytes of the record's before it and all that stands
 /// before ` chain=`.

@@ -10,7 +10,7 @@ struct AuditEncoder {
   /// Records without number and chain, each with its newline; from `position` on they are to be written.
   private var batch: [UInt8] = []
   private var position = 0
-  /// Those between `composed` and `position`, as they stand in the file; the first `prefix` bytes belong to none.
+  /// Bytes between `composed` and `position`, as they stand in the file; the first `prefix` bytes belong to none.
   private var output: [UInt8] = []
   private var composed = 0
   private var prefix = 0

@@ -3,7 +3,7 @@ internal import System
 /// An audit file, held by us alone, and where its chain goes on.
 package struct AuditFile: Sendable {
   package let path: String
-  /// Device and inode: whether it is the file that somebody else sees under its path.
+  /// Device and inode: whether it is the file that others see under its path.
   package let device: UInt64
   package let inode: UInt64
   let file: AppendFile
@@ -30,9 +30,9 @@ package struct AuditFile: Sendable {
 /// Why a file cannot be the audit file.
 package struct AuditFileError: Error, CustomStringConvertible, Sendable {
   package let description: String
-  /// What to do about it.
+  /// Advice on what to do about it.
   package let help: String?
-  /// It may be over by itself.
+  /// The problem may be over by itself.
   package let isPassing: Bool
 
   static let strange = SystemError(operation: "it holds something else than records of bearerd", errno: 0)

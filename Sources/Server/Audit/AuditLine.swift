@@ -6,9 +6,9 @@ struct AuditLine {
   /// How many of its bytes the chain covers.
   let recordCount: Int
   let chain: ChainHash
-  /// It is the one with which a file begins, or goes on after a restart.
+  /// The record with which a file begins, or goes on after a restart.
   let isOpened: Bool
-  /// It says how many records there was no room for.
+  /// The record that says how many there was no room for.
   let isDropped: Bool
 
   /// - Parameter line: without its newline.

@@ -1,6 +1,6 @@
 internal import System
 
-/// What a start would find where its audit file is to be, as far as the user who looks may see. Nothing is made or changed;
+/// The audit file as a start would find it, as far as the user who looks may see. Nothing is made or changed;
 /// whether another bearerd writes it is not looked at.
 package struct AuditOutlook: Sendable {
   /// Why a start would fail.

@@ -1,6 +1,6 @@
 internal import System
 
-/// Where the chain of a file goes on.
+/// The place where the chain of a file goes on.
 struct AuditTail {
   /// After the last whole record; nil: there is none.
   let chain: AuditChain?
@@ -19,7 +19,7 @@ struct AuditTail {
     let start = max(0, written - Int64(AuditTail.tailCount))
     let tail = try file.read(from: start, maximum: Int(written - start))
     isUnended = size > 0 && (written < size || tail.last != UInt8(ascii: "\n"))
-    // What is left of a line when zeros have the place of the rest, even of all of it, is a line that was cut off.
+    // The rest of a line, when zeros have the place of some of it, or even of all of it, is a line that was cut off.
     let hasLostLine = written < size && (tail.isEmpty || tail.last == UInt8(ascii: "\n"))
     guard let (chain, torn) = AuditTail.lastRecord(of: tail, isWhole: start == 0) else { return nil }
     (self.chain, self.torn) = (chain, torn + (hasLostLine ? 1 : 0))
@@ -45,7 +45,7 @@ struct AuditTail {
     if tail.last == UInt8(ascii: "\n") { lineEnd -= 1 }
     while lineEnd > 0 {
       let newline = tail[..<lineEnd].lastIndex(of: UInt8(ascii: "\n"))
-      // Of a line that begins further ahead nothing can be said.
+      // Nothing can be said of a line that begins further ahead.
       guard newline != nil || isWhole else { return nil }
       let start = newline.map { $0 + 1 } ?? 0
       if let line = AuditLine(tail.span.extracting(start..<lineEnd)) { return (AuditChain(after: line), torn) }

@@ -5,7 +5,7 @@ package struct AuditVerifier {
   package struct Fault: Error {
     /// From 1.
     package let line: UInt64
-    /// What was wanted and what came.
+    /// The value that was wanted, and the one that came.
     package let message: String
   }
 
@@ -20,16 +20,16 @@ package struct AuditVerifier {
   package private(set) var torn: UInt64 = 0
   /// Records for which there was no room, as the file says.
   package private(set) var dropped: UInt64 = 0
-  /// What the first file goes on from; nil: from nothing.
+  /// The value that the first file goes on from; nil: it begins a chain.
   package private(set) var previous: ChainHash?
   /// The last file ends in the middle of a line.
   package private(set) var isCutOff = false
-  /// Of each value that is looked for, the number of the record that has it.
+  /// The number of the record that has it, for each value that is looked for.
   package private(set) var found: [UInt64?]
 
   private let wanted: [ChainHash]
   private var chain = AuditChain()
-  /// Of the file under way.
+  /// The number of the last line of the file under way.
   private var line: UInt64 = 0
   /// No record of it has come yet.
   private var isAtBeginning = true
@@ -167,7 +167,7 @@ package struct AuditVerifier {
 
   private var next: String { records == 0 ? "n=1" : "n=\(chain.count &+ 1)" }
 
-  /// Of the first line that waits for one that says so.
+  /// The fault of the first line that waits for one that says so.
   private var tornFault: Fault {
     Fault(
       line: line + 1 - UInt64(pending),

@@ -18,7 +18,7 @@ package final class AuditWriter: Sendable {
     package var problem: String?
   }
 
-  /// What somebody outside of the file should know.
+  /// News of the file for those outside of it.
   package enum News: Sendable {
     /// The file ended, or ends, with this record.
     case anchor(state: String, path: String, count: UInt64, head: ChainHash)
@@ -56,7 +56,7 @@ package final class AuditWriter: Sendable {
   /// Microseconds after which a file that has not answered counts as one that refuses.
   private static let patience: UInt64 = 2_000_000
 
-  /// Whoever asks after `patience` whether it works is told if `run` has not written anything by then.
+  /// A caller that asks after `patience` whether it works is told if `run` has not written anything by then.
   /// - Parameter onNews: called on any thread, when `takeNews` has some.
   package init(_ file: AuditFile, version: String, onNews: @escaping @Sendable () -> Void) {
     let pen = AuditEncoder(file, version: version)
@@ -120,7 +120,7 @@ package final class AuditWriter: Sendable {
     }
   }
 
-  /// What comes from now on goes to another file.
+  /// Further records go to another file.
   package func change(to file: AuditFile) {
     shared.withLock { $0.next = file }
     signal.give()

@@ -1,4 +1,4 @@
-/// What ties a record to all before it: 32 bytes, written as 43 characters of base64url (RFC 4648 §5, unpadded).
+/// The tie of a record to all before it: 32 bytes, written as 43 characters of base64url (RFC 4648 §5, unpadded).
 package struct ChainHash: Equatable, Sendable, CustomStringConvertible {
   /// Before the first record.
   static let start = ChainHash(bytes: [UInt8](repeating: 0, count: 32))

@@ -3,7 +3,7 @@ internal import Proxy
 internal import Setup
 internal import System
 
-/// What `bearerd` does with its command line. Ends the process.
+/// The command line of `bearerd`. Ends the process.
 package enum Program {
   private static let usage = """
     usage: bearerd [--config FILE]

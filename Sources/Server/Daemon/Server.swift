@@ -32,7 +32,7 @@ package final class Server {
   /// Seconds for which a start waits for the files that the configuration names.
   private static let startPatience = 20
   private var reloads: Reloads?
-  /// Of the workers besides the first one; nil: there are none.
+  /// The beginning of the workers besides the first one; nil: there are none.
   private let beginning: WorkerThread.Beginning?
   private var isFinished = false
 

@@ -5,7 +5,7 @@ internal import System
 /// Tells the service manager that the daemon lives, for as long as something moves in every loop (T60).
 ///
 /// On a thread of its own, because a loop that is busy with one long turn is not dead: as long as it begins one step after
-/// the other, requests are answered, and an end of the daemon would help nobody. Only a loop that stays at one step for half
+/// the other, requests are answered, and an end of the daemon would be of no help. Only a loop that stays at one step for half
 /// of the manager's time counts as stuck.
 final class Watchdog {
   private let end = ThreadSignal()

@@ -38,9 +38,9 @@ package final class AccessLog {
   /// `time=2026-11-21T05:12:08.`, and the second that it is of.
   private var secondText: [UInt8] = []
   private var secondShown: Int64 = -1
-  /// Where a record of each exchange goes as well; nil: nowhere.
+  /// The file that gets a record of each exchange as well; nil: none.
   private var auditWriter: AuditWriter?
-  /// The same, if nothing may go out without one.
+  /// The audit file, if nothing may go out without a record.
   private var requiredWriter: AuditWriter?
   private var hasRecords = false
   /// How many bytes wait to be written: where the next line begins.

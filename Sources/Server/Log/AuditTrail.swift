@@ -58,7 +58,7 @@ package final class AuditTrail {
   private var dismissed: [Scribe] = []
   /// They write what was handed over, and nothing more comes.
   private var leaving: [Scribe] = []
-  /// What is being written.
+  /// The file that is being written.
   package private(set) var file: AuditFile?
   /// Milliseconds for which the end of the process waits for disks.
   private static let patience: UInt64 = 10_000
@@ -68,7 +68,7 @@ package final class AuditTrail {
     self.journal = journal
   }
 
-  /// What is to be done for a configuration, once it is sure that it will be used.
+  /// The change that a configuration asks for, once it is sure that it will be used.
   package enum Change: Sendable {
     case none
     case keep(AuditSettings)
@@ -87,7 +87,7 @@ package final class AuditTrail {
       do throws(AuditFileError) {
         self = .open(try AuditFile(path: settings.file), settings)
       } catch {
-        // What passes by itself, a start may try again.
+        // A problem that passes by itself is one after which a start may try again.
         guard !error.isPassing else { throw .system(error.description) }
         throw .configuration([.about(file: configuration, "audit.file: \(error)", help: error.help)])
       }

@@ -1,4 +1,4 @@
-/// What a line of the log tells: one name for each `event`.
+/// The event that a line of the log tells: one name for each `event`.
 ///
 /// An event is one case here, whose raw value is the name in the line, and its row below; everything else that there is to say
 /// of an event is read from the row: its level, and `docs/events.md`.
@@ -346,9 +346,9 @@ package struct LogEventRow: Sendable {
   package let otherLevel: AccessLog.Level?
   /// Names of the fields that a line may have behind `event`, in that order, with blanks between.
   package let fields: StaticString
-  /// What it means, in one sentence. Markdown's backticks and links are the only markup, here and in `todo`.
+  /// The meaning, in one sentence. Markdown's backticks and links are the only markup, here and in `todo`.
   package let what: StaticString
-  /// What an operator should do; nil: nothing.
+  /// Advice for an operator; nil: nothing is to be done.
   package let todo: StaticString?
 
   init(

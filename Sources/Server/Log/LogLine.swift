@@ -16,7 +16,7 @@ package struct LogLine: ~Copyable {
     bytes.append(decimal: number)
   }
 
-  // What is written for each request has its key in one piece, as it stands in the line, and as bytes. Whoever writes many
+  // Fields of each request have their key in one piece, as it stands in the line, and as bytes. A writer of many
   // lines keeps the keys, because a lazily initialised global costs a call per access.
 
   package mutating func field(_ key: Key, _ number: UInt64) {

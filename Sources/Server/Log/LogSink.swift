@@ -1,11 +1,11 @@
 internal import System
 
-/// What the logs of several workers have in common: the one place where they end, and what one of them has said for all.
+/// The logs of several workers, together: the one place where they end, and what one of them has said for all.
 ///
 /// `@unchecked Sendable`, because everything that changes is touched under the lock.
 package final class LogSink: @unchecked Sendable {
   private let lock = SharedLock(isShared: true)
-  /// Whose line is out in part: nobody else writes until the rest of it is.
+  /// The worker whose line is out in part: no other writes until the rest of it is.
   private var unfinished: Int?
   private var told: [String: String] = [:]
   private let descriptor: Int32
@@ -28,7 +28,7 @@ package final class LogSink: @unchecked Sendable {
     return written
   }
 
-  /// A worker has ended: nobody waits for the rest of its line.
+  /// A worker has ended: its line's rest is not waited for.
   package func leave(_ number: Int) { lock { if unfinished == number { unfinished = nil } } }
 
   /// Whether this is not what was told of `subject` the last time. It is told now.

@@ -46,7 +46,7 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     }
   }
 
-  /// Nobody waits any more.
+  /// The result is not waited for any more.
   package func cancel() {
     completion = nil
     stop()

@@ -1,7 +1,7 @@
 package import Gateway
 package import Policy
 
-/// A session on which somebody has logged in, between the requests of that one: a client connection has it, and with that it
+/// A session on which a client has logged in, between the requests of that one: a client connection has it, and with that it
 /// ends. In no pool (T25).
 package final class DedicatedUpstream: UpstreamSessionOwner {
   private let session: UpstreamSession
@@ -29,7 +29,7 @@ package final class DedicatedUpstream: UpstreamSessionOwner {
 
   package func close() { session.close() }
 
-  // MARK: what the session says, which nobody has asked
+  // MARK: what the session says, unasked
 
   package func sessionIsReady(_ session: UpstreamSession) {}
   package func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) { close() }

@@ -3,11 +3,11 @@ package import Policy
 package import System
 
 /// Who is at the other end of a client connection, as the kernel says. Asked once per connection. Where our end is no
-/// loopback address, the other may be anywhere, and nobody is asked.
+/// loopback address, the other may be anywhere, and the kernel is not asked.
 package struct Peer {
   package let caller: Caller?
   /// In which the client's socket was made. Of a unix socket's client only its process is known, into which a daemon that is
-  /// nobody special cannot look.
+  /// unprivileged cannot look.
   package let controlGroup: UInt64?
   /// Our address, unless it is one of the two by which a listener of this machine is always called.
   package let localEnd: LocalEnd?
@@ -44,11 +44,11 @@ package struct Peer {
   package var isByNetwork: Bool { caller == .network }
 
   /// The client has sent its end: has it closed, or only its sending half? On one machine the kernel can tell: a closed
-  /// socket belongs to nobody.
+  /// socket belongs to no user.
   package static func isGone(_ stream: EventLoop.Stream, diagnostics: SocketDiagnostics?) -> Bool {
     if stream.isUnix { return CallerIdentity.hasHungUp(descriptor: stream.descriptor) }
     guard let client = stream.peerAddress, let server = stream.localAddress else { return true }
-    // Of another machine's sockets nobody knows: its answer is tried.
+    // Nothing is known of another machine's sockets: its answer is tried.
     guard server.isLoopback else { return false }
     return Peer.owner(client, server, diagnostics) == nil
   }

@@ -11,7 +11,7 @@ package final class UpstreamPool {
   let generation: UInt64
   /// The response is a secret: nothing of it stays where it passes.
   let answersSecrets: Bool
-  /// What TLS had to say about the pins has been logged.
+  /// The remark of TLS on the pins has been logged.
   var hasAdvised = false
   private var pool = IdlePool<UpstreamSession>()
 

@@ -18,7 +18,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
   private var lifecycle: UpstreamLifecycle
   private var handshake: Handshake?
   private var verified: VerifiedSession?
-  /// What the handshake came to; nil: there was none.
+  /// The verdict of the handshake; nil: there was none.
   private(set) var proof: SessionProof?
   private var isReading = false
   /// Its buffers go and come by themselves, or are kept.
@@ -75,7 +75,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
       }
       proof = session.proof
       verified = consume session
-      // What came with the end of the handshake: tickets, if anything.
+      // Bytes that came with the end of the handshake: tickets, if anything.
       var plaintext: [UInt8] = []
       let isEnd = try verified!.decrypt(UpstreamSession.nothing.span, into: &plaintext) == .closed
       perform(change { $0.handshakeFinished(early: plaintext.span, isEnd: isEnd) })

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import System
 
-/// What a connection came to, for people.
+/// The failure of a connection, for people.
 package struct SocketError: Error {
   package enum Kind { case noHost, failed }
   package let kind: Kind
@@ -75,7 +75,7 @@ package struct BlockingSocket: ~Copyable {
     }
   }
 
-  /// What came; empty: the peer closed.
+  /// Bytes that came; empty: the peer closed.
   package func receive() throws(SocketError) -> [UInt8] {
     while true {
       try demandTime()

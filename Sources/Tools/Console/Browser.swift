@@ -1,7 +1,7 @@
 internal import Glibc
 internal import System
 
-/// The browser of whoever sits at this machine.
+/// The browser of the person who sits at this machine.
 package enum Browser {
   private static let program = "/usr/bin/xdg-open"
 
@@ -19,7 +19,7 @@ package enum Browser {
       posix_spawn_file_actions_destroy(&actions)
       posix_spawnattr_destroy(&attributes)
     }
-    // What it says would stand in the middle of ours.
+    // Its output would stand in the middle of ours.
     for descriptor in 0...2 as ClosedRange<Int32> {
       posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
     }

@@ -66,7 +66,7 @@ package struct ControlClient {
 
   private static let maximum = 16 << 20
 
-  /// The same, for what cannot fail unless the daemon is another version.
+  /// Asks what cannot fail unless the daemon is another version.
   package func demand(_ request: String, seconds: UInt64 = 60) throws -> String {
     switch try ask(request, seconds: seconds) {
     case .ok(let text): return text

@@ -1,7 +1,7 @@
 internal import Glibc
 package import System
 
-/// Lines from a pipe, as long as nobody interrupts.
+/// Lines from a pipe, until a signal interrupts.
 package final class DaemonLog {
   private let descriptor: Int32
   private let signals: SignalDescriptor

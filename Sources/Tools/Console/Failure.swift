@@ -20,9 +20,9 @@ package struct Failure: Error {
   }
 }
 
-/// Somebody asked us to end.
+/// A signal has asked us to end.
 package struct Interruption: Error {
   package let signal: Int32
-  /// SIGPIPE: whoever read our output has gone.
+  /// SIGPIPE: the reader of our output has gone.
   package static let signals: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE]
 }

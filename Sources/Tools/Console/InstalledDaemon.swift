@@ -11,7 +11,7 @@ package enum InstalledDaemon {
     return try ChildProcess(path: program, arguments: ["--config", configuration])
   }
 
-  /// Where this program is.
+  /// The directory of this program.
   package static var directory: String {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &buffer, buffer.count)

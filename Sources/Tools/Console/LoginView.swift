@@ -1,7 +1,7 @@
 internal import Glibc
 internal import System
 
-/// What a person sees of a login: what to open, what to enter, and how long there is time.
+/// The view that a person has of a login: what to open, what to enter, and how long there is time.
 package final class LoginView {
   private let credential: String
   private let opensBrowser: Bool

@@ -33,7 +33,7 @@ extension String {
     self + String(repeating: " ", count: max(0, width - count))
   }
 
-  /// What a peer or a file named, without what would drive a terminal.
+  /// The name that a peer or a file gave, without what would drive a terminal.
   package var harmless: String {
     String(
       String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) ? "?" : $0 }))

@@ -1,7 +1,7 @@
 internal import Console
 internal import System
 
-/// What the demo prints, at most 80 columns wide.
+/// The output of the demo, at most 80 columns wide.
 struct DemoReport {
   private let stage: DemoStage
   private let terminal: Terminal

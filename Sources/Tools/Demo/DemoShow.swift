@@ -75,7 +75,7 @@ struct DemoShow {
   }
 }
 
-/// What the program got back.
+/// The answer that the program got.
 struct DemoAnswer {
   let text: String
 
@@ -84,7 +84,7 @@ struct DemoAnswer {
   var status: Int { text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0 }
   var reason: String { text.split(separator: "\r\n").first.map { String($0.dropFirst(13)).harmless } ?? "" }
 
-  /// Of a refusal by bearerd: the stable code.
+  /// The stable code of a refusal by bearerd.
   var code: String? {
     let line = text.split(separator: "\r\n").first { $0.hasPrefix("Proxy-Status: bearerd; error=") }
     return line?.split(separator: "details=\"").last.map { String($0.prefix { $0 != "\"" }).harmless }

@@ -5,7 +5,7 @@ internal import System
 
 /// Everything around bearerd in the demo, made for it: authority, upstreams, token, directory, configuration.
 final class DemoStage {
-  /// What no program is told.
+  /// The secret that no program is told.
   let token: String
   let directory: ThrowawayDirectory
   /// Has the key that is pinned.
@@ -90,7 +90,7 @@ private final class Announcer: Sendable {
   }
 }
 
-/// What a demo's upstream says.
+/// The words of a demo's upstream.
 enum DemoWords {
   /// - Parameter words: nil: it does not know who asks.
   static func answer(_ words: String?) -> [UInt8] {

@@ -2,7 +2,7 @@ internal import Console
 internal import TestServer
 internal import System
 
-/// What the demo of logins prints, at most 80 columns wide.
+/// The output of the demo of logins, at most 80 columns wide.
 struct OAuthDemoReport {
   let stage: OAuthDemoStage
   let terminal: Terminal

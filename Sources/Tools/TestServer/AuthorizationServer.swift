@@ -9,7 +9,7 @@ package final class AuthorizationServer: Sendable {
     package let token: String
   }
 
-  /// What is shown to the person.
+  /// The code that is shown to the person.
   package let userCode: String
   private let lifetime: Int
   private let state = Monitor(State())
@@ -19,7 +19,7 @@ package final class AuthorizationServer: Sendable {
     var deviceCode = ""
     var refreshToken = ""
     var grants: [Grant] = []
-    /// Of the last one, in milliseconds of the clock that only goes forward.
+    /// The end of the last one, in milliseconds of the clock that only goes forward.
     var end = 0
   }
 
@@ -37,7 +37,7 @@ package final class AuthorizationServer: Sendable {
     state.withLock { $0.grants.last?.token == token && Self.now < $0.end }
   }
 
-  /// Of `POST /device` and `POST /token`.
+  /// Answers `POST /device` and `POST /token`.
   package func answer(to request: UpstreamRequest, origin: String) -> [UInt8] {
     let line = String(decoding: request.head, as: UTF8.self).prefix { $0 != "\r\n" }
     let form = Self.form(request.body)
@@ -91,7 +91,7 @@ package final class AuthorizationServer: Sendable {
       """.utf8)
   }
 
-  /// Of the values that matter here, `:` alone comes escaped.
+  /// A form's values; among those that matter here, `:` alone comes escaped.
   private static func form(_ body: [UInt8]) -> [String: String] {
     var form: [String: String] = [:]
     for field in String(decoding: body, as: UTF8.self).split(separator: "&") {

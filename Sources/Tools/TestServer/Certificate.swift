@@ -86,7 +86,7 @@ package final class Certificate: @unchecked Sendable {
   }
 }
 
-/// Of its subject.
+/// The common name of its subject.
 func commonName(of certificate: OpaquePointer) -> String? {  // X509
   var text = [CChar](repeating: 0, count: 128)
   let length = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, &text, Int32(text.count))

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Glibc
 
-/// What went wrong in the test server: an operation and its reason, for a person.
+/// A failure in the test server: an operation and its reason, for a person.
 package struct TestServerError: Error, Sendable, CustomStringConvertible {
   package let description: String
 

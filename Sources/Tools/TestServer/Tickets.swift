@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// Which connection a session ticket was given to: written into the ticket, and read when somebody brings it back.
+/// The connection that a session ticket was given to: written into the ticket, and read when it is brought back.
 enum Tickets {
-  /// What the callbacks know of one connection. A class, because C holds its address.
+  /// One connection, as the callbacks know it. A class, because C holds its address.
   final class Owner {
     let number: Int
     /// Number of the connection whose ticket was brought; nil: none was, or it was not readable.

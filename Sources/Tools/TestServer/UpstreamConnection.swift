@@ -10,7 +10,7 @@ package final class UpstreamConnection {
   private let record: ((inout UpstreamServer.Record) -> Void) -> Void
   private var isClosed = false
   private var isReset = false
-  /// What `readRequest` has read beyond its request.
+  /// Bytes that `readRequest` has read beyond its request.
   var pending: [UInt8] = []
 
   init(
@@ -49,7 +49,7 @@ package final class UpstreamConnection {
     return isDone
   }
 
-  /// What came, at least one byte. Empty: the peer closed.
+  /// Bytes that came, at least one. Empty: the peer closed.
   package func read(maximum: Int = 65_536) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: max(1, maximum))
     let count: Int

@@ -21,7 +21,7 @@ package final class UpstreamServer: @unchecked Sendable {
     package var clientAuthorities: [Certificate] = []
     /// Who has none is refused.
     package var requiresClient = false
-    /// Of TLS 1.2, as OpenSSL writes them; nil: its default.
+    /// Ciphers of TLS 1.2, as OpenSSL writes them; nil: its default.
     package var ciphers: String?
     package init() {}
   }
@@ -173,7 +173,7 @@ package final class UpstreamServer: @unchecked Sendable {
     }
   }
 
-  /// A thread that nobody joins keeps its stack.
+  /// A thread that is not joined keeps its stack.
   private func joinFinished() {
     let finished = state.withLock { state in
       let numbers = state.threads.keys.filter { state.records[$0].isFinished }

@@ -3,7 +3,7 @@
 /// An array asks for room at each append, and drops its elements one by one to be empty again. This keeps its room, so that a
 /// piece costs one comparison and its copy.
 package struct ByteBuffer: Sendable {
-  /// What was written, and behind that what is there to be written over. Not to be kept, either.
+  /// Bytes that were written, and behind them those that are there to be written over. Not to be kept, either.
   package private(set) var storage: [UInt8] = []
   package private(set) var count = 0
 
@@ -11,7 +11,7 @@ package struct ByteBuffer: Sendable {
 
   package var isEmpty: Bool { count == 0 }
 
-  /// What was written. Not to be kept: the next append would have to move everything.
+  /// Bytes that were written. Not to be kept: the next append would have to move everything.
   package var contents: ArraySlice<UInt8> { storage[..<count] }
 
   /// Keeps its room.

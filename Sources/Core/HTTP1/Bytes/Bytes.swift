@@ -67,7 +67,7 @@ extension MutableSpan<UInt8> {
   @inline(__always)
   mutating func take(_ bytes: Span<UInt8>) {
     let all = bytes.count
-    // What the compiler has seen compared here it does not compare for each byte.
+    // The compiler has seen the counts compared here, and does not compare them for each byte.
     guard count == all else { return }
     if all < 8 || all >= 256 {
       for index in 0..<all { self[index] = bytes[index] }

@@ -1,7 +1,7 @@
 /// The bytes that HTTP allows where. Tables are inline arrays of literals: they lie in the binary and need no lazy
 /// initialisation, which would cost a call per access.
 enum Grammar {
-  /// Of a `tchar` (RFC 9110 §5.6.2) its lower-case form; of all others 0.
+  /// The lower-case form of a `tchar` (RFC 9110 §5.6.2); 0 for all other bytes.
   static let foldedToken: InlineArray<256, UInt8> = [
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -33,7 +33,7 @@ enum Grammar {
 
   static func isToken(_ byte: UInt8) -> Bool { foldedToken[Int(byte)] != 0 }
 
-  /// Of `token68` without its closing `=` (RFC 9110 §11.2).
+  /// Whether it may stand in a `token68` before its closing `=` (RFC 9110 §11.2).
   static func isToken68(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "*"), UInt8(ascii: "^"), UInt8(ascii: "`"),

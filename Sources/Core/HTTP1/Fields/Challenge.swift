@@ -1,4 +1,4 @@
-/// What a server says one has to prove, and how: a challenge of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 §11.3).
+/// A server's word on what one has to prove, and how: a challenge of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 §11.3).
 /// Ranges of the head's bytes.
 package struct Challenge: Sendable {
   package struct Parameter: Sendable {
@@ -6,12 +6,12 @@ package struct Challenge: Sendable {
     /// Without the quotation marks, but with the backslashes.
     let value: Range<Int>
     let isQuoted: Bool
-    /// Of the name in lower case: long names that are alike but for their ends are told apart at once.
+    /// The hash of the name in lower case: long names that are alike but for their ends are told apart at once.
     fileprivate let hash: UInt64
   }
 
   package let scheme: Range<Int>
-  /// What stands in the place of parameters: `Negotiate YII=`.
+  /// The text in the place of parameters: `Negotiate YII=`.
   package var token68: Range<Int>?
   package var parameters: [Parameter] = []
 
@@ -34,7 +34,7 @@ package struct Challenge: Sendable {
     return value
   }
 
-  /// Those of all `WWW-Authenticate` lines, in their order; nil: one of them is malformed, or there are too many.
+  /// The challenges of all `WWW-Authenticate` lines, in their order; nil: one of them is malformed, or there are too many.
   package static func all(in head: ResponseHead) -> [Challenge]? {
     var all: [Challenge] = []
     for field in head.fields {
@@ -46,7 +46,7 @@ package struct Challenge: Sendable {
     return all
   }
 
-  /// Those of one field line, in their order; nil: it is malformed or has too many, and nothing of it can be relied on.
+  /// The challenges of one field line, in their order; nil: it is malformed or has too many, and nothing of it can be relied on.
   package static func read(_ value: Range<Int>, of bytes: Span<UInt8>) -> [Challenge]? {
     var copy: [UInt8] = []
     copy.append(bytes.extracting(value))
@@ -58,7 +58,7 @@ package struct Challenge: Sendable {
 /// Looks at every byte once.
 private struct ChallengeReader {
   private let bytes: [UInt8]
-  /// Of the first byte, in the head.
+  /// The offset of the first byte, in the head.
   private let offset: Int
   private var position = 0
   private var challenges: [Challenge] = []

@@ -8,7 +8,7 @@ struct FieldLines: Sendable {
     case end
   }
 
-  /// Where reading goes on; until then all bytes are taken.
+  /// The place where reading goes on; until then all bytes are taken.
   private(set) var position: Int
 
   private enum Phase { case lineStart, name, valueStart, value }

@@ -12,7 +12,7 @@ package enum FieldName {
     return true
   }
 
-  /// The same for a name that is known at run time only.
+  /// Compares with a name that is known at run time only.
   package static func matches(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: [UInt8]) -> Bool {
     guard range.count == name.count else { return false }
     for index in name.indices
@@ -33,7 +33,7 @@ package enum FieldName {
     return true
   }
 
-  /// The same for a name that is known at run time only.
+  /// Compares with a name that is known at run time only.
   package static func resembles(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: [UInt8]) -> Bool {
     guard range.count == name.count else { return false }
     for index in name.indices

@@ -7,10 +7,10 @@ struct KnownNames: Sendable {
 
   private struct Entry: Sendable {
     var tail: UInt64 = 0
-    /// Of a name that has more, the first eight bytes, the first one lowest.
+    /// The first eight bytes of a name that has more, the first one lowest.
     var head: UInt64 = 0
     var count = 0
-    /// Where the whole name begins in `text`.
+    /// The place in `text` where the whole name begins.
     var start = 0
     var field = KnownField.other
   }
@@ -63,7 +63,7 @@ struct KnownNames: Sendable {
     return true
   }
 
-  /// The table stays a quarter full, so that most names that nobody knows meet an empty slot at once.
+  /// The table stays a quarter full, so that most unknown names meet an empty slot at once.
   private static var bits: Int { 7 }
   private static var mask: Int { (1 << bits) &- 1 }
 

@@ -1,9 +1,9 @@
 /// One line of Set-Cookie as user agents read it (RFC 6265 section 5.2), as far as it matters here. Ranges of the line's bytes.
 package struct SetCookie: Sendable {
   package enum Lifetime: Sendable, Equatable {
-    /// It takes away what there was.
+    /// The line takes away what there was.
     case ended
-    /// It does not say: as long as the session is.
+    /// The line does not say: as long as the session is.
     case unknown
     /// At least 1.
     case seconds(UInt64)
@@ -12,7 +12,7 @@ package struct SetCookie: Sendable {
   package let name: Range<Int>
   /// With the quotation marks that may stand around it.
   package let value: Range<Int>
-  /// Of the last such attribute; empty if it has no value. nil: there is none.
+  /// The value of the last such attribute; empty if it has none. nil: there is no such attribute.
   package private(set) var domain: Range<Int>?
   package private(set) var path: Range<Int>?
   package private(set) var isSecure = false

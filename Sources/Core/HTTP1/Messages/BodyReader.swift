@@ -58,7 +58,7 @@ package struct BodyReader: Sendable {
 
   // The answer is asked for more often than there is another, and by those to whom the state is closed.
   private var state: State { didSet { isComplete = state.isComplete } }
-  /// Of the trailers.
+  /// Limits of the trailers.
   private let limits: HeadLimits
   private var chunkLine = ChunkLine()
   /// nil as long as there are none, so that bodies without trailers allocate nothing.
@@ -70,7 +70,7 @@ package struct BodyReader: Sendable {
     isComplete = state.isComplete
   }
 
-  /// The same in place, for the next body: nothing is left of the last one.
+  /// Begins in place, for the next body: nothing is left of the last one.
   package mutating func begin(_ length: BodyLength) {
     state = State(length)
     chunkLine = ChunkLine()

@@ -1,6 +1,6 @@
 /// The line before a chunk (RFC 9112 §7.1), byte by byte:
 /// `chunk-size *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] ) CRLF`.
-/// Extensions are checked and dropped: nobody relays them, but they have hidden line ends from other parsers.
+/// Extensions are checked and dropped: they are never relayed, but they have hidden line ends from other parsers.
 struct ChunkLine: Sendable {
   private enum State {
     case size, blankBeforeSemicolon
@@ -12,9 +12,9 @@ struct ChunkLine: Sendable {
   private var state = State.size
   private var size: UInt64 = 0
   private var digits = 0
-  /// Of this line.
+  /// Bytes of this line.
   private var bytes = 0
-  /// Of all lines of the body: all that is not size or line end.
+  /// Bytes of all lines of the body that are neither size nor line end.
   private var extensionBytes = 0
 
   /// Advances `position`.

@@ -1,4 +1,4 @@
-/// What the field lines of one head say about its body, its connection and its host, gathered line by line.
+/// The word of one head's field lines on its body, its connection and its host, gathered line by line.
 /// Anything that two readers could take differently is refused (RFC 9112 §6, §11.2).
 struct Framing: Sendable {
   /// The value of the one Host field of a request.
@@ -96,7 +96,7 @@ struct Framing: Sendable {
   }
 
   private mutating func takeConnection(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) {
-    // What nearly all say, without taking a list apart.
+    // Nearly all lines say one option alone: no list is taken apart.
     if takeOption(value, of: bytes) { return }
     var elements = ListElements(value)
     while let element = elements.next(in: bytes) {
@@ -134,7 +134,8 @@ struct Framing: Sendable {
     return MessageError(.unknownTransferCoding)
   }
 
-  /// Of all Connection fields of a head. Each is compared with all of its fields, and no program names more than a few (T60).
+  /// The most options in all Connection fields of a head. Each is compared with all of its fields, and no program names more
+  /// than a few (T60).
   private static var mostOptions: Int { 32 }
   /// Every length fits in an `Int64` and so in the arithmetic of everybody who counts.
   private static var greatestLength: UInt64 { UInt64(Int64.max) }

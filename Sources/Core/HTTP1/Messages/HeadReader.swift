@@ -1,10 +1,10 @@
 /// Limits of a head. Bytes and counts; the defaults are the configuration's.
 public struct HeadLimits: Sendable, Equatable {
-  /// Of the whole head.
+  /// Bytes of the whole head.
   public var headBytes = 65_536
   /// Lines, each for itself.
   public var fields = 128
-  /// Of the request-target.
+  /// Bytes of the request-target.
   public var targetBytes = 16_384
   /// The defaults.
   public init() {}
@@ -49,7 +49,7 @@ package struct HeadReader: Sendable {
     return end
   }
 
-  /// The same for a response, before which nothing is skipped. 1xx heads are heads like any other.
+  /// Reads the head of a response, before which nothing is skipped. 1xx heads are heads like any other.
   package mutating func readResponse(
     _ input: Span<UInt8>, into head: inout ResponseHead
   ) throws(MessageError) -> Int? {

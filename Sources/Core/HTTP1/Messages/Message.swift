@@ -82,7 +82,7 @@ package struct ResponseHead: Sendable {
   package var reason = 0..<0
   package var version = Version.http11
   package var fields: [Field] = []
-  /// What Content-Length and Transfer-Encoding say, before the request's method and the status are considered.
+  /// The length by Content-Length and Transfer-Encoding, before the request's method and the status are considered.
   package var declaredLength = BodyLength.untilClose
   /// Whether the connection may serve another request after this response (RFC 9112 §9.3). Never where the close of
   /// the connection ends the body, and never where a body is declared that cannot come.

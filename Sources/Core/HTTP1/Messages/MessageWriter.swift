@@ -15,7 +15,7 @@ package enum MessageWriter {
     endOfHead(to: &output)
   }
 
-  /// What stands before the reason.
+  /// Writes the status line up to its reason.
   package static func beginStatusLine(_ status: Int, to output: inout ByteBuffer) {
     if status == 200 { return output.append("HTTP/1.1 200 ") }
     output.append("HTTP/1.1 ")
@@ -31,14 +31,14 @@ package enum MessageWriter {
     endOfHead(to: &output)
   }
 
-  /// The same for a parsed field, whose ranges point into `bytes`.
+  /// Writes a parsed field, whose ranges point into `bytes`.
   package static func field(_ field: Field, of bytes: [UInt8], to output: inout ByteBuffer) {
     let bytes = bytes.span
     if let line = line(of: field, in: bytes) { return output.append(bytes.extracting(line)) }
     MessageWriter.field(name: bytes.extracting(field.name), value: bytes.extracting(field.value), to: &output)
   }
 
-  /// Where the line stands, with its end, if it stands there byte for byte as it would be written, so that one copy is enough.
+  /// The place of the line, with its end, if it stands there byte for byte as it would be written, so that one copy is enough.
   package static func line(of field: Field, in bytes: Span<UInt8>) -> Range<Int>? {
     let (colon, value) = (field.name.upperBound, field.value)
     guard value.lowerBound == colon &+ 2, value.upperBound &+ 2 <= bytes.count,
@@ -48,7 +48,7 @@ package enum MessageWriter {
     return field.name.lowerBound..<(value.upperBound &+ 2)
   }
 
-  /// The same for a name in the text, with a value from elsewhere.
+  /// Writes a field with a name in the text and a value from elsewhere.
   package static func field(name: String, value: Span<UInt8>, to output: inout ByteBuffer) {
     field(name: name.utf8.span, value: value, to: &output)
   }
@@ -97,7 +97,7 @@ extension MessageWriter {
     chunkEnd(to: &output)
   }
 
-  /// The same for data in two parts.
+  /// Writes one chunk of data in two parts.
   package static func chunk(_ first: Span<UInt8>, _ second: Span<UInt8>, to output: inout ByteBuffer) {
     if first.isEmpty { return chunk(second, to: &output) }
     chunkSize(first.count &+ second.count, to: &output)

@@ -4,7 +4,7 @@ struct RequestTarget: Sendable {
   let origin: Range<Int>
   /// The authority of an absolute-form target.
   let authority: Range<Int>?
-  /// What stands before `origin` in the target that is meant, but not in the bytes: `/` where an absolute-form target
+  /// The byte before `origin` in the target that is meant, but not in the bytes: `/` where an absolute-form target
   /// has no path, or the whole `*` where an OPTIONS request has no query either (RFC 9112 §3.2.4).
   let missing: UInt8?
 

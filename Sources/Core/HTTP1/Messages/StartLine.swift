@@ -98,7 +98,7 @@ struct StatusLine: Sendable {
   private(set) var version = Version.http11
   private(set) var status = 0
   private(set) var reason = 0..<0
-  /// Where the reason phrase goes on; 0 before it.
+  /// The place where the reason phrase goes on; 0 before it.
   private var position = 0
 
   /// - Returns: the position behind the line, or nil when its end has not come yet.

@@ -1,4 +1,4 @@
-/// The trailer section of a chunked body (RFC 9112 §7.1.2), kept until somebody has written it elsewhere.
+/// The trailer section of a chunked body (RFC 9112 §7.1.2), kept until it is written elsewhere.
 struct TrailerSection: Sendable {
   var bytes: [UInt8] = []
   private(set) var fields: [Field] = []
@@ -38,7 +38,7 @@ struct TrailerSection: Sendable {
       case .field(let field):
         guard lineCount < limits.fields else { throw MessageError(.trailersTooLarge) }
         lineCount &+= 1
-        // RFC 9110 §6.5.1: what may not stand here is left out, and nobody sees it.
+        // RFC 9110 §6.5.1: what may not stand here is left out, unseen.
         if Self.isAllowed(field, of: bytes.span) { fields.append(field) }
       }
     }

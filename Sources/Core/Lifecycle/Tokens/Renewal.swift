@@ -2,7 +2,7 @@
 ///
 /// Facts in, verdicts and actions out. Who calls it holds the token, asks the server, writes the disk, and queues requests;
 /// here are only their times and numbers. `now` is in milliseconds of a clock that goes on while the machine sleeps and that
-/// nobody sets; `chance` is any random number.
+/// is never set; `chance` is any random number.
 ///
 /// Whatever happens: one renewal at a time; a refresh token is on disk before the token that came with it is used; no request
 /// goes out with a token that has expired, or bare; who waits is answered.
@@ -29,7 +29,7 @@ package struct Renewal: Sendable {
     lastGeneration = generation
   }
 
-  /// Of the token in use; nil: there is none.
+  /// The generation of the token in use; nil: there is none.
   package var generation: UInt64? { token?.generation }
   package var isLoginRequired: Bool { needsLogin }
   package var isRenewing: Bool {
@@ -70,7 +70,7 @@ package struct Renewal: Sendable {
     return (renew(at: now, &actions), actions)
   }
 
-  /// What a request hears that has no token to go out with.
+  /// The verdict for a request that has no token to go out with.
   mutating func requestWithoutToken(at now: UInt64) -> Verdict {
     var actions = Actions()
     return renew(at: now, &actions)
@@ -98,10 +98,10 @@ package struct Renewal: Sendable {
 
   // MARK: the server
 
-  /// Whether this is the answer that is waited for; any other is for nobody any more.
+  /// Whether this is the answer that is waited for; any other is of no use any more.
   package func expects(_ number: UInt64) -> Bool { if case .asking(number, _) = work { true } else { false } }
 
-  /// It has granted a token.
+  /// The server has granted a token.
   package mutating func granted(_ granted: Granted, number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     guard case .asking(number, let since) = work else {
@@ -112,7 +112,7 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// It has granted none.
+  /// The server has granted none.
   package mutating func failed(_ failure: RenewalFailure, number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     guard case .asking(number, _) = work else { return actions }
@@ -128,7 +128,7 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// What was granted is on disk, and stays there if the power fails.
+  /// The token that was granted is on disk, and stays there if the power fails.
   package mutating func stored(number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     guard case .storing(number, let granted, let since) = work else { return actions }
@@ -136,8 +136,8 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// It could not be written; what is there is still the old one. It is not thrown away: the server may take the old one no
-  /// more.
+  /// The token could not be written; what is there is still the old one. It is not thrown away: the server may take the
+  /// old one no more.
   package mutating func storingFailed(number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     guard case .storing(number, let granted, let since) = work else { return actions }
@@ -166,7 +166,7 @@ package struct Renewal: Sendable {
 
   // MARK: people
 
-  /// A person has logged in. What a renewal under way brings is for nobody any more.
+  /// A person has logged in. A renewal under way brings nothing of use any more.
   /// - Parameter since: when the server was asked.
   package mutating func loggedIn(_ granted: Granted, since: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
@@ -187,7 +187,7 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// What the server is asked with has changed: it may answer otherwise now.
+  /// Something that the server is asked with has changed: it may answer otherwise now.
   /// - Parameter brings: there is something to renew with again, where a person had to log in.
   package mutating func changed(brings login: Bool = false) {
     if isUnstored { return }
@@ -222,8 +222,8 @@ package struct Renewal: Sendable {
     actions.releases = true
   }
 
-  /// What was granted has ended already, as servers do that hand out what is left of a token that they keep. The first time,
-  /// requests wait until the server has another one.
+  /// A token that was granted has ended already, as from servers that hand out what is left of a token that they keep. The
+  /// first time, requests wait until the server has another one.
   private mutating func discard(at now: UInt64, _ chance: UInt64, _ actions: inout Actions) {
     actions.tellsEnded = true
     if failures == 0 {

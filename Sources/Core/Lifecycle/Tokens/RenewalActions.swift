@@ -1,9 +1,9 @@
 extension Renewal {
-  /// What a request does.
+  /// The next step of a request.
   package enum Verdict: Sendable, Equatable {
-    /// It goes out with the token of this generation.
+    /// The request goes out with the token of this generation.
     case use(UInt64)
-    /// It waits for `Actions.releases`, and asks again.
+    /// The request waits for `Actions.releases`, and asks again.
     case wait
     case refused(Reason)
   }
@@ -18,7 +18,7 @@ extension Renewal {
     case storm(until: UInt64)
   }
 
-  /// What is to be done now, in this order.
+  /// Steps to be done now, in this order.
   package struct Actions: Sendable, Equatable {
     /// Ask the server. Its answer comes with this number.
     package internal(set) var ask: UInt64?
@@ -26,7 +26,7 @@ extension Renewal {
     package internal(set) var store: UInt64?
     /// From now on this generation is the current one.
     package internal(set) var publish: UInt64?
-    /// What came is for nobody any more: revoke it.
+    /// The token that came is of no use any more: revoke it.
     package internal(set) var isDiscarded = false
     /// Tell once that a person has to log in.
     package internal(set) var tellsLoginRequired = false

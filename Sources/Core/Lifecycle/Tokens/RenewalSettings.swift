@@ -8,7 +8,7 @@ package struct RenewalSettings: Sendable, Equatable {
   package var skew: UInt64 = 10_000
   /// Between failures in a row.
   package var backOff = BackOff(first: 1_000, longest: 300_000)
-  /// Of a server's `Retry-After`, more is not believed (RFC 9110 section 10.2.3).
+  /// The most of a server's `Retry-After` that is believed (RFC 9110 section 10.2.3).
   package var longestRetryAfter: UInt64 = 3_600_000
   /// So many renewals within `stormWindow`, and no more: a server whose tokens are never accepted would be asked for ever.
   package var stormLimit = 5
@@ -19,7 +19,7 @@ package struct RenewalSettings: Sendable, Equatable {
   package init() {}
 }
 
-/// What a server has granted, as far as it matters when.
+/// A server's grant, as far as it matters when.
 package struct Granted: Sendable, Equatable {
   /// `expires_in`, in milliseconds; nil: the server did not say, and the token is used until it is rejected (RFC 6749 section
   /// 5.1); 0: it has ended already, or the server's number is none.
@@ -35,9 +35,9 @@ package struct Granted: Sendable, Equatable {
 
 /// Why a server granted nothing.
 package enum RenewalFailure: Sendable, Equatable {
-  /// It did not answer, or could not: it may be asked again.
+  /// The server did not answer, or could not: it may be asked again.
   /// - Parameter retryAfter: how long it wants to be left alone.
   case transient(retryAfter: UInt64?)
-  /// What we hold is worth nothing any more (`invalid_grant`, RFC 6749 section 5.2): a person has to log in.
+  /// Our login is worth nothing any more (`invalid_grant`, RFC 6749 section 5.2): a person has to log in.
   case final
 }

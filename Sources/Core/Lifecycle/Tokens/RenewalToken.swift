@@ -5,7 +5,7 @@ extension Renewal {
     /// nil: it does not expire.
     let renewAt: UInt64?
     let usableUntil: UInt64?
-    /// It lives long enough for its end to be no reason to ask less often.
+    /// The token lives long enough for its end to be no reason to ask less often.
     let isLasting: Bool
 
     /// - Parameters:

@@ -3,7 +3,7 @@ open class Timed {
   /// Milliseconds of the loop's clock; `.max`: never. Moving it later costs nothing.
   fileprivate(set) var dueAt = UInt64.max
   fileprivate var heapIndex = -1
-  /// Of its entry, while it has one.
+  /// The time of its entry, while it has one.
   fileprivate var queuedFor = UInt64.max
 
   package init() {}
@@ -26,7 +26,7 @@ package final class TimedCall: Timed {
 /// A heap with lazy entries: an owner whose deadline moves later (each request moves one) is only looked at again when its
 /// earlier time comes.
 package final class DeadlineQueue {
-  /// What is compared stands here, so that only those are touched that move.
+  /// The entry has what is compared, so that only those are touched that move.
   private struct Entry {
     var time: UInt64
     let owner: Timed
@@ -46,7 +46,7 @@ package final class DeadlineQueue {
     let index = owner.heapIndex
     owner.dueAt = time
     if index >= 0 {
-      // What nearly every request does, without a look at the heap.
+      // Nearly every request comes here, without a look at the heap.
       if owner.queuedFor <= time { return }
       heap[index].time = time
       owner.queuedFor = time

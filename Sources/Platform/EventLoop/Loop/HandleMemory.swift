@@ -30,7 +30,7 @@ struct HandleMemory<Raw> {
     uv_close(base) { releaseOwnerAndDeallocate($0) }
   }
 
-  /// The same with a reset instead of a FIN; the raw handle must be a `uv_tcp_t`.
+  /// Closes with a reset instead of a FIN; the raw handle must be a `uv_tcp_t`.
   func closeWithReset() {
     let tcp = UnsafeMutableRawPointer(raw).assumingMemoryBound(to: uv_tcp_t.self)
     if uv_tcp_close_reset(tcp, { releaseOwnerAndDeallocate($0) }) != 0 { close() }

@@ -12,7 +12,7 @@ package final class Loop {
   private let turnStart = HandleMemory<uv_idle_t>()
   private var deferred: [() -> Void] = []
   let pieces = Pieces()
-  /// Pieces that go out together. Made when somebody sends so much at once, and then kept.
+  /// Pieces that go out together. Made when so much is sent at once for the first time, and then kept.
   private var gathering: UnsafeMutableRawBufferPointer?
   private var gatheredCount = 0
   /// Behind the read buffer, where callbacks find it by their handle: each access to a property of the loop would be checked for
@@ -53,7 +53,7 @@ package final class Loop {
   deinit {
     turnEnd.closeLent()
     turnStart.closeLent()
-    // Close callbacks that are still due. Handles that somebody forgot would wait here for ever, so: no waiting.
+    // Close callbacks that are still due. Forgotten handles would wait here for ever, so: no waiting.
     uv_run(raw, UV_RUN_NOWAIT)
     precondition(uv_loop_close(raw) == 0, "a handle was still open when its loop went away")
     raw.deallocate()
@@ -108,13 +108,13 @@ package final class Loop {
     if let stall = turn.end(at: now) { onStall?(stall) }
   }
 
-  /// This turn has taken its time: whoever has more to do than one thing leaves the rest to a later turn.
+  /// This turn has taken its time: a handler with more to do than one thing leaves the rest to a later turn.
   package var isOutOfTime: Bool { turn.isSpent }
 
-  /// What comes now is another kind of work, and has time of its own.
+  /// Begins another kind of work, which has time of its own.
   package func beginPhase() { turn.beginPhase() }
 
-  /// What is being done now, if that says more than where it came from.
+  /// Names the step that is being done now, if that says more than where it came from.
   package func note(_ step: LoopStep) { turn.rename(step) }
 
   /// The longest turn so far.

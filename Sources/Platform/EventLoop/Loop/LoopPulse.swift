@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What other threads may know of a loop: whether it waits for events, and otherwise how many-th step it is at.
+/// The pulse of a loop for other threads: whether it waits for events, and otherwise how many-th step it is at.
 package final class LoopPulse: Sendable {
   private let word = Atomic<UInt64>(LoopPulse.waiting)
 
@@ -34,7 +34,7 @@ package struct PulseWatch {
 
   package init(count: Int) { seen = Array(repeating: (0, 0), count: count) }
 
-  /// - Parameter now: milliseconds of a clock that nobody sets.
+  /// - Parameter now: milliseconds of a clock that is never set.
   /// - Returns: the loop that has been at one step for the longest time; nil: none was seen at the same one before.
   package mutating func look(at pulses: [LoopPulse], now: UInt64) -> Stuck? {
     var stuck: Stuck?

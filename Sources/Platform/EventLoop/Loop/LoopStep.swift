@@ -1,4 +1,4 @@
-/// What a loop does at a moment, in the words of the log.
+/// The step of a loop at a moment, in the words of the log.
 package enum LoopStep: UInt8, Sendable {
   case none, client, upstream, handshake, control, connection, accept, timer, message, signal, file, deferred, sending
   case reload

@@ -23,13 +23,13 @@ struct LoopTurn {
   private var most: UInt64 = 0
   private var processorTime: (at: UInt64, value: UInt64) = (0, 0)
 
-  /// Whose turn comes while there is not time for all: whoever was served in this round waits for the next one.
+  /// The order while there is not time for all: a stream that was served in this round waits for the next one.
   private var round: UInt64 = 1
   private var isRoundOpen = false
   private var hasPutOff = false
 
-  /// Milliseconds after which a turn serves nobody else. Long enough for hundreds of requests, so that looking for events
-  /// once more costs nothing beside them; short enough that nobody notices.
+  /// Milliseconds after which a turn serves no other stream. Long enough for hundreds of requests, so that looking for events
+  /// once more costs nothing beside them; too short to be noticed.
   private static let milliseconds: UInt64 = 20
   /// Milliseconds from which on a turn is a stall.
   static let stall: UInt64 = 100
@@ -38,12 +38,12 @@ struct LoopTurn {
 
   init() {
     calibratedAt = (bearerd_ticks(), uv_hrtime())
-    // Whoever loses the processor between two looks counts too much: the least of some is right.
+    // A thread that loses the processor between two looks counts too much: the least of some is right.
     ticksPerMillisecond = (0..<3).map { _ in LoopTurn.ticksPerMillisecond() }.min() ?? 1
     budget = LoopTurn.milliseconds &* ticksPerMillisecond
   }
 
-  /// Where a loop has its turn: the buffer is what libuv's loop points to.
+  /// The memory of a loop's turn: the buffer is what libuv's loop points to.
   static func memory(behind readBuffer: UnsafeMutableRawPointer) -> UnsafeMutablePointer<LoopTurn> {
     (readBuffer + readBufferSize).assumingMemoryBound(to: LoopTurn.self)
   }
@@ -71,7 +71,7 @@ struct LoopTurn {
     pulse.begin(next, number: steps)
   }
 
-  /// What it does has another name than its caller knew.
+  /// The step has another name than its caller knew.
   mutating func rename(_ step: LoopStep) { self.step = step }
 
   /// Something else gets time of its own.

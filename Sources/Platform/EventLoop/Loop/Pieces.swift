@@ -1,8 +1,8 @@
 internal import CLibuv
 internal import Glibc
 
-/// Work that would keep a loop for long, done piece by piece: all of it together has a millisecond of each turn, and whoever
-/// else has something to do comes in between.
+/// Work that would keep a loop for long, done piece by piece: all of it together has a millisecond of each turn, and other
+/// work comes in between.
 final class Pieces {
   private var jobs: [Job] = []
   private var isPlanned = false
@@ -29,7 +29,7 @@ final class Pieces {
     let hasTime = { bearerd_ticks() < end }
     while !jobs.isEmpty {
       let job = jobs.removeFirst()
-      // What it adds comes behind what is left of it.
+      // Pieces that it adds come behind what is left of it.
       let rest = jobs
       jobs = []
       let isDone = job(hasTime)
@@ -44,7 +44,7 @@ extension Loop {
   /// done.
   package func inPieces(_ job: @escaping (_ hasTime: () -> Bool) -> Bool) { pieces.add(job, on: self) }
 
-  /// The same for each of these, in their order, and then what follows; that at once, if there are none.
+  /// Runs each of these piece by piece, in their order, and then what follows; that at once, if there are none.
   package func inPieces<Item>(_ items: [Item], _ body: @escaping (Item) -> Void, then: @escaping () -> Void) {
     if items.isEmpty { return then() }
     var next = 0

@@ -1,6 +1,6 @@
 internal import CLibuv
 
-/// Watches a descriptor of somebody else's for readability. To be closed, before the descriptor is.
+/// Watches a descriptor that belongs to others for readability. To be closed, before the descriptor is.
 package final class ReadableSource {
   private let memory = HandleMemory<uv_poll_t>()
   private unowned let loop: Loop
@@ -28,7 +28,7 @@ package final class ReadableSource {
   package func resume() {
     guard onReadable != nil else { return }
     uv_poll_start(memory.raw, CInt(UV_READABLE.rawValue)) { handle, _, _ in
-      // An error (POLLERR) is told as readability too: whoever reads then finds it.
+      // An error (POLLERR) is told as readability too: the reader then finds it.
       withOwner(handle?.pointee.data, as: ReadableSource.self) { $0.hear() }
     }
   }

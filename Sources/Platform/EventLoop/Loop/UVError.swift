@@ -43,7 +43,7 @@ package struct UVError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The funnel of every libuv call whose failure is somebody's business.
+/// The funnel of every libuv call whose failure matters.
 @discardableResult
 func check(_ status: CInt, _ operation: StaticString) throws(UVError) -> CInt {
   guard status >= 0 else { throw UVError(operation: "\(operation)", status: status) }

@@ -7,7 +7,7 @@ package struct AcceptedSocket: Sendable {
   let peer: SocketAddress?
   let local: SocketAddress?
 
-  /// It is the stream's now. If this throws, it is still the caller's.
+  /// The descriptor is the stream's now. If this throws, it is still the caller's.
   package func stream(on loop: Loop) throws(UVError) -> Stream {
     let stream = try Stream(loop: loop, adopting: descriptor, isUnix: isUnix)
     stream.noteAddresses(peer: peer, local: local)

@@ -27,7 +27,7 @@ package final class Listener {
   private let isUnix: Bool
   /// Held for the moment when there is no other, see `turnAwayWaiting`.
   private var spareDescriptor: Int32
-  /// What is the local address of each connection, too; nil: theirs differ.
+  /// The local address of each connection, too; nil: theirs differ.
   private var boundAddress: SocketAddress?
   private var isAccepting = false
   private var round: UInt64 = 0

@@ -8,14 +8,14 @@ final class Lookup {
   let name: String
   /// Its last lookup was.
   let isSlow: Bool
-  /// It had one, and that was quick.
+  /// The name had a lookup before, and that was quick.
   let isKnown: Bool
   /// Milliseconds of the loop's clock.
   private(set) var startedAt: UInt64 = 0
   private var onFinish: ((Lookup) -> Void)?
   private var waiters: [(port: UInt16, completion: Resolver.Completion)] = []
   private var call: Call?
-  /// Set while the thread works: nobody can stop it, so the loop it reports to must stay.
+  /// Set while the thread works: a thread cannot be stopped, so the loop it reports to must stay.
   private var loop: Loop?
 
   /// `onFinish` is called before the waiters are, so that their next question for the name is a new one.
@@ -63,7 +63,7 @@ private struct Call {
   private struct Shared {
     let name: UnsafeMutablePointer<CChar>
     let wakeup: UnsafeMutablePointer<uv_async_t>
-    /// Of getaddrinfo, and the errno that EAI_SYSTEM means.
+    /// The status of getaddrinfo, and the errno that EAI_SYSTEM means.
     var status: CInt = 0
     var reason: CInt = 0
     var list: UnsafeMutablePointer<addrinfo>?

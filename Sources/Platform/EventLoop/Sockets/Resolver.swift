@@ -13,7 +13,7 @@ package final class Resolver {
   package struct Limits {
     /// Threads.
     package var all = 64
-    /// Of these, for names whose last lookup was slow.
+    /// Among these, for names whose last lookup was slow.
     package var slow = 32
     /// Besides these, for names whose last lookup was not.
     package var known = 32
@@ -50,7 +50,7 @@ package final class Resolver {
 
   /// Both families, in the system's order (RFC 6724), no duplicates; never an empty list. `completion` is called on a later
   /// turn, once. Literal IPs are not for this call. `localhost` and what ends in `.localhost` is loopback and asks
-  /// nobody (RFC 6761 section 6.3).
+  /// no server (RFC 6761 section 6.3).
   package func resolve(_ name: String, port: UInt16, completion: @escaping Completion) {
     if let known = Resolver.loopback(name, port: port) { return loop.onNextTurn { completion(.success(known)) } }
     if let lookup = lookups[name] {
@@ -64,7 +64,7 @@ package final class Resolver {
     if hasRoom(for: lookup) { start(lookup) } else { waiting.append(lookup) }
   }
 
-  /// The addresses of `localhost` and its like, at once; nil: somebody has to be asked.
+  /// The addresses of `localhost` and its like, at once; nil: a server has to be asked.
   package static func loopback(_ name: String, port: UInt16) -> [SocketAddress]? {
     isLocalhost(name) ? loopbackAddresses.map { SocketAddress(ip: $0, port: port) } : nil
   }

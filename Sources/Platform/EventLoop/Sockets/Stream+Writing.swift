@@ -18,7 +18,7 @@ extension Stream {
   }
 
   /// As `write`, but together with what is gathered next, in as few system calls as can be. Until `writeGathered`, which has
-  /// to follow within the same call of the loop, nobody else may write.
+  /// to follow within the same call of the loop, no other stream may write.
   package func gather(_ bytes: Span<UInt8>) {
     bytes.withUnsafeBytes { bytes in
       if loop.gather(bytes) { return }

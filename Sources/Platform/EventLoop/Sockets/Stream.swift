@@ -25,7 +25,7 @@ package final class Stream {
   private var knownPeer: SocketAddress?
   private var knownLocal: SocketAddress?
 
-  /// What the log calls it when it takes long.
+  /// The name of its work in the log, when that takes long.
   package var step: LoopStep {
     get { loopStep }
     set { loopStep = newValue }
@@ -35,7 +35,7 @@ package final class Stream {
   /// The round of the loop in which it was read the last time.
   var round: UInt64 = 0
   var isReading = false
-  /// What comes is a secret: nothing of it stays in the loop's buffer.
+  /// Bytes that come are a secret: nothing of them stays in the loop's buffer.
   package var wipesInput: Bool {
     get { isSecret }
     set { isSecret = newValue }
@@ -98,9 +98,9 @@ package final class Stream {
   }
 
   /// Closes once everything queued is out, or failed. Reading stops and no delegate call follows. A peer that takes
-  /// nothing delays this for ever, so whoever calls it keeps the stream, and a deadline for `close()`.
+  /// nothing delays this for ever, so the caller keeps the stream, and a deadline for `close()`.
   ///
-  /// Bytes of the peer's that nobody has read turn the end of a TCP connection into a reset, which may overtake what was
+  /// Unread bytes of the peer's turn the end of a TCP connection into a reset, which may overtake what was
   /// just written (RFC 9112 section 9.6). Where that can be, `shutdown()`, read on for a while and close then.
   package func closeAfterFlush() {
     guard !isClosed else { return }
@@ -125,7 +125,7 @@ package final class Stream {
     return knownPeer ?? SocketAddress { uv_tcp_getpeername(tcp, $0, $1) }
   }
 
-  /// What accept(2) and the listener know need not be asked of each connection.
+  /// Addresses that accept(2) and the listener know need not be asked of each connection.
   func noteAddresses(peer: SocketAddress?, local: SocketAddress?) {
     knownPeer = peer
     knownLocal = local

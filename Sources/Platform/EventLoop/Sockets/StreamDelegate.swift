@@ -1,4 +1,4 @@
-/// What a stream tells its owner. Never called re-entrantly from within a call on the stream, and never after its end:
+/// The events of a stream, for its owner. Never called re-entrantly from within a call on the stream, and never after its end:
 /// `close()`, `closeAfterFlush()` or `reset()`.
 package protocol StreamDelegate: AnyObject {
   func streamDidConnect(_ stream: Stream)

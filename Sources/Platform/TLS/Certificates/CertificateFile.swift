@@ -46,7 +46,7 @@ struct CertificateFile: ~Copyable {
     defer {
       bearerd_OPENSSL_free(kind)
       bearerd_OPENSSL_free(header)
-      // It may have been a private key
+      // The block may have been a private key
       if let data { CRYPTO_clear_free(data, max(length, 0), #fileID, #line) }
     }
     guard status == 1, let kind else {
@@ -69,7 +69,7 @@ struct CertificateFile: ~Copyable {
 
   private mutating func append(der: UnsafeRawBufferPointer) throws(TLSError) {
     var position = der.bindMemory(to: UInt8.self).baseAddress
-    // Of the library that will look into it; freed by `d2i_X509` if it cannot be read
+    // Made for the library that will look into it; freed by `d2i_X509` if it cannot be read
     var made = X509_new_ex(LeanLibrary.context, nil)
     guard made != nil, let certificate = d2i_X509(&made, &position, der.count) else {
       throw invalid("certificate \(certificates.count + 1) cannot be read")

@@ -91,7 +91,7 @@ private func text(of name: OpaquePointer?) -> String {  // X509_NAME
   printed { X509_NAME_print_ex($0, name, 0, bearerd_XN_FLAG_RFC2253()) }
 }
 
-/// What `print` writes, as plain ASCII of bounded length: these are a peer's bytes on their way to a log (T48).
+/// The output of `print`, as plain ASCII of bounded length: these are a peer's bytes on their way to a log (T48).
 private func printed(_ print: (OpaquePointer) -> Int32) -> String {
   guard let bio = BIO_new(BIO_s_mem()) else { return "" }
   defer { BIO_free(bio) }

@@ -35,6 +35,6 @@ struct DERReader {
     return start..<(start + count)
   }
 
-  /// The same, to be read on.
+  /// Takes an element, to be read on.
   mutating func enter(_ tag: Tag) throws(PrivateKeyNumbers.Problem) -> DERReader { DERReader(bytes, try take(tag)) }
 }

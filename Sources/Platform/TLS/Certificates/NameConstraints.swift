@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Policy
 
-/// What an authority may speak for (RFC 5280 section 4.2.1.10), compared with the name that we ask for.
+/// The names that an authority may speak for (RFC 5280 section 4.2.1.10), compared with the name that we ask for.
 ///
 /// OpenSSL compares the names in the leaf: a leaf for `*.example.com` passes an authority that is barred from `bar.example.com`,
 /// and then serves as that very name (T65).

@@ -20,7 +20,7 @@ func judgePins(
   }
 }
 
-/// What was seen, so that a person can put it right.
+/// The keys that were seen, so that a person can put it right.
 private func mismatch(_ policy: PinPolicy, chain: [CertificateView], host: HostName) -> String {
   let seen = chain.compactMap { certificate in
     Pin(digest: certificate.keyDigest).map { "\($0) (\(certificate.subject))" }

@@ -9,8 +9,8 @@ struct ShownCertificate {
   /// When the handshake began.
   let now: Moment
 
-  /// What OpenSSL calls when it wants to answer a CertificateRequest: of TLS 1.3 once the server's chain and its signature are
-  /// verified, of TLS 1.2 too.
+  /// Installs the callback by which OpenSSL answers a CertificateRequest: of TLS 1.3 once the server's chain and its signature
+  /// are verified, of TLS 1.2 too.
   static func install(in context: OpaquePointer) {  // SSL_CTX
     SSL_CTX_set_cert_cb(
       context,

@@ -16,7 +16,7 @@ struct PrivateKeyNumbers: ~Copyable {
   }
 
   let kind: Kind
-  /// Where in `bytes`.
+  /// Places in `bytes`.
   private let numbers: [Range<Int>]
   private let bytes: UnsafeMutableRawBufferPointer
 

@@ -38,7 +38,7 @@ enum CiphertextBIO {
     return method
   }()
 
-  /// It is the connection's, which outlives the call.
+  /// The state is the connection's, which outlives the call.
   @inline(__always)
   private static func withState<Result>(of bio: OpaquePointer, _ body: (ConnectionState) -> Result) -> Result {
     Unmanaged<ConnectionState>.fromOpaque(BIO_get_data(bio))._withUnsafeGuaranteedRef(body)

@@ -1,4 +1,4 @@
-/// Where ciphertext goes. Takes everything, at once (what the socket does not take it queues), and never calls out.
+/// The way out for ciphertext. Takes everything, at once (what the socket does not take it queues), and never calls out.
 open class CiphertextSink {
   package init() {}
 

@@ -27,7 +27,7 @@ package final class ClientCertificate: @unchecked Sendable {
   /// SHA-256 of the certificate; part of a session's identity.
   package let fingerprint: [UInt8]
   package let subject: String
-  /// Of the certificate alone: its issuers are the upstream's business.
+  /// The validity of the certificate alone: its issuers are the upstream's business.
   package let validity: Validity
   /// RFC 5280 section 4.2.1.12: it may be used by clients.
   package let isForClients: Bool

@@ -112,7 +112,7 @@ package final class ClientContext {
   }
 
   private func setSessions() {
-    // What comes is offered to us and to nobody else
+    // Sessions that come are offered to us and to no other context
     bearerd_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
     SSL_CTX_sess_set_new_cb(context) { ssl, session in
       guard let ssl, let session, let state = TLSConnection.state(of: ssl) else { return 0 }

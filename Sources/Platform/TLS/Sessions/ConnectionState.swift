@@ -1,6 +1,6 @@
 internal import Policy
 
-/// What OpenSSL's callbacks reach of one connection: where ciphertext comes from and goes to, and what was proved.
+/// The part of one connection that OpenSSL's callbacks reach: where ciphertext comes from and goes to, and what was proved.
 ///
 /// A class, because C holds its address. The callbacks touch nothing else, so no callback can meet a `mutating` call
 /// that is under way.
@@ -8,11 +8,11 @@ final class ConnectionState {
   let origin: Origin
   let sink: CiphertextSink
   let sessions: SessionCache
-  /// Of the cache when this connection began: what was forgotten since takes no tickets of ours.
+  /// The epoch of the cache when this connection began: what was forgotten since takes no tickets of ours.
   let epoch: UInt64
   /// Set when `Handshake.verified` has said yes; sessions without it are not kept.
   var verdict: SessionVerdict?
-  /// What chain verification stumbled over, for the error.
+  /// The reason why chain verification failed, for the error.
   var rejected: String?
   /// Our own certificate, if there is one.
   let shown: ShownCertificate?
@@ -21,10 +21,10 @@ final class ConnectionState {
 
   /// The caller's input, borrowed for the length of one call; what OpenSSL has not taken yet.
   private var window = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
-  /// What was left of earlier input, first in line.
+  /// The rest of earlier input, first in line.
   private var aside: [UInt8] = []
   private var asideStart = 0
-  /// Whether anything is left there: mostly nothing is, and nobody need look.
+  /// Whether anything is left there: mostly nothing is, and no look is needed.
   private var hasAside = false
 
   init(origin: Origin, sink: CiphertextSink, sessions: SessionCache, shown: ShownCertificate? = nil) {

@@ -43,7 +43,7 @@ package struct Handshake: ~Copyable {
     connection.state.verdict = verdict
     keepSession(verdict, isResumed: isResumed)
     context.count(isResumed: isResumed)
-    // Whoever looks into certificates may leave reasons there
+    // A look into certificates may leave reasons there
     clearErrors()
     let proof = SessionProof(
       identity: context.identity, pins: verdict.pins, validity: verdict.validity, isResumed: isResumed,

@@ -25,7 +25,7 @@ enum LeanLibrary {
   /// The provider that all is taken from.
   nonisolated(unsafe) fileprivate static let full: OpaquePointer? = OSSL_PROVIDER_load(nil, "default")  // OSSL_PROVIDER
 
-  /// What is left of its decoders, with an empty entry as their end; nil: this OpenSSL names them in another way.
+  /// The decoders that are left, with an empty entry as their end; nil: this OpenSSL names them in another way.
   nonisolated(unsafe) fileprivate static let decoders: UnsafePointer<OSSL_ALGORITHM>? = {
     var isCachedNowhere: Int32 = 0
     guard var next = OSSL_PROVIDER_query_operation(full, OSSL_OP_DECODER, &isCachedNowhere) else { return nil }

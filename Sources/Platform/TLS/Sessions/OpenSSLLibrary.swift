@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What OpenSSL needs once per process.
+/// The settings that OpenSSL needs once per process.
 enum OpenSSLLibrary {
   /// Before anything else: no configuration file, whatever OPENSSL_CONF says, since it could load providers and lower the
   /// security level (T30).

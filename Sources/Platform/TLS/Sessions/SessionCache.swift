@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What a full handshake proved, kept with the sessions that come of it: OpenSSL repeats none of it on resumption (T21).
+/// The proof of a full handshake, kept with the sessions that come of it: OpenSSL repeats none of it on resumption (T21).
 struct SessionVerdict {
   let pins: SessionProof.PinVerdict
   let remark: String?
@@ -48,7 +48,7 @@ final class KeptSession {
   }
 }
 
-/// Sessions of one `ClientContext`, newest last. In memory only, never shared: whoever has another identity has another cache.
+/// Sessions of one `ClientContext`, newest last. In memory only, never shared: another identity has another cache.
 final class SessionCache {
   /// Two tickets come with each full handshake; more than a burst of connections needs is waste.
   static let capacity = 8

@@ -99,7 +99,7 @@ struct TLSConnection: ~Copyable {
     let isLong = rest > Int(SSL3_RT_MAX_PLAIN_LENGTH)
     if isLong { state.sink.gather() }
     defer { if isLong { state.sink.flush() } }
-    // The sink takes everything, so that a failure is one whatever the error queue says; and whoever leaves something in that
+    // The sink takes everything, so that a failure is one whatever the error queue says; and a call that leaves something in that
     // queue clears it.
     while rest > 0 {
       var written = 0
@@ -112,7 +112,7 @@ struct TLSConnection: ~Copyable {
   }
 
   /// Gives the buffers back that hold a record each. A write does so by itself, but tickets that are read make room for a
-  /// write that nobody wants.
+  /// write that may never come.
   mutating func rest() {
     SSL_free_buffers(ssl)
   }
@@ -126,13 +126,13 @@ struct TLSConnection: ~Copyable {
   }
 }
 
-/// The same as ERR_clear_error, but a queue that is empty is only looked at: to clear it costs more than to fill it.
+/// Does as ERR_clear_error, but a queue that is empty is only looked at: to clear it costs more than to fill it.
 @inline(__always)
 func clearErrors() {
   if ERR_peek_error() != 0 { ERR_clear_error() }
 }
 
-/// What a finished handshake shows.
+/// Facts that a finished handshake shows.
 extension TLSConnection {
   var isFinished: Bool { SSL_is_init_finished(ssl) == 1 }
   var isResumed: Bool { SSL_session_reused(ssl) == 1 }

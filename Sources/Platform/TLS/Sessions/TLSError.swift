@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What failed, in words that name who is to blame; `kind` is what a client may learn.
+/// A failure of TLS, in words that name who is to blame; `kind` is what a client may learn.
 package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Kind: String, Sendable {
     /// Chain not trusted, no certificate, wrong purpose, weak key.

@@ -1,4 +1,4 @@
-/// What was proved for this connection.
+/// The proof for this connection.
 package struct SessionProof: Sendable, Equatable {
   package enum PinVerdict: Sendable, Equatable { case none, matched, reported }
   package let identity: SessionIdentity
@@ -41,7 +41,7 @@ package struct VerifiedSession: ~Copyable {
     try bytes.withUnsafeBytes { (bytes) throws(TLSError) in try connection.write(bytes) }
   }
 
-  /// The same from memory that is not a Swift array (the keyring's locked page).
+  /// Writes from memory that is not a Swift array (the keyring's locked page).
   package mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
     try connection.write(bytes)
   }

@@ -2,7 +2,7 @@ package import EventLoop
 internal import Synchronization
 internal import System
 
-/// Work that may take any time, each piece on a thread of its own, made for it (T55). Nobody can stop a thread that hangs: at
+/// Work that may take any time, each piece on a thread of its own, made for it (T55). A thread that hangs cannot be stopped: at
 /// the end it is left behind, and what it finds goes with it.
 package final class BlockingTasks {
   private unowned let loop: Loop
@@ -24,7 +24,7 @@ package final class BlockingTasks {
     let (job, outcome) = (Job(), Outcome<Value>())
     do throws(UVError) {
       let wakeup = try Wakeup(loop: loop) { [unowned self, unowned job] in
-        // It has said that it is done: this takes no time.
+        // The job has said that it is done: this takes no time.
         job.thread?.join()
         end(job)
         onEnd(outcome.value.withLock { $0 })

@@ -1,4 +1,4 @@
-/// Notices that the calendar's clock has been set (T57): it stands elsewhere then beside the clock that nobody sets. Sleep and
+/// Notices that the calendar's clock has been set (T57): it stands elsewhere then beside the clock that is never set. Sleep and
 /// gentle corrections move both.
 struct ClockSteps {
   private var distance: Int64?

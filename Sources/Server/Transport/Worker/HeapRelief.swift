@@ -3,7 +3,7 @@ internal import EventLoop
 /// After a flood the allocator keeps all that was needed at its height, for as long as the process lives. Once most of what came
 /// has been gone for a while, it is given back: never per request, and once for each flood.
 package final class HeapRelief {
-  /// What is to be done about it.
+  /// The action to be taken about it.
   package var giveBack: () -> Void = {}
   private let leastPeak: Int
   private var timer: Timer?
@@ -53,7 +53,7 @@ package final class Flood {
   private let leastPeak: Int
   private let onEbb: () -> Void
 
-  /// Of the peak, what may be left.
+  /// The part of the peak that may be left.
   private static let share = 4
 
   fileprivate init(leastPeak: Int, onEbb: @escaping () -> Void) {

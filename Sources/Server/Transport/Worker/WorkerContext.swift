@@ -4,7 +4,7 @@ package import Log
 package import System
 package import TLS
 
-/// What everything on one worker's thread uses: its loop, deadlines, clocks and log, and what its upstream connections share.
+/// The means of everything on one worker's thread: its loop, deadlines, clocks and log, and what its upstream connections share.
 package final class WorkerContext {
   package let loop: Loop
   package let deadlines: DeadlineQueue
@@ -19,7 +19,7 @@ package final class WorkerContext {
   package let workers: Int
   /// How many connections each upstream pool keeps while no request uses them, and for how many milliseconds.
   private(set) var idleConnections: (count: Int, time: UInt64) = (0, 0)
-  /// Closes connections that nobody uses: no file descriptor is left.
+  /// Closes unused connections: no file descriptor is left.
   package var onDescriptorShortage: () -> Void = {}
   private var clockSteps = ClockSteps()
   /// The one buffer for plaintext, lent within a turn and never across; nil: lent.
@@ -42,7 +42,7 @@ package final class WorkerContext {
     _ = moment()
   }
 
-  /// What one worker may have of something that there is so much of in all: together they have no less, and each has some.
+  /// The share of one worker in something that there is so much of in all: together they have no less, and each has some.
   package func share(of all: Int) -> Int { WorkerContext.share(of: all, among: workers) }
 
   static func share(of all: Int, among workers: Int) -> Int { all == 0 ? 0 : (all - 1) / workers + 1 }
@@ -77,7 +77,7 @@ package final class WorkerContext {
   }
 
   /// Returns the buffer that `takePlaintext` lent.
-  /// - Parameter wiped: it held a secret. In its own place: nobody else has it yet.
+  /// - Parameter wiped: it held a secret. In its own place: no other handler has it yet.
   func giveBack(_ plaintext: inout [UInt8], wiped: Bool) {
     if wiped { wipe(&plaintext) }
     self.plaintext = plaintext

@@ -2,7 +2,7 @@ internal import Console
 internal import Audit
 internal import System
 
-/// What is known of the audit file, and what is not, to whoever runs `check`. What a start would refuse is an error by then.
+/// The audit file as far as the user who runs `check` may know of it. What a start would refuse is an error by then.
 struct AuditStatus: CustomStringConvertible {
   let description: String
 

@@ -2,7 +2,7 @@ internal import Console
 internal import Audit
 internal import System
 
-/// What the daemon that runs says of its own file.
+/// The running daemon's word on its own file.
 struct LiveAudit {
   private let audit: StatusDocument.Audit?
   /// A daemon was there and said what it writes, if anything.

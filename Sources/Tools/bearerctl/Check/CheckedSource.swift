@@ -3,9 +3,9 @@ internal import Setup
 internal import Glibc
 internal import System
 
-/// What `check` judges: a file where it stands, or a text that is going to stand somewhere.
+/// The configuration that `check` judges: a file where it stands, or a text that is going to stand somewhere.
 struct CheckedSource {
-  /// Where it stands, or will.
+  /// The path at which it stands, or will.
   let path: String
   /// nil: what stands at `path`.
   let text: [UInt8]?

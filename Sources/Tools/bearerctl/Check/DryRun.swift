@@ -23,7 +23,7 @@ struct DryRun {
     silent = Set((found?.lines ?? []).lazy.filter { $0.hasPrefix("u") }.map { String($0.dropFirst()) })
   }
 
-  /// The same for the file itself alone.
+  /// Reads the file itself alone.
   static func read(_ file: String) throws {
     try demandEnd(
       WaitingProcess.lines(milliseconds: patience * 1_000) { say in

@@ -23,7 +23,7 @@ struct LoadedConfiguration {
     }
   }
 
-  /// Root may ask about the file of somebody whose daemon it is for: it is judged as that daemon would. nil: this user.
+  /// Root may ask about the file of a user whose daemon it is for: it is judged as that daemon would. nil: this user.
   private static func user(of file: String) throws -> UInt32? {
     guard Users.currentUID == 0, let owner = try DryRun.owner(of: file), owner != 0 else { return nil }
     return owner

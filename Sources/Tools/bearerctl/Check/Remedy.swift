@@ -5,15 +5,15 @@ internal import Gateway
 internal import Policy
 internal import System
 
-/// What would have to change, where something could, with the line to add.
+/// The change that would let a request through, where one could, with the line to add.
 struct Remedy {
   let settings: Settings
   let listener: ListenerSettings
   let caller: Caller
   let method: String
-  /// What the request says in `Host`.
+  /// The name that the request says in `Host`.
   let host: String
-  /// Of the page that asks, if it is one that could be listed.
+  /// The origin of the page that asks, if it is one that could be listed.
   let origin: Origin?
   /// Canonical.
   let path: String
@@ -92,7 +92,7 @@ struct Remedy {
     }
   }
 
-  /// Those that the request could have reached, and where the others are.
+  /// The services that the request could have reached, and where the others are.
   private var services: String {
     let all = settings.rules.services.map { (service: $0, listener: settings.listeners[$0.listener]) }
     let here = all.filter { $0.listener.name == listener.name }.map { "\($0.service.name) (\($0.service.mount.place))" }
@@ -110,7 +110,7 @@ struct Remedy {
 
   private func line(_ what: String, _ line: String) -> String { "\(what):\n\n    \(line)" }
 
-  /// As `hosts` wants it. nil: this can be nobody's name.
+  /// As `hosts` wants it. nil: this can be no listener's name.
   private var hostWithPort: String? {
     let isPlain = host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"\\,@/".utf8.contains($0) }
     guard isPlain, !host.isEmpty else { return nil }
@@ -118,7 +118,7 @@ struct Remedy {
     return hasPort ? host : "\(host):\(RequestURL.defaultPort)"
   }
 
-  /// In quotes: there are users with names like nobody.
+  /// In quotes: a user's name may be any word.
   private var user: String {
     caller.uid.map { uid in Users.name(ofUID: uid).map { "user \"\($0.harmless)\"" } ?? "user \(uid)" } ?? "it"
   }

@@ -62,7 +62,7 @@ struct SourceStatus: CustomStringConvertible {
     }
   }
 
-  /// Of a credential that a person has to log in to.
+  /// The status of a credential that a person has to log in to.
   private static func ofLogin(_ token: CredentialSettings.OAuth2) -> String {
     switch token.grant {
     case .deviceCode, .authorizationCode:
@@ -100,6 +100,6 @@ struct SourceStatus: CustomStringConvertible {
 }
 
 extension FileStatus {
-  /// No daemon takes a secret from it, whoever it runs as (T44). Of root's files the group may be the daemon's own.
+  /// No daemon takes a secret from it, whichever user it runs as (T44). Of root's files the group may be the daemon's own.
   fileprivate var isForOthers: Bool { mode & (owner == 0 ? 0o037 : 0o077) != 0 }
 }

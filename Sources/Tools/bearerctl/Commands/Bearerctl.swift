@@ -4,7 +4,7 @@ internal import Configuration
 internal import Setup
 internal import System
 
-/// What people say to bearerd. Everything that holds secrets is in the daemon; nothing here opens one.
+/// The command line for people. Everything that holds secrets is in the daemon; nothing here opens one.
 @main
 struct Bearerctl: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -61,7 +61,7 @@ struct Bearerctl: ParsableCommand {
 }
 
 extension Bearerctl {
-  /// What ArgumentParser says of a misspelt command does not name the right one.
+  /// Says more than ArgumentParser, which does not name the right one for a misspelt command.
   private static func checkCommandName() throws {
     let names = configuration.subcommands.map { $0._commandName } + ["help"]
     guard let word = CommandLine.arguments.dropFirst().first, !word.hasPrefix("-"), !names.contains(word) else {

@@ -56,7 +56,7 @@ struct Check: ParsableCommand {
     }
   }
 
-  /// What the file names, and is not in it.
+  /// Sources that the file names, and that are not in it.
   private func sources(of settings: Settings, _ silent: Set<String>) -> String {
     let text =
       credentials(of: settings, silent) + sockets(of: settings)
@@ -75,7 +75,7 @@ struct Check: ParsableCommand {
     }.joined()
   }
 
-  /// Those that are another user's to make. What a start would refuse is an error by then.
+  /// Sockets that are another user's to make. What a start would refuse is an error by then.
   private func sockets(of settings: Settings) -> String {
     var lines = ""
     for listener in settings.listeners {

@@ -103,7 +103,7 @@ struct Explain: ParsableCommand {
     throw Failure(Failure.no)
   }
 
-  /// Of `--header 'Host: …'`.
+  /// The value of `--header 'Host: …'`.
   private var hostField: String? {
     guard let field = headers.first(where: { $0.lowercased().hasPrefix("host:") }) else { return nil }
     return field.dropFirst("host:".count).split { $0 == " " || $0 == "\t" }.joined(separator: " ")
@@ -127,7 +127,7 @@ struct Explain: ParsableCommand {
     return Caller(uid: uid)
   }
 
-  /// Only for this process itself: where those of another user would come from, nobody can tell.
+  /// Only for this process itself: where those of another user would come from, is not known.
   private func unit(of caller: Caller) -> String? {
     user == nil && caller.uid != nil ? ControlGroups.own.flatMap(SystemdUnit.name) : nil
   }

@@ -14,7 +14,7 @@ struct Watch {
   func run() throws {
     guard Screen.isPossible else { return try runPlainly() }
     var history = WatchHistory()
-    // Before the screen changes: whoever asks at the wrong place should read so.
+    // Before the screen changes: an error for the wrong place should read so.
     history.add(try StatusDocument(asking: client, seconds: Watch.patience))
     let terminal = Terminal.output
     let screen = Screen()

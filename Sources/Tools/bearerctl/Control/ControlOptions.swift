@@ -3,7 +3,7 @@ internal import ArgumentParser
 internal import Configuration
 internal import Setup
 
-/// Where the running daemon is asked.
+/// The place where the running daemon is asked.
 struct ControlOptions: ParsableArguments {
   @Option(help: "The control socket.", completion: .file())
   var control: String?
@@ -13,7 +13,7 @@ struct ControlOptions: ParsableArguments {
     completion: .file(extensions: ["yaml"]))
   var config: String?
 
-  /// Where to ask, and why `--config` could not say so. The daemon is asked all the same: it is for the daemon to judge its
+  /// The socket to ask, and why `--config` could not say so. The daemon is asked all the same: it is for the daemon to judge its
   /// file.
   func client() throws -> ControlClient {
     if let control { return ControlClient(path: absolute(control)) }
@@ -40,7 +40,7 @@ struct ControlOptions: ParsableArguments {
 }
 
 extension ControlClient {
-  /// Of the daemon that runs with this configuration, if one does; nil: there is no place where it could be asked.
+  /// A client of the daemon that runs with this configuration, if one does; nil: there is no place where it could be asked.
   init?(of loaded: LoadedConfiguration) {
     guard let path = loaded.settings.controlSocket ?? ControlPath.standard else { return nil }
     self.init(path: path)

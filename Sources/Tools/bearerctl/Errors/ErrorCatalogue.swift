@@ -72,7 +72,7 @@ enum ErrorCatalogue {
   /// One line for each `reason` that the code can have.
   private static func reasons(of code: RefusalCode) -> [String] {
     let reasons = MessageError.Reason.allCases.filter { Refusal.malformed($0).code == code }
-    // Of one reason the paragraph has said all.
+    // The paragraph has said all of a single reason.
     return reasons.count < 2 ? [] : reasons.map { "  `\($0.rawValue)`: \($0.sentence)\n" }
   }
 }

@@ -1,7 +1,7 @@
 internal import HTTP1
 
 extension MessageError.Reason {
-  /// What `reason` says of a request that was refused as malformed, or of one that was too large or of another version.
+  /// The meaning of `reason` for a request that was refused as malformed, or for one that was too large or of another version.
   var sentence: String {
     switch self {
     case .badRequestLine: "the first line is not a method, a target and a version with one space between them"

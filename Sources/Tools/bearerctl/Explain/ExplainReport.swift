@@ -9,13 +9,13 @@ internal import System
 struct ExplainReport {
   let method: String
   let authority: String
-  /// What the request says in `Host`: a `--header` may say something other than the URL.
+  /// The name that the request says in `Host`: a `--header` may say something other than the URL.
   let host: String
-  /// Of the page that asks, if it is one that could be listed.
+  /// The origin of the page that asks, if it is one that could be listed.
   let origin: Origin?
   let target: String
   let caller: Caller
-  /// Of systemd, in which it is.
+  /// The unit of systemd in which it is.
   let unit: String?
   let listener: ListenerSettings
   let settings: Settings

@@ -23,7 +23,7 @@ struct ExplainedGates {
     (daemon, otherDecision) = isSame ? (answer, nil) : (nil, answer)
   }
 
-  /// What the file tells of a gate.
+  /// The file's word on a gate.
   private static func report(
     on gate: RequestGate, _ route: Route, _ explanation: Explanation, _ loaded: LoadedConfiguration
   ) -> GateReport {
@@ -59,7 +59,7 @@ struct ExplainedGates {
     return nil
   }
 
-  /// What only a running daemon knows, in words; nil: one was asked, or there is nothing of that kind.
+  /// Facts that only a running daemon knows, in words; nil: one was asked, or there is nothing of that kind.
   var unknown: String? {
     guard daemon == nil, otherDecision == nil, !file.unknown.isEmpty else { return nil }
     return file.unknown.map(\.words).joined(separator: ", ")

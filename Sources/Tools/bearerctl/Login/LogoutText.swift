@@ -2,7 +2,7 @@ internal import Console
 // For Decodable and JSONDecoder: bearerctl has this much of Foundation already, by ArgumentParser.
 internal import FoundationEssentials
 
-/// What came of a logout, for people.
+/// The result of a logout, for people.
 struct LogoutText: CustomStringConvertible {
   private struct Document: Decodable {
     struct Cut: Decodable {

@@ -21,7 +21,7 @@ struct PinReport {
     }.joined()
   }
 
-  /// What to put into the configuration, and what it means.
+  /// The line to put into the configuration, and what it means.
   func line(for certificates: [CertificateDescription]) -> String {
     guard
       let leaf = certificates.first(where: { $0.role == .leaf }) ?? (certificates.count == 1 ? certificates[0] : nil)

@@ -2,7 +2,7 @@ internal import Console
 // For Decodable and JSONDecoder: bearerctl has this much of Foundation already, by ArgumentParser.
 internal import FoundationEssentials
 
-/// What the daemon says of itself. Times are seconds since 1970.
+/// The daemon's word on itself. Times are seconds since 1970.
 struct StatusDocument: Decodable {
   struct Configuration: Decodable {
     struct Reload: Decodable {
@@ -76,7 +76,7 @@ struct StatusDocument: Decodable {
     struct Source: Decodable {
       let source: String
       let modified: Int?
-      /// Of what a program said, if it said so.
+      /// The end of what a program said, if it said so.
       let expires: Int?
     }
     struct Suspension: Decodable {
@@ -103,9 +103,9 @@ struct StatusDocument: Decodable {
     let cookies: Int?
     let token: Token?
 
-    /// Of a credential whose value a token endpoint grants.
+    /// The token of a credential whose value a token endpoint grants.
     struct Token: Decodable {
-      /// nil: there is none, or nobody knows its end.
+      /// nil: there is none, or its end is not known.
       let secondsLeft: Int?
       /// There is none now, and the next request gets one; nil: the daemon is of an earlier version.
       let atNextRequest: Bool?
@@ -136,7 +136,7 @@ struct StatusDocument: Decodable {
 
   let version: String
   let now: Int
-  /// Of a clock that only goes on.
+  /// The time of a clock that only goes on.
   let milliseconds: UInt64
   let started: Int
   let workers: Int

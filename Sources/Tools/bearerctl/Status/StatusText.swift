@@ -69,7 +69,7 @@ struct StatusText: CustomStringConvertible {
       }) + status.services.map(spentRates).joined()
   }
 
-  /// Of a service: who has nothing left.
+  /// The callers of a service who have nothing left.
   private func spentRates(_ service: StatusDocument.Service) -> String {
     service.rates.flatMap { rate in
       rate.callers.filter { $0.left == 0 }.map { caller in
@@ -118,7 +118,7 @@ struct StatusText: CustomStringConvertible {
     return credential.available ? "in use" : "missing"
   }
 
-  /// Of a token: what came in the way last, and whether that is over.
+  /// The last obstacle for a token, and whether that is over.
   private func failure(_ credential: StatusDocument.Credential) -> String? {
     guard let token = credential.token, let failed = token.lastFailed, let sentence = token.lastFailure,
       credential.problem?.hasPrefix(sentence) != true
@@ -127,7 +127,7 @@ struct StatusText: CustomStringConvertible {
     return "  \(terminal.warning(credential.name)): asked in vain \(ago(failed))\(since): \(sentence.harmless)\n"
   }
 
-  /// Of a token: when the endpoint is asked again.
+  /// The time at which the endpoint of a token is asked again.
   private func pause(_ credential: StatusDocument.Credential) -> String? {
     guard let token = credential.token, let seconds = token.nextAttemptIn else { return nil }
     let failures = token.failuresInARow.flatMap { $0 > 0 ? " after \(counted($0, "failure")) in a row" : nil } ?? ""

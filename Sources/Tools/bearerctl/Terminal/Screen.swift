@@ -41,7 +41,7 @@ final class Screen {
     StandardOutput.print("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\n") + "\u{1B}[J")
   }
 
-  /// What happens next, at the latest at this time of the monotonic clock, in microseconds.
+  /// The next event, at the latest at this time of the monotonic clock, in microseconds.
   func wait(until deadline: UInt64) -> Event {
     while true {
       let now = Clock.monotonicMicroseconds
@@ -108,7 +108,7 @@ final class Screen {
   }
 }
 
-/// Where the handler puts the numbers of signals. Global and unsafe, because a C signal handler has no context to find it in;
+/// The pipe for the handler's numbers of signals. Global and unsafe, because a C signal handler has no context to find it in;
 /// set before the first signal is caught, and never again.
 nonisolated(unsafe) private var signalPipe: Int32 = -1
 

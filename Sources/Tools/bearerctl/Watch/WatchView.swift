@@ -23,7 +23,7 @@ struct WatchView {
     if let audit = status.audit { lines.append(line(audit)) }
     var room = size.lines - lines.count - 1
     for (index, section) in sections.enumerated() {
-      // Those that follow get a blank line, a heading and two rows each, as long as half of the room, or six rows, stay here.
+      // Sections that follow get a blank line, a heading and two rows each, as long as half of the room, or six rows, stay here.
       let kept = min((sections.count - index - 1) * 4, max(room / 2, room - 8))
       let part = section.lines(atMost: room - kept)
       lines += part
