@@ -62,7 +62,8 @@ import Testing
     Reason(
       why: "what a configuration says, read once",
       files: [
-        "AddressBlock", "AddressClasses", "CaseNeighbours", "CivilTime", "Coverage", "PatternAutomaton", "Pin",
+        "AddressBlock", "AddressClasses", "CaseNeighbours", "CivilTime", "Coverage", "CredentialTraits",
+        "PatternAutomaton", "Pin",
         "KeyringDraft", "KeyringPlan", "QuotedText", "ShadowedRules", "TallyDraft", "URLPattern", "Upstream",
       ]),
     Reason(

@@ -16,7 +16,7 @@ extension CredentialSlot {
   /// the next session that a login begins.
   /// - Parameter number: of who holds the tokens.
   func holder(_ number: UInt64) -> CookieHolder? {
-    guard hasLines else { return nil }
+    guard rendered.isThere else { return nil }
     if let token = renewedToken { return .token(token, number) }
     return fingerprint.map { .value($0) }
   }
@@ -28,7 +28,7 @@ extension CredentialSlot {
   }
 
   private var renewedToken: TokenSource? {
-    guard entry.grant.parts.isEmpty, registry == nil, let token = entry.scheme.token, token.form == nil else {
+    guard entry.grant.parts.isEmpty, traits.registry == nil, let token = entry.scheme.token, token.form == nil else {
       return nil
     }
     return token

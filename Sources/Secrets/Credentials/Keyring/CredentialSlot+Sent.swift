@@ -9,8 +9,8 @@ extension CredentialSlot {
   func patterns(
     sentBy attempt: ChallengeAttempt?, with cookies: CookieLine?, in arena: SecretArena
   ) throws(SystemError) -> SecretPatterns? {
-    guard var patterns else { return nil }
-    if let registry, let serial = attempt?.serial {
+    guard var patterns = rendered.patterns else { return nil }
+    if let registry = traits.registry, let serial = attempt?.serial {
       patterns = try registry.tokens.patterns(ofToken: serial, beside: patterns, in: arena)
     }
     guard let cookies else { return patterns }

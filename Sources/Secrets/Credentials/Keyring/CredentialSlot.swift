@@ -4,64 +4,58 @@ internal import System
 /// One credential of the keyring: its lines, ready to be written, and how fresh they are.
 final class CredentialSlot {
   let entry: Keyring.Entry
-  /// Those that its lines are made of.
-  let files: [SecretSource]
-  let hasFiles: Bool
-  let hasListeners: Bool
-  /// Both nil: its lines are the same for every request. Of Digest they are user, colon and password; of a registry the same in
-  /// base64, or nothing.
-  let digest: (spaces: DigestSpaces, hashes: Set<DigestHash>)?
-  let registry: (tokens: RegistryTokens, source: TokenSource)?
-  /// Of a credential that waits until it is asked for.
-  let reactiveAuthentication: ReactiveAuthentication?
-  /// What is written depends on what the upstream has asked for: one of the three above.
-  let answersChallenges: Bool
-  /// nil: not available.
+  let traits: CredentialTraits
+  /// The field lines, complete; nil: the credential is not available.
   private(set) var lines: Secret?
-  /// Asked for each request: to look at what may be changed costs a check.
-  private(set) var hasLines = false
-  /// Of the same lines; and whether they are written as they are.
-  private(set) var layout = LineLayout()
-  private(set) var isPlain = true
-  /// Of the same value; nil with it.
-  private(set) var patterns: SecretPatterns?
-  /// Which contents of its files they were made of; nil: not of files alone, or unknown. The same ones give the same lines.
-  private var basis: [UInt64]?
-  private(set) var generation: UInt64 = 0
+  private(set) var rendered = RenderedValue()
+  private(set) var history = ValueHistory()
+  /// Why the credential is not available, or what is wrong with its sources; nil: nothing.
   private(set) var problem: String?
-  /// When the value was read that differs from the one before; seconds since 1970.
-  private(set) var changedAt: Int64 = 0
-  /// Of the value that was the last one to go; nil: none has gone.
-  private var formerFingerprint: String?
-  /// Somebody has ended the use of that value, and of no other one.
-  private var hasEnded = false
 
   let cookiePatterns = CookiePatterns()
-  /// What to look for in the answer to the request that went out last, until somebody does.
+  /// What to look for in the answer to the request that went out last, until it has been taken.
   var sent: SecretPatterns?
 
-  /// What is kept for its value goes with it.
+  /// Where cookies are kept for the value, which go with it.
   var jars: CookieJars? { didSet { keepCookies() } }
 
-  /// Of credentials that go out together: each by itself.
+  /// The slots of the credentials that go out together as this one, each by itself.
   private let parts: [CredentialSlot]
-  private let isOfFiles: Bool
   /// The same credential of an earlier configuration, as long as that is there: of the same contents it has what this one needs.
   private weak var earlier: CredentialSlot?
 
-  /// - Parameter parts: those of its grant.
+  /// What is known of the lines without a look at them: each request asks, and a look at what may change costs a check.
+  struct RenderedValue {
+    /// Whether there are lines.
+    var isThere = false
+    /// Where the lines are written.
+    var layout = LineLayout()
+    /// Whether the lines are written as they are.
+    var isPlain = true
+    /// What is secret in the lines, for the search in answers; nil: there are none.
+    var patterns: SecretPatterns?
+    /// The numbers of the files' contents that the lines were made of; nil: not of files alone, or unknown. The same contents give
+    /// the same lines.
+    var basis: [UInt64]?
+  }
+
+  /// Which values there were.
+  struct ValueHistory {
+    /// Counts up with each value that differs from the one before.
+    var generation: UInt64 = 0
+    /// When such a value was read last; seconds since 1970.
+    var changedAt: Int64 = 0
+    /// The fingerprint of the value that went last; nil: none has gone.
+    var formerFingerprint: String?
+    /// Whether the use of that value, and of no other one, was ended by a logout.
+    var hasEnded = false
+  }
+
+  /// - Parameter parts: the slots of its grant's parts.
   init(_ row: KeyringPlan.Row, parts: [CredentialSlot]) {
-    let entry = row.entry
-    self.entry = entry
+    entry = row.entry
+    traits = CredentialTraits(row)
     self.parts = parts
-    (files, isOfFiles) = (row.files, row.isOfFiles)
-    hasFiles = !files.isEmpty
-    hasListeners = entry.scheme.commands.contains(where: \.isListener)
-    digest = entry.scheme.hashes.map { (DigestSpaces(), $0) }
-    registry = entry.scheme.registry.map { (RegistryTokens(), $0) }
-    reactiveAuthentication =
-      if case .awaited(let scheme) = entry.grant.authRetry { ReactiveAuthentication(scheme) } else { nil }
-    answersChallenges = digest != nil || registry != nil || reactiveAuthentication != nil
   }
 
   /// Renders anew what its sources hold. True when what would be written has changed.
@@ -74,44 +68,42 @@ final class CredentialSlot {
   ///
   /// - Parameter isOfBefore: it was there already when somebody logged out.
   func load(_ reader: SecretReader, isOfBefore: Bool = false) -> Bool {
-    if hasLines, isLasting, let delay = delay(reader) {
+    if rendered.isThere, isLasting, let delay = delay(reader) {
       problem = delay
       return false
     }
     if isLoggedOut, !entry.scheme.commands.isEmpty || !parts.isEmpty { return false }
-    let basis = isOfFiles ? reader.files.numbers(of: files) : nil
-    if hasLines, basis != nil, basis == self.basis {
+    let basis = traits.isOfFiles ? reader.files.numbers(of: traits.files) : nil
+    if rendered.isThere, basis != nil, basis == rendered.basis {
       problem = delay(reader)
       return false
     }
     do throws(SecretProblem) {
       let fresh = try render(reader, basis)
-      if hasEnded {
+      if history.hasEnded {
         let fingerprint = fresh.lines.withBytes { FingerprintKey.ofProcess.fingerprint(of: $0) }
-        if isOfBefore { formerFingerprint = fingerprint }
-        if fingerprint == formerFingerprint { return false }
-        hasEnded = false
+        if isOfBefore { history.formerFingerprint = fingerprint }
+        if fingerprint == history.formerFingerprint { return false }
+        history.hasEnded = false
       }
       problem =
         entry.scheme.commands.lazy.compactMap { reader.commands.failure(of: $0) }.first
         ?? entry.scheme.token.flatMap { reader.tokens.failure(of: $0) } ?? delay(reader)
-      self.basis = basis
+      rendered.basis = basis
       if isCurrent(fresh.lines) { return false }
       forgetChallenges()
-      patterns = fresh.patterns
-      layout = fresh.layout
-      isPlain = layout.isPlain
+      rendered = RenderedValue(
+        isThere: true, layout: fresh.layout, isPlain: fresh.layout.isPlain, patterns: fresh.patterns, basis: basis)
       lines = .some((consume fresh).lines)
-      hasLines = true
       keepCookies()
-      generation &+= 1
-      changedAt = Clock.now.seconds
+      history.generation &+= 1
+      history.changedAt = Clock.now.seconds
       return true
     } catch {
       if isLoggedOut { return false }
-      guard hasLines, !error.isMissing, isLasting else {
+      guard rendered.isThere, !error.isMissing, isLasting else {
         problem = error.sentence
-        let hadLines = hasLines
+        let hadLines = rendered.isThere
         drop()
         return hadLines
       }
@@ -123,10 +115,11 @@ final class CredentialSlot {
   /// What an earlier configuration has made of the same contents is as good: to look for a secret costs more to prepare than
   /// all the rest.
   private func render(_ reader: SecretReader, _ basis: [UInt64]?) throws(SecretProblem) -> CredentialLines.Rendered {
-    if let earlier, basis != nil, basis == earlier.basis, let patterns = earlier.patterns, patterns.isLocked,
+    if let earlier, basis != nil, basis == earlier.rendered.basis, let patterns = earlier.rendered.patterns,
+      patterns.isLocked,
       let lines = earlier.linesCopied(to: reader.arena)
     {
-      return CredentialLines.Rendered(lines: lines, layout: earlier.layout, patterns: patterns)
+      return CredentialLines.Rendered(lines: lines, layout: earlier.rendered.layout, patterns: patterns)
     }
     return try CredentialLines(reader: reader).render(entry.scheme)
   }
@@ -149,21 +142,19 @@ final class CredentialSlot {
     jars?.forget(entry.grant.name)
     guard parts.isEmpty else { return problem = "somebody has logged out one of its credentials" }
     if entry.scheme.token != nil { return }
-    hasEnded = true
+    history.hasEnded = true
     problem =
-      hasFiles && entry.scheme.commands.isEmpty
+      traits.hasFiles && entry.scheme.commands.isEmpty
       ? "somebody has logged it out: another value of its source, or bearerctl reload, brings it back"
       : "somebody has logged it out: bearerctl reload brings it back"
   }
 
-  var isLoggedOut: Bool { hasEnded || parts.contains(where: \.isLoggedOut) }
+  var isLoggedOut: Bool { history.hasEnded || parts.contains(where: \.isLoggedOut) }
 
   private func drop() {
-    formerFingerprint = fingerprint ?? formerFingerprint
+    history.formerFingerprint = fingerprint ?? history.formerFingerprint
     lines = nil
-    basis = nil
-    hasLines = false
-    patterns = nil
+    rendered = RenderedValue(layout: rendered.layout, isPlain: rendered.isPlain)
     forgetChallenges()
     keepCookies()
   }
@@ -171,8 +162,8 @@ final class CredentialSlot {
   private func forgetChallenges() {
     cookiePatterns.forget()
     sent = nil
-    digest?.spaces.forget()
-    registry?.tokens.forget()
+    traits.digest?.spaces.forget()
+    traits.registry?.tokens.forget()
   }
 
   /// Its value has no end of its own.
@@ -180,18 +171,18 @@ final class CredentialSlot {
 
   /// A file of it is being read, and what the others hold may belong to another value.
   func standBy() {
-    if !hasLines { problem = "its files are still being read" }
+    if !rendered.isThere { problem = "its files are still being read" }
   }
 
   /// Goes on counting where the same credential of an earlier configuration stopped.
   func follow(_ earlier: CredentialSlot) {
-    formerFingerprint = earlier.fingerprint ?? earlier.formerFingerprint
+    history.formerFingerprint = earlier.fingerprint ?? earlier.history.formerFingerprint
     switch earlier.lines {
     case .some(let lines):
       let isSame = isCurrent(lines)
-      generation = earlier.generation &+ (isSame ? 0 : 1)
-      if isSame { changedAt = earlier.changedAt }
-    case .none: generation = earlier.generation &+ (hasLines ? 1 : 0)
+      history.generation = earlier.history.generation &+ (isSame ? 0 : 1)
+      if isSame { history.changedAt = earlier.history.changedAt }
+    case .none: history.generation = earlier.history.generation &+ (rendered.isThere ? 1 : 0)
     }
   }
 
@@ -201,13 +192,12 @@ final class CredentialSlot {
     self.earlier = earlier
     guard isPending || delay(reader) != nil, let copy = earlier.linesCopied(to: reader.arena) else { return }
     lines = .some(copy)
-    hasLines = true
-    (patterns, generation, changedAt) = (earlier.patterns, earlier.generation, earlier.changedAt)
-    (layout, isPlain, basis) = (earlier.layout, earlier.isPlain, earlier.basis)
+    rendered = earlier.rendered
+    (history.generation, history.changedAt) = (earlier.history.generation, earlier.history.changedAt)
   }
 
   private func delay(_ reader: SecretReader) -> String? {
-    files.lazy.compactMap { reader.files.failure(of: $0) }.first
+    traits.files.lazy.compactMap { reader.files.failure(of: $0) }.first
   }
 
   var fingerprint: String? {

@@ -44,7 +44,7 @@ extension Keyring {
           guard let staged = StagedTarget(head) else {
             throw TLSError(kind: .internalError, detail: "the staged head has no target that begins with a slash")
           }
-          let parts = LineParts(lines, slot.layout)
+          let parts = LineParts(lines, slot.rendered.layout)
           let placed: Placed
           do throws(SystemError) {
             placed = try self.placed(in: head, staged, body, parts, origin, now: now)

@@ -30,7 +30,7 @@ extension Keyring {
       let detail = "the staged head does not end before its closing CRLF"
       throw Denied(reason: .sessionFailed(TLSError(kind: .internalError, detail: detail)), detail: detail)
     }
-    guard slot.isPlain || head.withUnsafeBytes({ StagedTarget($0) }) != nil else {
+    guard slot.rendered.isPlain || head.withUnsafeBytes({ StagedTarget($0) }) != nil else {
       let detail = "credential \(slot.entry.grant.name) writes into a request's target, and this one has no path"
       throw Denied(reason: .unavailable, detail: detail)
     }
@@ -40,9 +40,9 @@ extension Keyring {
     case .none:
       throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
-      guard slot.answersChallenges, slot.reactiveAuthentication == nil || !isAsked else {
+      guard slot.traits.answersChallenges, slot.traits.reactiveAuthentication == nil || !isAsked else {
         let patterns = try patterns(slot, nil, kept)
-        if slot.isPlain {
+        if slot.rendered.isPlain {
           try send(head, cookies, lines, kept, body, to: &session)
         } else {
           try sendPlaced(head, slot, lines, kept, body, now: now, to: &session)
@@ -62,7 +62,7 @@ extension Keyring {
   private func patterns(
     _ slot: CredentialSlot, _ attempt: ChallengeAttempt?, _ kept: CookieLine?
   ) throws(Denied) -> SecretPatterns? {
-    guard attempt != nil || kept != nil else { return slot.patterns }
+    guard attempt != nil || kept != nil else { return slot.rendered.patterns }
     do throws(SystemError) {
       return try slot.patterns(sentBy: attempt, with: kept, in: reader.arena)
     } catch {

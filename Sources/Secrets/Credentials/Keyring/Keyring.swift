@@ -75,17 +75,21 @@ package final class Keyring {
 
   package func status(ofGrant index: Int) -> Status {
     guard slots.indices.contains(index) else { return Status(generation: 0, problem: "there is no such credential") }
-    return Status(generation: slots[index].generation, problem: slots[index].problem)
+    return Status(generation: slots[index].history.generation, problem: slots[index].problem)
   }
 
   /// Whether there is something to write. False: `status` says why, and nothing may be sent.
-  package func isAvailable(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].hasLines }
+  package func isAvailable(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].rendered.isThere }
 
   /// Counts up each time the secret's bytes change; 0: never loaded.
-  package func generation(ofGrant index: Int) -> UInt64 { slots.indices.contains(index) ? slots[index].generation : 0 }
+  package func generation(ofGrant index: Int) -> UInt64 {
+    slots.indices.contains(index) ? slots[index].history.generation : 0
+  }
 
   /// When its value last changed, or was first read; seconds since 1970. 0: never loaded.
-  package func changedAt(ofGrant index: Int) -> Int64 { slots.indices.contains(index) ? slots[index].changedAt : 0 }
+  package func changedAt(ofGrant index: Int) -> Int64 {
+    slots.indices.contains(index) ? slots[index].history.changedAt : 0
+  }
 
   /// Eight hexadecimal digits that tell one value from another, as long as this process runs; nil: there is no value.
   package func fingerprint(ofGrant index: Int) -> String? {
@@ -100,7 +104,7 @@ package final class Keyring {
 
   /// What to look for of the credential's own value; nil: there is none.
   package func patterns(ofGrant index: Int) -> SecretPatterns? {
-    slots.indices.contains(index) ? slots[index].patterns : nil
+    slots.indices.contains(index) ? slots[index].rendered.patterns : nil
   }
 
   /// False when memory could not be locked.
@@ -132,11 +136,11 @@ extension Keyring {
   package var files: Set<SecretSource> { plan.files }
 
   /// Whether some of a credential's secrets are in files.
-  package func hasFiles(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].hasFiles }
+  package func hasFiles(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].traits.hasFiles }
 
   /// Those of one credential.
   package func files(ofGrant index: Int) -> [SecretSource] {
-    slots.indices.contains(index) ? slots[index].files : []
+    slots.indices.contains(index) ? slots[index].traits.files : []
   }
 
   /// Takes over what is known of a file now. Keeps the last good value when a new one is unusable (and says so in
@@ -179,7 +183,9 @@ extension Keyring {
   package func users(of command: SecretCommand) -> [Int] { plan.users(of: command) }
 
   /// Whether some program wants to hear what upstreams think of what it gave.
-  package func hasListeners(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].hasListeners }
+  package func hasListeners(grant index: Int) -> Bool {
+    slots.indices.contains(index) && slots[index].traits.hasListeners
+  }
 
   /// What such programs gave for the value that is written now.
   package func heardValues(ofGrant index: Int) -> [HelperValue] {

@@ -61,7 +61,7 @@ package final class KeyringDraft {
     let slot = CredentialSlot(row, parts: row.parts.map { slots[$0] })
     let earlier = previous.flatMap { previous in previous.plan.indices[slot.entry.grant.name].map { previous.slots[$0] }
     }
-    let isPending = !pending.isDisjoint(with: slot.files)
+    let isPending = !pending.isDisjoint(with: slot.traits.files)
     if let earlier { slot.inherit(earlier, reader, isPending: isPending) }
     if isPending { slot.standBy() } else { _ = slot.load(reader) }
     if let earlier { slot.follow(earlier) }
@@ -109,7 +109,7 @@ extension [CredentialSlot] {
     _ users: [Int], _ reader: SecretReader, pending: Set<SecretSource>, loggedOut: Set<String>
   ) -> [Int] {
     users.filter { index in
-      indices.contains(index) && pending.isDisjoint(with: self[index].files)
+      indices.contains(index) && pending.isDisjoint(with: self[index].traits.files)
         && self[index].load(reader, isOfBefore: loggedOut.contains(self[index].entry.grant.name))
     }
   }

@@ -15,15 +15,15 @@ extension CredentialSlot {
   ) throws(Denied) -> ChallengeAnswer {
     do throws(SystemError) {
       var answer = ChallengeAnswer(line: try Secret(capacity: 1_024, in: arena))
-      if let digest {
+      if let digest = traits.digest {
         let serial = try digest.spaces.append(to: &answer.line, head: head, origin: origin, pair: lines, in: arena)
         answer.attempt = ChallengeAttempt(
           kind: .digest(digest.spaces, digest.hashes), origin: origin, serial: serial)
-      } else if let registry, let place = RegistryPlace(head) {
+      } else if let registry = traits.registry, let place = RegistryPlace(head) {
         let serial = try registry.tokens.append(to: &answer.line, for: place, of: origin, at: BootTimer.now)
         answer.attempt = ChallengeAttempt(
           kind: .registry(registry.tokens, place, registry.source), origin: origin, serial: serial)
-      } else if let reactiveAuthentication {
+      } else if let reactiveAuthentication = traits.reactiveAuthentication {
         answer.attempt = ChallengeAttempt(kind: .awaited(reactiveAuthentication), origin: origin, serial: nil)
       }
       return answer
@@ -46,7 +46,7 @@ extension CredentialSlot {
 extension Keyring {
   /// What the token server of a registry's credential is shown, as Basic has it; empty: nothing.
   package func registryLogin(ofGrant index: Int) throws(SecretProblem) -> Secret {
-    guard slots.indices.contains(index), slots[index].registry != nil else {
+    guard slots.indices.contains(index), slots[index].traits.registry != nil else {
       throw SecretProblem("the credential is not available")
     }
     do throws(SystemError) { return try slots[index].copy(in: reader.arena) } catch {
