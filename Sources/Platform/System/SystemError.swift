@@ -11,7 +11,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     (self.operation, self.errno, isFinding) = (operation, errno, false)
   }
 
-  /// What we found ourselves, in our own words; `errno` is for those who tell errors apart.
+  /// A finding of our own, in our own words; `errno` is for those who tell errors apart.
   init(finding: String, errno: Int32) {
     (operation, self.errno, isFinding) = (finding, errno, true)
   }
@@ -20,7 +20,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
   package var description: String { isFinding ? operation : "\(operation): \(String(cString: strerror(errno)))" }
 }
 
-/// The funnel of every system call whose failure is somebody's business.
+/// The funnel of every system call whose failure matters.
 @discardableResult
 func check(_ result: Int32, _ operation: StaticString) throws(SystemError) -> Int32 {
   guard result >= 0 else { throw SystemError(operation: "\(operation)", errno: errno) }
@@ -45,8 +45,8 @@ extension SystemError {
   package var isHeldByAnother: Bool { errno == EWOULDBLOCK }
   package var isOfMissing: Bool { errno == ENOENT }
   package var isOfReadOnlySystem: Bool { errno == EROFS }
-  /// Another time it may well work: something was short (EMFILE), or a file server was away (EIO). Not so what somebody has set
-  /// up, and would have to set up otherwise.
+  /// Another time it may well work: something was short (EMFILE), or a file server was away (EIO). Not so what has been set up,
+  /// and would have to be set up otherwise.
   package var isPassing: Bool {
     switch errno {
     case 0, ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, EINVAL, ELOOP, EROFS, ENAMETOOLONG, ENXIO, ENODEV, EFBIG, EOVERFLOW:

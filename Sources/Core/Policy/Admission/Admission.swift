@@ -61,7 +61,7 @@ package struct Admission: Sendable, Equatable {
     return name?.host
   }
 
-  /// The last question, so that nobody can have us compute hashes for what is refused anyway.
+  /// The last question, so that no client can have us compute hashes for what is refused anyway.
   private func client(of head: RequestHead, _ hash: TokenHash) throws(PolicyRefusal) -> String? {
     guard let digest = ClientToken.digest(in: head, by: hash) else {
       throw ClientToken.isReplaced(in: head) ? .clientTokenMalformed : .clientTokenMissing
@@ -70,7 +70,7 @@ package struct Admission: Sendable, Equatable {
     return name
   }
 
-  /// What a page that had its name point at us cannot forge (T1). An absolute-form target names the authority a second
+  /// The name that a page which had its own point at us cannot forge (T1). An absolute-form target names the authority a second
   /// time; both must be ours and choose the same service (T10; RFC 9112 §3.2.2).
   private static func checkHost(
     _ head: RequestHead, _ known: Authorities, _ localEnd: LocalEnd?
@@ -81,14 +81,14 @@ package struct Admission: Sendable, Equatable {
     }
     guard let host = head.host, let name = named(host) else { throw .hostNotAllowed }
     if let absolute = head.absoluteAuthority {
-      // Nobody proved this name to the client (RFC 9110 section 7.4).
+      // A name that was never proved to the client (RFC 9110 section 7.4).
       if isHTTPS(head, absolute) { throw .authorityMismatch }
       guard let target = named(absolute), target.host == name.host else { throw .authorityMismatch }
     }
     return CheckedName(host: name.host, isLoopback: name.isLoopback)
   }
 
-  /// What stands before an absolute-form target's authority.
+  /// Whether `https://` stands before an absolute-form target's authority.
   private static func isHTTPS(_ head: RequestHead, _ authority: Range<Int>) -> Bool {
     let scheme = "https://".utf8
     guard authority.lowerBound >= head.methodRange.upperBound &+ scheme.count else { return false }
@@ -108,7 +108,7 @@ package struct Admission: Sendable, Equatable {
     return CheckedName(host: Authorities.selector(name[...])?.lowercased(), isLoopback: true)
   }
 
-  /// What the request calls us.
+  /// The name by which the request calls us.
   private struct CheckedName {
     /// As `AdmittedRequest.host`.
     let host: String?
@@ -125,7 +125,7 @@ package struct Admission: Sendable, Equatable {
 
   /// Web pages do not get to use credentials, but for those that are listed (T2, T3): a browser sends Origin with everything
   /// but simple GETs, and Sec-Fetch-Site with everything to a loopback name. `none` is a person typing. Which page a request
-  /// without Origin comes from, nobody can say: Referer survives redirects and sandboxes.
+  /// without Origin comes from, cannot be said: Referer survives redirects and sandboxes.
   /// Sec-Fetch-Mode alone means nothing: Node's `fetch` sends it, too.
   ///
   /// To any other name in `hosts`, a browser sends simple GETs with neither: there it is told by what it says of itself. With
@@ -225,7 +225,7 @@ package struct AdmittedRequest: Sendable, Equatable {
   package let isSandboxed: Bool
   /// The listed origin of the page that asks; nil: it is none.
   package let page: [UInt8]?
-  /// Of the page's preflight, where in the head the method stands that it asks about; nil: it is none.
+  /// The place in the head of the method that the page's preflight asks about; nil: it is none.
   package let preflight: Range<Int>?
   /// Pages may ask here, so that answers differ by who asks.
   package let dependsOnOrigin: Bool

@@ -3,7 +3,7 @@ struct Authorities: Sendable, Equatable {
   struct Name: Sendable, Equatable {
     /// In `bytes`, lower-case, with port.
     let authority: Range<Int>
-    /// The same without `:80`, which a request may leave out; else nil.
+    /// The authority without `:80`, which a request may leave out; else nil.
     let portless: Range<Int>?
     /// The host when it may select a service: not `localhost` and not an address.
     let host: String?
@@ -36,7 +36,7 @@ struct Authorities: Sendable, Equatable {
     return nil
   }
 
-  /// The host without port, lower-case, when it may select a service. For authorities that nobody listed: only of a
+  /// The host without port, lower-case, when it may select a service. For authorities that are not listed: only of a
   /// text that is a plausible name.
   static func selector(_ host: ArraySlice<UInt8>) -> String? {
     if host.isEmpty || host.count > 253 || host.elementsEqual("localhost".utf8) { return nil }

@@ -1,13 +1,13 @@
 /// Who asks: as the kernel says, and as a client token proves.
 package struct Caller: Sendable, Hashable {
-  /// nil: the connection came over a network, where our kernel knows nobody.
+  /// nil: the connection came over a network, where our kernel knows no user.
   package let uid: UInt32?
   /// Whose client token came with the request; only `Admission.admit` sets it.
   package private(set) var client: String?
 
   package init(uid: UInt32) { self.uid = uid }
 
-  /// Somebody on the other end of a network.
+  /// A caller on the other end of a network.
   package static let network = Caller()
   private init() { uid = nil }
 
@@ -18,12 +18,12 @@ package struct Caller: Sendable, Hashable {
   }
 }
 
-/// Who may ask: whoever is in each of the lists that stand. Groups are resolved to their members' uids when the configuration
-/// is read.
+/// Who may ask: each caller who is in all of the lists that stand. Groups are resolved to their members' uids when the
+/// configuration is read.
 package struct Callers: Sendable, Equatable {
   /// nil: any uid, and those who have none.
   package var uids: Set<UInt32>?
-  /// Those of them who are listed as members of a group alone.
+  /// Users among them who are listed as members of a group alone.
   package var members: Set<UInt32>
   /// Names of clients. nil: with or without a client token.
   package var clients: Set<String>?

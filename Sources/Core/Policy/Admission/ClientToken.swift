@@ -1,16 +1,16 @@
 package import HTTP1
 
-/// What proves a client where a uid does not: `bearerd_` and 32 random bytes in base64url without padding. Only what looks
+/// The proof of a client where a uid is none: `bearerd_` and 32 random bytes in base64url without padding. Only what looks
 /// like one is ever hashed, and no weak word can be one.
 package enum ClientToken {
   package static let prefix = "bearerd_"
   /// In bytes of ASCII.
   package static let length = 51
   package static let randomBytes = 32
-  /// Of a `Basic` value: more is not decoded.
+  /// Bytes of a `Basic` value: more is not decoded.
   private static let longestBasic = 1024
 
-  /// Nobody's: it looks like one, for explanations.
+  /// A token of no client: it looks like one, for explanations.
   package static var placeholder: String { prefix + String(repeating: "0", count: length - prefix.utf8.count) }
 
   /// - Parameter random: as many as `randomBytes`.
@@ -53,7 +53,7 @@ package enum ClientToken {
     return nil
   }
 
-  /// Whether the field carries a token: then it is for us, and nobody behind us gets to see it.
+  /// Whether the field carries a token: then it is for us, and no server behind us gets to see it.
   package static func isCarried(by field: Field, of bytes: [UInt8]) -> Bool {
     switch found(in: field, of: bytes) {
     case .nowhere: false

@@ -7,7 +7,7 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
   case clientTokenMissing
   /// Something came where a program puts its key, and it does not look like a client token.
   case clientTokenMalformed
-  /// One came that is nobody's.
+  /// A token came that is no client's.
   case clientTokenUnknown
   case hostNotAllowed
   case authorityMismatch

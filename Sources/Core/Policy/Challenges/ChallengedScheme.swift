@@ -12,8 +12,8 @@ package enum ChallengedScheme: String, Sendable {
     }
   }
 
-  /// Whether the answer challenges for it, beside whatever else. False as well if one of its challenges cannot be read: nobody knows
-  /// what it asks for.
+  /// Whether the answer challenges for it, beside whatever else. False as well if one of its challenges cannot be read: then it
+  /// is unknown what it asks for.
   package func isWanted(by head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
     guard let challenges = Challenge.all(in: head) else { return false }

@@ -9,7 +9,7 @@ package struct DigestChallenge: Sendable, Equatable {
   /// nil: there was none.
   package let opaque: [UInt8]?
   package let hash: DigestHash
-  /// It was said, and so it is said again.
+  /// The challenge named its hash, and so the answer does.
   package let namesHash: Bool
   /// `-sess`: the key is of one nonce.
   package let isSession: Bool
@@ -19,7 +19,7 @@ package struct DigestChallenge: Sendable, Equatable {
   package let isStale: Bool
   /// The user's name goes out as a hash.
   package let hashesUser: Bool
-  /// What it is for, as the beginnings of paths; empty: for the whole origin.
+  /// The places it is for, as the beginnings of paths; empty: for the whole origin.
   package let domain: [[UInt8]]
 
   /// More is no realm and no nonce that anybody means.
@@ -27,7 +27,7 @@ package struct DigestChallenge: Sendable, Equatable {
   private static let longestDomain = 16
 
   /// The best that these hashes can meet: the strongest hash, and of the same one that which says `qop`. nil: there is none, or
-  /// one of the fields cannot be read, so that nobody knows what they ask for.
+  /// one of the fields cannot be read, so that it is unknown what they ask for.
   package static func strongest(in head: ResponseHead, of hashes: Set<DigestHash>) -> DigestChallenge? {
     let bytes = head.bytes.span
     guard let challenges = Challenge.all(in: head) else { return nil }
@@ -39,7 +39,7 @@ package struct DigestChallenge: Sendable, Equatable {
     return best
   }
 
-  /// What `Authentication-Info` wants used next (RFC 7616 section 3.5); nil: nothing is said, or it cannot be read.
+  /// The nonce that `Authentication-Info` wants used next (RFC 7616 section 3.5); nil: nothing is said, or it cannot be read.
   package static func nextNonce(in head: ResponseHead) -> [UInt8]? {
     let bytes = head.bytes.span
     for field in head.fields {
@@ -83,10 +83,10 @@ package struct DigestChallenge: Sendable, Equatable {
     domain = Self.paths(challenge.value(of: "domain", in: bytes) ?? [])
   }
 
-  /// The same nonce of the same space, whatever else is said of it.
+  /// Whether it is one nonce of one space, whatever else is said of it.
   package func isSameNonce(as other: DigestChallenge) -> Bool { nonce == other.nonce && isSameSpace(as: other) }
 
-  /// The same key fits.
+  /// Whether one key fits both.
   package func isSameSpace(as other: DigestChallenge) -> Bool {
     realm == other.realm && hash == other.hash && isSession == other.isSession && domain == other.domain
   }

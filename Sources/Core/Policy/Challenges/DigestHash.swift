@@ -1,5 +1,5 @@
-/// What a server of Digest may have us compute (RFC 7616 section 6.1), the weakest first. None beyond these: a name that an
-/// upstream sends becomes one of them, or nothing.
+/// A hash that a server of Digest may have us compute (RFC 7616 section 6.1), the weakest first. None beyond these: a name that
+/// an upstream sends becomes one of them, or nothing.
 package enum DigestHash: String, Sendable, CaseIterable, Comparable {
   case md5 = "MD5"
   case sha256 = "SHA-256"

@@ -1,6 +1,6 @@
 package import HTTP1
 
-/// What a container registry wants a token for, and where it is to be had (the token flow of the OCI distribution
+/// A container registry's wish: for what it wants a token, and where that is to be had (the token flow of the OCI distribution
 /// specification's servers). It comes from an upstream, which may say anything: the place counts only if it is the one that the
 /// configuration names, and the rest is short and visible.
 package struct RegistryChallenge: Sendable, Hashable {

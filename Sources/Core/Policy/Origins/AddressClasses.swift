@@ -1,4 +1,4 @@
-/// What an address is for (IANA special-purpose registries; RFC 6890).
+/// The use of an address (IANA special-purpose registries; RFC 6890).
 extension IPAddress {
   /// 127.0.0.0/8 or ::1.
   package var isLoopback: Bool {

@@ -54,7 +54,7 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// What is wrong with the characters, the likelier mistakes first.
+  /// A complaint about the characters, the likelier mistakes first.
   private static func complaint(_ text: String) -> String? {
     if text.isEmpty { return "wanted a host name, got nothing" }
     if !text.utf8.allSatisfy({ $0 < 0x80 }) {

@@ -23,7 +23,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     self = parts.origin
   }
 
-  /// What goes into the Host field: the port only when it is not the scheme's own.
+  /// The value of the Host field: with the port only when it is not the scheme's own.
   package var authority: String {
     port == scheme.defaultPort ? host.description : "\(host):\(port)"
   }

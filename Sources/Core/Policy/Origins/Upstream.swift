@@ -1,4 +1,4 @@
-/// Where a service's requests go.
+/// The place where a service's requests go.
 package struct Upstream: Sendable, Equatable {
   package let origin: Origin
   /// Canonical, begins and ends with `/`.
@@ -14,7 +14,7 @@ package struct Upstream: Sendable, Equatable {
     if path.last != UInt8(ascii: "/") { path.append(UInt8(ascii: "/")) }
     var target = CanonicalTarget()
     do throws(PolicyRefusal) {
-      // Whoever writes one into a file means something else.
+      // A dot segment in a file means something else to its author.
       if PathReading.hasDotSegment(path) { throw .dotSegment }
       try target.read(path.span)
     } catch {

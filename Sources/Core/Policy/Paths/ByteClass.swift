@@ -5,7 +5,7 @@ enum ByteClass {
     isIn(byte, low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
   }
 
-  /// What may stand unescaped in a path segment: unreserved, sub-delims, `:`, `@` (RFC 3986 §3.3).
+  /// Whether it may stand unescaped in a path segment: unreserved, sub-delims, `:`, `@` (RFC 3986 §3.3).
   static func isPathCharacter(_ byte: UInt8) -> Bool {
     isIn(byte, low: 0x2fff_7fd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
   }

@@ -50,7 +50,7 @@ package struct CanonicalTarget: Sendable {
     if !readings.isEmpty { readings = [] }
   }
 
-  /// What was refused, up to its query, for those who look for it: no rule may ever see it.
+  /// Keeps a target that was refused, up to its query, for those who look for it: no rule may ever see it.
   package mutating func keep(unreadable target: Span<UInt8>) {
     path.removeAll(keepingCapacity: true)
     query.removeAll(keepingCapacity: true)
@@ -61,7 +61,7 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
-  /// Where the path ends, and whether it has only one reading: no escape, no `;`, no `//`, no segment that may be `.` or `..`.
+  /// The end of the path, and whether it has only one reading: no escape, no `;`, no `//`, no segment that may be `.` or `..`.
   private static func scanPath(_ target: Span<UInt8>) throws(PolicyRefusal) -> (end: Int, isPlain: Bool) {
     guard target.count > 0 else { return (0, true) }
     guard target[0] == UInt8(ascii: "/") || target[0] == UInt8(ascii: "?") else { throw .badPath }
@@ -94,7 +94,7 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
-  /// A plain `.` and nothing else. Its meaning is not in doubt: whoever removes it, and whoever serves it, means the same place.
+  /// A plain `.` and nothing else. Its meaning is not in doubt: without it the path means the same place to every server.
   private static func isDotSegment(at index: Int, of text: Span<UInt8>) -> Bool {
     guard text[index] == UInt8(ascii: "."), index > 0, text[index - 1] == UInt8(ascii: "/") else { return false }
     return index + 1 == text.count || text[index + 1] == UInt8(ascii: "/")

@@ -85,7 +85,7 @@ struct MountIndex: Sendable, Equatable {
     return nil
   }
 
-  /// FNV-1a. Keys come from the configuration, so that nobody can fill one bucket from outside.
+  /// FNV-1a. Keys come from the configuration, so that no request can fill one bucket from outside.
   private static func mix(_ hash: UInt64, _ byte: UInt8) -> UInt64 { (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
 
   private static func seed(listener: Int, isHost: Bool) -> UInt64 {

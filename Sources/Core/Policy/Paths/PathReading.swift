@@ -87,7 +87,7 @@ enum PathReading {
     }
   }
 
-  /// The same, but `%25` before two digits begins an escape, which is canonicalised in its turn.
+  /// Decodes all escapes but that `%25` before two digits begins an escape, which is canonicalised in its turn.
   private static func decodeToEscapes(_ text: [UInt8]) -> [UInt8] {
     decode(text) { byte, rest, path in
       if byte == UInt8(ascii: "/") || ByteClass.isReservedPathCharacter(byte) {
@@ -156,9 +156,9 @@ enum PathReading {
 /// them is read in further ways, and compared with all rules (T60).
 private struct DistinctReadings {
   private(set) var paths: [[UInt8]] = []
-  /// Of the paths: two that are alike but for their ends are told apart at once.
+  /// Hashes of the paths: two that are alike but for their ends are told apart at once.
   private var hashes: [UInt64] = []
-  /// Of all but the path that came.
+  /// Bytes of all but the path that came.
   private var byteCount = 0
 
   /// No honest path comes near.

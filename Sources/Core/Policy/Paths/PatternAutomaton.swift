@@ -45,7 +45,7 @@ struct PatternAutomaton {
     symbols.last == Glob.stars && states.contains(symbols.count - 1)
   }
 
-  /// What may come next: nil when a wildcard takes any character, else the literals.
+  /// The symbols that may come next: nil when a wildcard takes any character, else the literals.
   func expected(_ states: States) -> [Glob.Symbol]? {
     let next = states.positions.filter { $0 < symbols.count }.map { symbols[$0] }
     if next.contains(where: Glob.isWildcard) { return nil }

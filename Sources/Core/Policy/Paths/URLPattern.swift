@@ -10,7 +10,7 @@ package struct URLPattern: Sendable, Equatable {
   /// Whether ASCII letters match in either case; `symbols` keeps them as written.
   package private(set) var ignoresCase = false
 
-  /// The same, matching ASCII letters in either case.
+  /// A pattern that matches ASCII letters in either case.
   var ignoringCase: URLPattern {
     var pattern = self
     pattern.ignoresCase = true
@@ -83,7 +83,7 @@ package struct URLPattern: Sendable, Equatable {
     return nil
   }
 
-  /// `?name=`: somebody means a query.
+  /// `?name=`: a query is meant.
   private static func looksLikeQuery(_ bytes: [UInt8]) -> Bool {
     guard let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else { return false }
     let name = bytes[(mark + 1)...].prefix { ByteClass.isUnreserved($0) }

@@ -1,6 +1,6 @@
 /// The convention by which a program says a secret: what it is asked, and how its answer reads. Names only, no secret.
 package enum CommandFormat: Sendable, Hashable {
-  /// It is asked nothing, and its whole output is the secret.
+  /// The program is asked nothing, and its whole output is the secret.
   case text
   /// gitcredentials(7). `stores`: it is told of a value that was accepted, too.
   case gitCredential(GitDescription, stores: Bool)
@@ -52,7 +52,7 @@ package enum CommandFormat: Sendable, Hashable {
   }
 }
 
-/// What a git credential helper is asked for. No text has control characters in it: each is a line of its own.
+/// The question to a git credential helper. No text has control characters in it: each is a line of its own.
 package struct GitDescription: Sendable, Hashable {
   /// With the port, unless it is the scheme's own. The protocol is always https.
   package let host: String

@@ -5,7 +5,7 @@ package struct ExpirySigns: Sendable, Equatable {
   package struct Sign: Sendable, Equatable {
     /// 400...499.
     package let status: Int
-    /// What its body has to say; nil: nothing.
+    /// The text that its body has to have; nil: any.
     package let field: JSONFieldSign?
 
     package init(status: Int, field: JSONFieldSign? = nil) {
@@ -24,7 +24,7 @@ package struct ExpirySigns: Sendable, Equatable {
   }
 }
 
-/// What stands at one place of a JSON text.
+/// A value at one place of a JSON text.
 package struct JSONFieldSign: Sendable, Equatable {
   /// Names, each within the one before; a number names an element where an array stands.
   package let path: [[UInt8]]

@@ -1,15 +1,15 @@
-/// Where one credential may go, and for whom: part of the credential, so that no rule can widen it.
+/// The origins where one credential may go, and for whom: part of the credential, so that no rule can widen it.
 /// A class, because it never changes and each request looks at it: nothing of it is copied.
 package final class Grant: Sendable, Equatable {
   package let name: String
   /// All https.
   package let origins: [Origin]
-  /// nil: whoever the listener admits.
+  /// nil: every caller whom the listener admits.
   package let callers: Callers?
   /// Lower-case names of the fields that the credential sets.
   package let fieldNames: [String]
-  /// Where a new value can be had when an upstream calls this one expired: bytes of a request's body that are kept, so that
-  /// the request can be sent once more; 0: only requests without one are. nil: there is no new value to be had.
+  /// Bytes of a request's body that are kept, so that the request can be sent once more where a new value can be had when an
+  /// upstream calls this one expired; 0: only requests without one are. nil: there is no new value to be had.
   package let replayBuffer: Int?
   /// Which answers are worth a second try.
   package let authRetry: AuthRetryReason
@@ -17,9 +17,9 @@ package final class Grant: Sendable, Equatable {
   package let expiry: ExpirySigns
   /// The cookie that it is, of all that may go out in the one Cookie field; nil: it is none.
   package let cookie: String?
-  /// Of credentials that go out together: each is judged by itself. Empty: it is one.
+  /// Grants of credentials that go out together: each is judged by itself. Empty: it is one.
   package let parts: [Grant]
-  /// What it writes depends on the parameters in a form, so that a request with one waits until all of it is there.
+  /// The credential's text depends on the parameters in a form, so that a request with one waits until all of it is there.
   package let signsForms: Bool
 
   package init(
@@ -54,9 +54,9 @@ package final class Grant: Sendable, Equatable {
   }
 }
 
-/// What an answer has to say, so that the same request may be answered otherwise.
+/// A reason, said by an answer, why the same request may be answered otherwise.
 package enum AuthRetryReason: Sendable, Equatable {
-  /// That the credential has expired, by the grant's signs.
+  /// The credential has expired, by the grant's signs.
   case expiry
   /// With which nonce a password is to be shown (RFC 7616), to be computed by one of these.
   case digest(Set<DigestHash>)

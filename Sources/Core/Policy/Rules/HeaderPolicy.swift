@@ -1,4 +1,4 @@
-/// What happens to the head of a forwarded request and of its response; a service's and a rule's own, merged when read.
+/// The treatment of the head of a forwarded request and of its response; a service's and a rule's own, merged when read.
 package struct HeaderPolicy: Sendable, Equatable {
   package enum OnClientHeader: String, Sendable { case replace, keep, reject }
   /// `jar`: of requests with a credential, kept for later ones; of others, stripped.
@@ -20,7 +20,7 @@ package struct HeaderPolicy: Sendable, Equatable {
   package var set: [Setting] = []
   /// Lower-case.
   package var remove: [String] = []
-  /// Of the query; lower-case, `_` and `.` written `-`.
+  /// Parameters of the query; lower-case, `_` and `.` written `-`.
   package var removeParameters: [String] = []
   package var cookies = Cookies.strip
   package var via = false

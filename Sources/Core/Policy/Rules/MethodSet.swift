@@ -34,7 +34,7 @@ package struct MethodSet: Sendable, Equatable {
 
   package static var every: MethodSet { MethodSet() }
 
-  /// The same, and whatever differs from it in the case of letters only: there are frameworks that read `delete` as DELETE.
+  /// These methods, and all that differ from them in the case of letters only: there are frameworks that read `delete` as DELETE.
   var ignoringCase: MethodSet {
     var set = self
     set.ignoresCase = true

@@ -29,7 +29,7 @@ package struct Rate: Sendable, Hashable, CustomStringConvertible {
   package var description: String { "\(requests)/\(period.rawValue)" }
 }
 
-/// What a rule says of the rate of its requests.
+/// A rule's word on the rate of its requests.
 package enum RuleRate: Sendable, Equatable {
   /// Nothing: they count for the service's.
   case asService
@@ -39,7 +39,7 @@ package enum RuleRate: Sendable, Equatable {
   case own(Rate)
 }
 
-/// Where the requests of a route are counted.
+/// The place where the requests of a route are counted.
 package enum RateLimit: Sendable, Equatable {
   case none
   case ofService(Rate)

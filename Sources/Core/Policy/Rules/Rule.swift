@@ -1,4 +1,4 @@
-/// What is added to a request.
+/// The credential that is added to a request.
 public enum CredentialChoice: Sendable, Equatable {
   /// The grant at this index of `RuleSet.grants`.
   case inject(Int)

@@ -1,12 +1,12 @@
 package import HTTP1
 
-/// Where a request goes.
+/// The way of a request.
 package struct Route: Sendable, Equatable {
   package let service: Int
   /// nil: the service has no rules.
   package let rule: Int?
   package let credential: CredentialChoice
-  /// Where in the canonical path the part below the service's base begins: the slash that ends the mount. 0 for `*`, whose
+  /// The start, in the canonical path, of the part below the service's base: the slash that ends the mount. 0 for `*`, whose
   /// path is empty.
   package let pathStart: Int
 
@@ -134,7 +134,7 @@ package struct RuleSet: Sendable, Equatable {
     service(host: request.host, path: path, listener: request.listener)
   }
 
-  /// The service that stands there, whoever asks and whatever its rules say.
+  /// The service that stands there, for all callers, and whatever its rules say.
   package func service(host: String?, path: [UInt8], listener: Int) -> Int? {
     if let host, let service = mounts.service(host: host, listener: listener) { return service }
     if path.isEmpty { return mounts.service(path: [UInt8(ascii: "/")].span, listener: listener) }
@@ -167,7 +167,7 @@ package struct RuleSet: Sendable, Equatable {
     return first.credential == second.credential && first.headers == second.headers && first.limit == second.limit
   }
 
-  /// What is done with the request; nil: refused.
+  /// The effect on the request; nil: refused.
   private func effect(
     _ verdict: RuleTable.Verdict, service: Int, method: Method, name: Span<UInt8>
   ) -> (credential: CredentialChoice, headers: HeaderPolicy, limit: RateLimit)? {
@@ -179,7 +179,7 @@ package struct RuleSet: Sendable, Equatable {
 }
 
 extension CredentialChoice {
-  /// The same, but nothing is added.
+  /// The choice by which nothing is added, and all else stays.
   fileprivate var withoutInjection: CredentialChoice {
     switch self {
     case .inject, .none: .none

@@ -16,7 +16,7 @@ struct RuleTable: Sendable, Equatable {
     let mount: Int
   }
 
-  /// What a service's rules say of one reading of a path.
+  /// The word of a service's rules on one reading of a path.
   enum Verdict: Equatable {
     case unruled
     case noMatch

@@ -1,4 +1,4 @@
-/// Where a service is found on its listener.
+/// The place of a service on its listener.
 package enum Mount: Sendable, Equatable {
   /// Canonical path, begins and ends with `/`.
   case path([UInt8])
@@ -23,7 +23,7 @@ package struct Service: Sendable, Equatable {
   package var headers = HeaderPolicy()
   package var timeouts = Timeouts()
   package var rejected = OnRejected.pass
-  /// What of its answers is searched for the credential that was added.
+  /// The parts of its answers that are searched for the credential that was added.
   package var redact = Redact.errors
   /// How often one caller may ask; nil: as often as it likes.
   package var rate: Rate?
@@ -34,7 +34,7 @@ package struct Service: Sendable, Equatable {
   /// Whether its connections are used again after the body of a method that defines one, as POST. False: after no body at all.
   package var reusesAfterBody = true
 
-  /// What the app gets when the upstream rejects our credential.
+  /// The app's answer when the upstream rejects our credential.
   package enum OnRejected: String, Sendable { case pass, badGateway = "502" }
 
   /// `headers`: heads and trailers; `errors`: bodies of 4xx and 5xx, too; `all`: every body, and what follows an upgrade.

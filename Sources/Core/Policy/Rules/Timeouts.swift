@@ -6,7 +6,7 @@ package struct Timeouts: Sendable, Equatable {
   package var bodySilence: UInt64? = 600_000
   /// Silence in both directions of an upgraded connection.
   package var upgraded: UInt64?
-  /// Of the whole exchange, until it is upgraded.
+  /// For the whole exchange, until it is upgraded.
   package var total: UInt64?
   package init() {}
 }

@@ -3,7 +3,7 @@ package struct UpgradeProtocol: Sendable, Equatable {
   /// As it goes out: `websocket`, or with a version: `SPDY/3.1`.
   package let text: String
 
-  /// What every service lets through unless it says otherwise (RFC 6455).
+  /// The protocol that every service lets through unless it says otherwise (RFC 6455).
   package static var websocket: UpgradeProtocol { UpgradeProtocol(text: "websocket") }
 
   /// Refuses what is no protocol, and what is never let through: HTTP/2 in clear would carry requests that no rule has

@@ -49,7 +49,7 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
     return stride(from: 0, to: 64, by: 2).map { values[$0] << 4 | values[$0 + 1] }
   }
 
-  /// What a mistaken text probably meant: the other alphabet, missing padding, blanks, stray bits in the last character.
+  /// The probable meaning of a mistaken text: the other alphabet, missing padding, blanks, stray bits in the last character.
   private static func lenient(_ text: [UInt8]) -> [UInt8] {
     var characters: [UInt8] = []
     for byte in text {

@@ -1,4 +1,4 @@
-/// What a service asks of the certificate beyond chain and name.
+/// A service's demands on the certificate beyond chain and name.
 package struct PinPolicy: Sendable, Hashable {
   package enum Mode: String, Sendable { case enforce, report }
   /// Sorted, distinct. Empty: no pinning.
@@ -9,7 +9,7 @@ package struct PinPolicy: Sendable, Hashable {
   package init() {}
 }
 
-/// What TLS has to prove for a service: together with the origin, the credential and the generation, the identity of a session.
+/// The proof that a service wants of TLS: together with the origin, the credential and the generation, the identity of a session.
 package struct TrustPolicy: Sendable, Hashable {
   package var pinning = PinPolicy()
   /// A PEM file that replaces the system's store; absolute.

@@ -1,10 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// A file of ours that is only ever written at its end, and by nobody else as long as this object is there.
+/// A file of ours that is only ever written at its end, and by no other process as long as this object is there.
 package final class AppendFile: Sendable {
   package let path: String
-  /// What is in it already.
+  /// The content that is in it already.
   package let content: OpenedFile
 
   /// Makes it (0600) if it is not there. Its directory has to be as `UnixSocket.listen` asks for, and the file itself regular,
@@ -21,7 +21,7 @@ package final class AppendFile: Sendable {
     self.content = content
   }
 
-  /// Whether it may be written by this user, and by nobody else but root.
+  /// Whether it may be written by this user, and by no other but root.
   static func judge(_ status: FileStatus, of user: UInt32) throws(SystemError) {
     guard status.isRegular else { throw SystemError(finding: "it is not a regular file", errno: EINVAL) }
     guard status.owner == user else {
@@ -40,7 +40,7 @@ package final class AppendFile: Sendable {
 
   /// Writes at the end, unless no name leads to the file any more. Returns how much of it, and why not all: a disk that fills up takes a part.
   package func append(_ bytes: Span<UInt8>) -> (count: Int, error: SystemError?) {
-    // Nobody could ever read it.
+    // A deleted file could never be read.
     guard let status = try? content.status(), status.links > 0 else {
       return (0, SystemError(operation: "the file was deleted: reload to begin another", errno: ENOENT))
     }
@@ -58,6 +58,6 @@ package final class AppendFile: Sendable {
     }
   }
 
-  /// What was written is on the disk when this returns.
+  /// All that was written is on the disk when this returns.
   package func synchronise() { _ = fdatasync(content.descriptor) }
 }

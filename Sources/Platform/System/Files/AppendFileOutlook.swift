@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What can be said of a file that is to be an `AppendFile` by somebody who may be another user than the one who will write
+/// A look at a file that is to be an `AppendFile`, by a user who may be another one than the one who will write
 /// it. Nothing is made, changed or locked. Whether another process holds it is not looked at.
 package struct AppendFileOutlook: Sendable {
   package enum Verdict: Sendable {
@@ -16,7 +16,7 @@ package struct AppendFileOutlook: Sendable {
   /// The only user who can write it or make it; nil: that cannot be seen.
   package let writer: UInt32?
   package let isThere: Bool
-  /// What is in it already, where we may read it.
+  /// The content that is in it already, where we may read it.
   package let content: OpenedFile?
 
   package init(path: String) {

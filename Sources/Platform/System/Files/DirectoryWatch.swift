@@ -10,7 +10,7 @@ package final class DirectoryWatch {
 
   /// By watch descriptor, each under every name that it was added by.
   private var directories: [Int32: [String]] = [:]
-  /// What happened to watches that are not among them, or not yet.
+  /// Events of watches that are not among them, or not yet.
   private var unknown: [Int32: Missed] = [:]
 
   private enum Missed { case changed, gone }
@@ -19,7 +19,7 @@ package final class DirectoryWatch {
     package let directory: String
     /// Empty: the directory itself. It has gone, or so much changed at once that the kernel did not keep the names.
     package let name: String
-    /// It was made a moment ago: a link is whole at once, and a file is not, which is heard of again when it is closed.
+    /// The entry was made a moment ago: a link is whole at once, and a file is not, which is heard of again when it is closed.
     package let isNew: Bool
 
     package init(directory: String, name: String, isNew: Bool = false) {
@@ -81,7 +81,7 @@ package final class DirectoryWatch {
     unknown[watch] = .gone
   }
 
-  /// What changed since the last call.
+  /// The changes since the last call.
   package func changes() -> [Change] {
     var found: [Change] = []
     // On the stack, since requests ask; room for three events of the longest names.
@@ -129,7 +129,7 @@ package final class DirectoryWatch {
     }
   }
 
-  /// Whether it is a link, symbolic or hard, or nobody knows. Asks its file system.
+  /// Whether it is a link, symbolic or hard, or that is unknown. Asks its file system.
   package static func isLink(_ path: String) -> Bool {
     var status = stat()
     guard lstat(path, &status) == 0 else { return errno != ENOENT }

@@ -4,14 +4,14 @@ internal import Glibc
 /// Reads regular files whole, with the status of exactly the file that was read (T44): a FIFO does not block, a device is
 /// not touched, `/proc/*/fd/*` leads nowhere, and a file that changes under our hands is read again.
 package enum FileReader {
-  /// The same place, whatever the working directory becomes.
+  /// A path to one place, whatever the working directory becomes.
   package static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
     defer { free(directory) }
     return String(cString: directory) + "/" + path
   }
 
-  /// What a symbolic link says; nil: it is none.
+  /// The target of a symbolic link; nil: it is none.
   package static func linkTarget(_ path: String) -> String? {
     withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { buffer in
       guard let start = buffer.bindMemory(to: CChar.self).baseAddress else { return nil }
@@ -40,12 +40,12 @@ package enum FileReader {
     return (Array(buffer[..<count]), status)
   }
 
-  /// The same of what was walked to, be it well or not: see `FileWalk.judged`.
+  /// Reads the file that was walked to, be it well or not: see `FileWalk.judged`.
   package static func read(_ walk: FileWalk, maximum: Int) throws(SystemError) -> (bytes: [UInt8], status: FileStatus) {
     try read(opened: try walk.open(), maximum: maximum)
   }
 
-  /// The same for a secret: straight into memory that is locked, and nowhere else. EFBIG if it has no room; on every error
+  /// Reads a secret: straight into memory that is locked, and nowhere else. EFBIG if it has no room; on every error
   /// the memory is wiped.
   package static func read(
     _ walk: FileWalk, into memory: LockedMemory

@@ -18,8 +18,8 @@ package struct FileStatus: Sendable, Equatable {
   /// Names that lead to it.
   package let links: UInt64
 
-  /// Of what the path leads to, through symbolic links. nil: does not exist or cannot be asked; see errno in the error of
-  /// `FileReader.read`.
+  /// The status of what the path leads to, through symbolic links. nil: does not exist or cannot be asked; see errno in the
+  /// error of `FileReader.read`.
   package init?(path: String) {
     var raw = stat()
     guard stat(path, &raw) == 0 else { return nil }

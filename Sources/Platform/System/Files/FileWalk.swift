@@ -1,11 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// Goes to a file step by step, as the kernel would, and judges every directory and symbolic link on the way: whoever could
+/// Goes to a file step by step, as the kernel would, and judges every directory and symbolic link on the way: a user who could
 /// exchange one of them chooses what is read (T61). What was walked to is what is opened: no path is resolved twice.
 ///
-/// A step is good if root or we own it, and nobody else can write it. In a sticky directory an entry is exchanged by its owner
-/// alone, and each entry is judged in turn. On a read-only mount nobody exchanges anything.
+/// A step is good if root or we own it, and no other user can write it. In a sticky directory an entry is exchanged by its owner
+/// alone, and each entry is judged in turn. On a read-only mount nothing is exchanged.
 ///
 /// Not for a loop: it takes as long as the file systems on the way take.
 package final class FileWalk {
@@ -16,7 +16,7 @@ package final class FileWalk {
   package private(set) var pardoned: PathProblem?
   /// Why the walk ended too early, and where; nil: it came to its end.
   package private(set) var failure: (error: SystemError, step: String)?
-  /// Of what stands at the end; nil: the walk did not come so far.
+  /// The status of what stands at the end; nil: the walk did not come so far.
   package private(set) var status: FileStatus?
   private let user: UInt32
   private let followsLast: Bool
@@ -24,7 +24,7 @@ package final class FileWalk {
   private var directory: Int32 = -1
   private var place: [ArraySlice<UInt8>] = []
   private var links = 0
-  /// What stands at the end (O_PATH), and its name in `directory`; without one, that is `directory` itself.
+  /// The file at the end (O_PATH), and its name in `directory`; without one, that is `directory` itself.
   private var end: (descriptor: Int32, name: ArraySlice<UInt8>)?
 
   private static let mostLinks = 40  // as the kernel
@@ -84,7 +84,7 @@ package final class FileWalk {
     return end?.descriptor ?? directory
   }
 
-  /// What stands at the end is on a read-only mount.
+  /// The file at the end is on a read-only mount.
   package var isReadOnly: Bool {
     guard failure == nil else { return false }
     return Self.isReadOnly(end?.descriptor ?? directory)
@@ -147,7 +147,7 @@ package final class FileWalk {
 
   private func open(_ component: ArraySlice<UInt8>, isLast: Bool) throws(SystemError) -> Int32 {
     let flags = bearerd_path_only() | O_NOFOLLOW | O_CLOEXEC
-    // Where a file system is mounted when it is asked for, it is asked for as a directory alone.
+    // A file system that is mounted when it is asked for, is asked for as a directory alone.
     if !isLast {
       let step = retrying { terminated(component) { openat(directory, $0, flags | O_DIRECTORY) } }
       if step >= 0 || errno != ENOTDIR { return try checked(step, component) }
@@ -172,7 +172,7 @@ package final class FileWalk {
     links += 1
     var system = statfs()
     let isOfProcess = fstatfs(link, &system) != 0 || system.f_type == Self.procFileSystem
-    // What links of /proc say is not where they lead.
+    // Links of /proc do not say where they lead.
     guard links <= Self.mostLinks, !isOfProcess else { throw SystemError(operation: "open", errno: ELOOP) }
     var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = target.withUnsafeMutableBytes { buffer in

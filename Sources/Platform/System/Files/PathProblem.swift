@@ -1,4 +1,4 @@
-/// A step on the way to a file that somebody else could exchange, and so choose what is read there (T61).
+/// A step on the way to a file that another user could exchange, and so choose what is read there (T61).
 package struct PathProblem: Error, Sendable, Equatable {
   enum Kind: Sendable {
     /// Its owner is neither root nor we.
@@ -17,7 +17,7 @@ package struct PathProblem: Error, Sendable, Equatable {
   let mode: UInt32
   let kind: Kind
 
-  /// What is wrong, with what could come of it.
+  /// The problem, with what could come of it.
   package var message: String {
     switch kind {
     case .owner, .link: "\(finding), who can replace \(path)"
@@ -25,7 +25,7 @@ package struct PathProblem: Error, Sendable, Equatable {
     }
   }
 
-  /// What to do about it: a command.
+  /// The remedy: a command.
   package var help: String {
     switch kind {
     case .owner: "chown root \(quotedForShell(step))"

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What can be said of a place, in a directory of its user's alone, by somebody who may be another user than the one who is
+/// A look at a place, in a directory of its user's alone, by a user who may be another one than the one who is
 /// to make something there. Nothing is made, changed or locked.
 struct PlaceOutlook {
   enum Verdict {
@@ -17,11 +17,11 @@ struct PlaceOutlook {
   let verdict: Verdict
   /// The only user who can make it, or change what stands there; nil: that cannot be seen.
   let maker: UInt32?
-  /// What stands there, as `lstat` sees it.
+  /// The file that stands there, as `lstat` sees it.
   let status: stat?
 
   /// - Parameters:
-  ///   - isReplaced: what stands there is taken away, so that its owner is nobody who could make it.
+  /// - isReplaced: what stands there is taken away, so that its owner is not the one who has to make it.
   ///   - judge: what stands there already, if something does, and whose it has to be.
   init(path: String, isReplaced: Bool, judge: (stat, _ maker: UInt32) throws(SystemError) -> Void) {
     var raw = stat()
@@ -63,7 +63,7 @@ struct PlaceOutlook {
     return isParent || raw.st_uid != 0 ? raw.st_uid : nil
   }
 
-  /// What another user may do there cannot be asked; but in a directory of root's, closed to the writes of others, only root
+  /// Another user's rights there cannot be asked; but in a directory of root's, closed to the writes of others, only root
   /// makes files.
   static func checkMaking(_ path: String, by maker: UInt32?) throws(SystemError) {
     guard maker == geteuid() || maker == 0, faccessat(AT_FDCWD, parent(of: path), W_OK | X_OK, AT_EACCESS) != 0 else {

@@ -45,7 +45,7 @@ package enum PrivateFile {
   static let temporarySuffix = ".new"
 
   /// Reads it whole. EINVAL or EPERM if it is not regular, not ours, or open to others, and ELOOP if it is a symbolic link;
-  /// EPERM, too, if somebody else could put another file there (T61); EFBIG if it has more than `maximum` bytes.
+  /// EPERM, too, if another user could put another file there (T61); EFBIG if it has more than `maximum` bytes.
   /// - Returns: nil: there is none.
   package static func read(
     _ path: String, maximum: Int, mustLock: Bool
@@ -90,7 +90,7 @@ package enum PrivateFile {
     }
   }
 
-  /// Whoever holds its lock is at it. What nobody holds was left behind.
+  /// The process that holds its lock is at it. A file without a lock was left behind.
   private static func create(_ name: String, in directory: Int32) throws(SystemError) -> Int32 {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
     for _ in 0..<2 {
@@ -98,7 +98,7 @@ package enum PrivateFile {
       if descriptor >= 0 {
         do throws(SystemError) {
           try check(flock(descriptor, LOCK_EX | LOCK_NB), "flock")
-          // Of an umask that takes the owner's bits, too
+          // An umask may take the owner's bits, too
           try check(fchmod(descriptor, 0o600), "fchmod")
           return descriptor
         } catch {

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Whether a program is one that nobody but root and we could have changed (T42).
+/// Whether a program is one that only root and we could have changed (T42).
 package enum ProgramFile {
-  /// nil: it may be run. Else why not, in one sentence. Every directory and symbolic link on the way is looked at: whoever can
+  /// nil: it may be run. Else why not, in one sentence. Every directory and symbolic link on the way is looked at: a user who can
   /// change one of them chooses what runs.
   package static func problem(of path: String) -> String? {
     guard path.hasPrefix("/"), !path.utf8.contains(0) else { return "\(path) is no absolute path" }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where the daemon keeps what has to outlive it.
+/// The place where the daemon keeps what has to outlive it.
 package enum StateDirectory {
   /// systemd's `StateDirectory=` (the first of several), else `bearerd` in the user's own (XDG Base Directory Specification);
   /// absolute. nil: nothing says so.

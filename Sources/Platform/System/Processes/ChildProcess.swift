@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A program that ends no later than the thread that started it, even if we are killed.
 package final class ChildProcess {
-  /// What it writes to its standard error; non-blocking.
+  /// The end of its standard error to read from; non-blocking.
   package let standardError: Int32
   package let processID: Int32
   private var isRunning = true

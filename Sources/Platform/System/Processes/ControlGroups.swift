@@ -39,7 +39,7 @@ package struct ControlGroups {
     return nil
   }
 
-  /// That of this process; nil: there are no groups, or it may not be told.
+  /// The group of this process; nil: there are no groups, or it may not be told.
   package static var own: String? {
     let descriptor = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

@@ -8,7 +8,7 @@ package final class HelperProcess {
   /// How it ended: its exit status, or the signal that ended it.
   package enum End: Sendable, Equatable { case status(Int32), signal(Int32) }
 
-  /// What `readOutput` found: more may come, all has come, or it is more than was asked for.
+  /// The result of `readOutput`: more may come, all has come, or it is more than was asked for.
   package enum Progress: Sendable, Equatable { case more, complete, tooMuch }
 
   /// Non-blocking; readable when there is something for `readOutput()`, `discardErrors()` and `end()`.
@@ -16,7 +16,7 @@ package final class HelperProcess {
   package let errors: Int32
   package let exit: Int32
 
-  /// What it has written to its standard error, in bytes. Nobody has read them: they may be the secret.
+  /// Bytes that it has written to its standard error. They are never read: they may be the secret.
   package private(set) var errorCount = 0
 
   private let processID: pid_t
@@ -120,7 +120,7 @@ package final class HelperProcess {
 
   /// SIGKILL for it and for everything that it started and that has not left its process group.
   package func kill() {
-    // Once it is reaped, its number may be somebody else's
+    // Once it is reaped, its number may be another process's
     guard !isReaped else { return }
     Glibc.kill(-processID, SIGKILL)
     // Before it has a group of its own
@@ -136,14 +136,14 @@ package final class HelperProcess {
     let reaped = retrying { waitpid(processID, &status, WNOHANG) }
     guard reaped != 0 else { return nil }
     isReaped = true
-    // Somebody else has fetched it; nobody knows how it ended
+    // Another thread has fetched it; how it ended is unknown
     guard reaped > 0 else { return .signal(0) }
     let signal = status & 0x7F
     return signal == 0 ? .status((status >> 8) & 0xFF) : .signal(signal)
   }
 }
 
-/// The end to read from of a pipe that has all of it, and that nobody can write to any more: what is secret in it is in the
+/// The end to read from of a pipe that has all of it, and that cannot be written to any more: what is secret in it is in the
 /// kernel's memory only, which is never swapped out.
 private func filledPipe(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int32 {
   var ends: [Int32] = [-1, -1]

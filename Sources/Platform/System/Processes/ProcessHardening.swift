@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What a process that holds secrets does to itself first.
+/// The measures that a process which holds secrets takes on itself first.
 package enum ProcessHardening {
   /// First thing in `main`, before any thread. Fatal signals back to SIG_DFL, no signal blocked, PR_SET_DUMPABLE 0,
   /// RLIMIT_CORE 0, SIGPIPE and SIGXFSZ ignored, SIGCHLD not, umask 077, no environment variable that could change trust or name resolution (T30),
@@ -32,8 +32,8 @@ package enum ProcessHardening {
     for fatal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT, SIGSYS] { signal(fatal, SIG_DFL) }
   }
 
-  /// Whoever started us may have blocked signals for itself, and a child inherits that: SIGTERM and SIGHUP would wait for
-  /// ever.
+  /// The process that started us may have blocked signals for itself, and a child inherits that: SIGTERM and SIGHUP would wait
+  /// for ever.
   private static func unblockSignals() {
     var none = sigset_t()
     sigemptyset(&none)

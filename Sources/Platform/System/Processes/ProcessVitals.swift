@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What this process uses of the machine, now.
+/// The use that this process makes of the machine, now.
 package struct ProcessVitals: Sendable {
   package let residentBytes: UInt64
   package let openDescriptors: UInt64
@@ -10,7 +10,7 @@ package struct ProcessVitals: Sendable {
   /// User and system time.
   package let processorMicroseconds: UInt64
 
-  /// What cannot be asked is 0.
+  /// Figures that cannot be asked are 0.
   package init() {
     residentBytes = ProcessVitals.pages &* UInt64(sysconf(Int32(_SC_PAGESIZE)))
     openDescriptors = ProcessVitals.descriptors

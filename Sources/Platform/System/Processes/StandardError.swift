@@ -1,12 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-/// Writes to standard error without ever waiting for whoever reads it, and without making the descriptor non-blocking,
+/// Writes to standard error without ever waiting for its reader, and without making the descriptor non-blocking,
 /// which others share.
 package enum StandardError {
   package static let descriptor: Int32 = STDERR_FILENO
 
-  /// How many bytes were written: fewer than all if there is no room now, or nobody reads. What is left is the caller's to
+  /// How many bytes were written: fewer than all if there is no room now, or no reader. What is left is the caller's to
   /// keep or drop.
   @discardableResult
   package static func write(_ bytes: Span<UInt8>) -> Int {
@@ -18,12 +18,12 @@ package enum StandardError {
     write(bytes.span)
   }
 
-  /// The same for another descriptor.
+  /// Writes to another descriptor in this way.
   package static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Int {
     bytes.withUnsafeBytes { write($0, to: descriptor, descriptor == Self.descriptor ? kind : Kind(of: descriptor)) }
   }
 
-  /// What a descriptor is decides how to write to it without waiting.
+  /// The kind of a descriptor decides how to write to it without waiting.
   private enum Kind {
     /// The journal.
     case socket

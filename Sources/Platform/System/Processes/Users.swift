@@ -30,7 +30,7 @@ package enum Users {
     }
   }
 
-  /// Of a user in /etc/passwd alone, where no directory service is asked, which could take any time (T55).
+  /// The name of a user in /etc/passwd alone, where no directory service is asked, which could take any time (T55).
   package static func localName(ofUID uid: UInt32) -> String? {
     guard let file = fopen("/etc/passwd", "re") else { return nil }
     defer { fclose(file) }
@@ -43,7 +43,7 @@ package enum Users {
     return nil
   }
 
-  /// Where the passwd entry says that we live.
+  /// The home that the passwd entry says we have.
   static var home: String? {
     withGrowingBuffer { buffer, count in
       var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)

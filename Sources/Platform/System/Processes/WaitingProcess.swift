@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// Asks file systems in another process: whoever waits for one that has gone cannot be ended, not even by SIGKILL, nor can a
-/// process of which a thread waits. A daemon does not mind; a program that is to end leaves the other process behind.
+/// Asks file systems in another process: one that waits for a file system that has gone cannot be ended, not even by SIGKILL,
+/// nor can a process of which a thread waits. A daemon does not mind; a program that is to end leaves the other process behind.
 package enum WaitingProcess {
   /// The lines that `work` has said, and whether it was still at it when the time was over. nil: the system has no process for
   /// it, or it broke off.
@@ -62,7 +62,7 @@ package enum WaitingProcess {
       bytes += buffer[..<count]
       if bytes.suffix(last.count) == last[...] || bytes == Array(last.dropFirst()) { break }
     }
-    // What follows the last end of a line is cut off.
+    // The text behind the last end of a line is cut off.
     let lines = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
     return (lines.map { String(decoding: $0, as: UTF8.self) }, isLate)
   }

@@ -4,7 +4,7 @@ internal import Glibc
 /// A descriptor that the service manager has opened and passed on (sd_listen_fds(3)). The service manager keeps its own
 /// copy: closing ours frees no port, and who connects meanwhile waits in the kernel.
 package struct InheritedSocket: Sendable, Equatable {
-  /// What stands behind a descriptor, as the kernel says; nobody else's word is taken for it.
+  /// The place behind a descriptor, as the kernel says; no other word is taken for it.
   package enum Place: Sendable, Equatable {
     /// 4 or 16 bytes, network order.
     case tcp(ip: [UInt8], port: UInt16)

@@ -4,7 +4,7 @@ internal import Glibc
 /// NETLINK_SOCK_DIAG: who owns the other end of a loopback TCP connection. One socket, kept open; the kernel answers while
 /// the question is being sent, in microseconds, to any user about any other.
 ///
-/// The uid is that of the socket's creator, not of whoever holds the descriptor now (T7). Uids of other user namespaces
+/// The uid is that of the socket's creator, not of the process that holds the descriptor now (T7). Uids of other user namespaces
 /// come as the overflow uid, 65534.
 package final class SocketDiagnostics {
   private let descriptor: Int32
@@ -34,7 +34,7 @@ package final class SocketDiagnostics {
 
   deinit { close(descriptor) }
 
-  /// nil on any doubt: not found, inode 0 (nobody has the socket open any more), another socket than the one asked for, a
+  /// nil on any doubt: not found, inode 0 (no process has the socket open any more), another socket than the one asked for, a
   /// state other than ESTABLISHED, FIN_WAIT1 or FIN_WAIT2 (a client that has sent all it will), no answer.
   /// `client` is the caller's own address as we see it (peer), `server` the local one; each 4 or 16 bytes.
   package func owner(
@@ -52,7 +52,7 @@ package final class SocketDiagnostics {
   }
 
   /// Whether our end of a TCP connection still is one: as long as it is, no other socket can have its pair of addresses. Asked
-  /// after `owner`, since a client may reset the connection and leave its port to somebody else, while what it sent before can
+  /// after `owner`, since a client may reset the connection and leave its port to another one, while what it sent before can
   /// still be read.
   package static func isConnected(descriptor: Int32) -> Bool {
     // The first byte of tcp_info (linux/tcp.h).
@@ -72,7 +72,7 @@ package final class SocketDiagnostics {
 
   private func receive() -> Answer? {
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
-      // What answers an older question, that of a call which had given up, is thrown away.
+      // An answer to an older question, that of a call which had given up, is thrown away.
       for _ in 0..<8 {
         let count = retrying { recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_TRUNC)) }
         guard count > 0, count <= buffer.count else { return nil }
@@ -85,7 +85,7 @@ package final class SocketDiagnostics {
   }
 }
 
-/// Of the process that made a socket, when it did.
+/// The user of the process that made a socket, when it did.
 package struct SocketOwner: Equatable {
   package let uid: UInt32
   /// Its number in version 2 of control groups; nil: the kernel does not say (Linux before 5.8).

@@ -70,7 +70,7 @@ struct NetlinkHeader {
   }
 }
 
-/// What the kernel knows about a socket.
+/// The kernel's knowledge about a socket.
 struct Answer {
   let pair: SocketPair
   let state: UInt8

@@ -1,14 +1,14 @@
 internal import CLinux
 internal import Glibc
 
-/// Listening unix sockets that nobody can slip in front of or behind (T9).
+/// Listening unix sockets that no other process can slip in front of or behind (T9).
 package enum UnixSocket {
   /// Binds and listens; the socket has `mode`, and `group` if given, before the first connection can be made, and never
   /// more than that.
   ///
   /// The directory, and all above it, must belong to root or us, and others must not be able to write it (a sticky
   /// directory like /tmp may stand above, not be, the parent); the parent must not be a symbolic link. EPERM otherwise.
-  /// A stale socket of ours (nobody answers) is replaced. A live one is EADDRINUSE; anything else in the place is EEXIST
+  /// A stale socket of ours (without an answer) is replaced. A live one is EADDRINUSE; anything else in the place is EEXIST
   /// and left alone. EINVAL for relative, abstract and overlong paths.
   package static func listen(
     path: String, mode: UInt32, group: UInt32?, backlog: Int32
@@ -105,7 +105,7 @@ struct UnixAddress {
 }
 
 extension UnixSocket {
-  /// A socket that somebody else has bound for us, as `lstat` sees it. It has to belong to root or us, and its directory is
+  /// A socket that another process has bound for us, as `lstat` sees it. It has to belong to root or us, and its directory is
   /// held to what `listen` asks for: EPERM otherwise. ENOENT and ENOTSOCK if it is not there.
   package static func inspect(path: String) throws(SystemError) -> FileStatus {
     try SafeDirectory.check(parentOf: path)
@@ -118,7 +118,7 @@ extension UnixSocket {
     return FileStatus(status)
   }
 
-  /// Takes a socket away that was ours and is closed. Anything but a socket stays, and so does one behind which somebody
+  /// Takes a socket away that was ours and is closed. Anything but a socket stays, and so does one behind which a process
   /// answers: another daemon has put it there.
   package static func remove(path: String) {
     var status = stat()

@@ -5,7 +5,7 @@ internal import Glibc
 package struct UnixSocketProblem: Error, Sendable {
   package let message: String
   package let help: String
-  /// It may be over by itself: who listens there ends, or the directory is made.
+  /// The problem may be over by itself: who listens there ends, or the directory is made.
   package let isPassing: Bool
 
   /// The unit makes it when it starts (RuntimeDirectory=).
@@ -29,7 +29,7 @@ package struct UnixSocketProblem: Error, Sendable {
 }
 
 extension UnixSocket {
-  /// What a start would find where it is to make a socket, as far as the user who looks may see. Whether somebody listens there
+  /// The place of a socket as a start would find it, as far as the user who looks may see. Whether a process listens there
   /// is not looked at.
   package struct Outlook: Sendable {
     /// Why a start would fail.
@@ -42,12 +42,12 @@ extension UnixSocket {
     package init(path: String) {
       let place = PlaceOutlook(path: path, isReplaced: true) { (status, maker) throws(SystemError) in
         try UnixSocket.judge(status, of: maker)
-        // What was left there is taken away first.
+        // A socket that was left there is taken away first.
         try PlaceOutlook.checkMaking(path, by: maker)
       }
       maker = place.maker
       switch place.verdict {
-      // Whoever asks may be another user than the one it is for.
+      // The user who asks may be another one than the one it is for.
       case .fit, .onlyForRoot: (problem, unseen) = (nil, nil)
       case .unfit(let error) where error.isOfMissing && error.operation == UnixSocketProblem.unitDirectory:
         (problem, unseen) = (nil, "the systemd unit makes \(error.operation) when it starts")

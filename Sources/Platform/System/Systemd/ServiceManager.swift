@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What systemd and we tell each other. By hand, because libsystemd would bring five more libraries into the process.
+/// The words of systemd and of ours for each other. By hand, because libsystemd would bring five more libraries into the process.
 package enum ServiceManager {
   /// sd_notify(3) over $NOTIFY_SOCKET; does nothing without it. `RELOADING=1` gets the MONOTONIC_USEC that
   /// `Type=notify-reload` asks for.

@@ -1,7 +1,7 @@
 /// The unit of systemd that a control group stands for.
 package enum SystemdUnit {
   /// `ssh.service` for `/system.slice/ssh.service/anything`: the outermost one, whose name the system's manager has given.
-  /// Below, whoever the unit runs as may make groups of any name. Where that is systemd for one user, the name that it gave
+  /// Below, the user that the unit runs as may make groups of any name. Where that is systemd for one user, the name that it gave
   /// stands behind its own: `user@1000.service/mail.service`.
   /// - Parameter controlGroup: from the root, as in `/proc/PID/cgroup`.
   package static func name(of controlGroup: String) -> String? {

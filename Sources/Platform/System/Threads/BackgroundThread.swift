@@ -38,7 +38,7 @@ package final class BackgroundThread {
     pthread_join(thread, nil)
   }
 
-  /// Nobody waits for its end.
+  /// Its end is not waited for.
   package func leave() {
     guard let thread else { return }
     self.thread = nil

@@ -3,7 +3,7 @@
 package enum BoundedWork {
   /// Milliseconds without an end after which there are twice as many.
   private static let pause = 10
-  /// Of one call: as long as fewer pieces hang, the others are done.
+  /// The most threads of one call: as long as fewer pieces hang, the others are done.
   private static let mostThreads = 64
 
   private final class Pieces<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -28,7 +28,7 @@ package enum BoundedWork {
       if isLast { isDone.give() }
     }
 
-    /// Nobody begins another piece.
+    /// No thread begins another piece.
     func stop() -> [Key: Value] {
       state.withLock { state in
         state.waiting = []
@@ -37,7 +37,8 @@ package enum BoundedWork {
     }
   }
 
-  /// What of `work` has ended within the time, by its key. A thread that hangs is left behind, and what it finds goes with it.
+  /// The pieces of `work` that have ended within the time, by their keys. A thread that hangs is left behind, and what it finds
+  /// goes with it.
   /// - Parameter keys: each once.
   package static func run<Key: Hashable & Sendable, Value: Sendable>(
     _ keys: [Key], milliseconds: Int, _ work: @escaping @Sendable (Key) -> Value

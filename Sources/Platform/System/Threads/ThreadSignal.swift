@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What one thread waits for and another one gives.
+/// A signal that one thread waits for and another one gives.
 ///
 /// `@unchecked Sendable`, because everything that it has is touched under its own lock.
 package final class ThreadSignal: @unchecked Sendable {
