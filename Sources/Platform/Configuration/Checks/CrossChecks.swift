@@ -1,6 +1,6 @@
 internal import Policy
 
-/// What no single line can get wrong.
+/// Mistakes that no single line can make.
 extension SettingsReader {
   func check(_ services: [ServiceDraft], listeners: [ListenerDraft], credentials: [CredentialDraft]) {
     checkAddresses(listeners)
@@ -35,7 +35,7 @@ extension SettingsReader {
   /// A credential with the headers that go out with it.
   private struct Use {
     var index: Int
-    /// Of the credential's name.
+    /// The place of the credential's name.
     let place: TextLocation
     let headers: HeaderPolicy
     let headersPlace: TextLocation
@@ -43,7 +43,7 @@ extension SettingsReader {
     let isNamedHere: Bool
   }
 
-  /// Of several that go out together each by itself.
+  /// The uses of a service's credentials: each by itself where several go out together.
   private func uses(of draft: ServiceDraft, _ credentials: [CredentialDraft]) -> [Use] {
     uses(of: draft).flatMap { use -> [Use] in
       guard credentials.indices.contains(use.index), !credentials[use.index].parts.isEmpty else { return [use] }

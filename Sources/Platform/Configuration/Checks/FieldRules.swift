@@ -25,7 +25,7 @@ enum FieldRules {
     }
   }
 
-  /// Fields whose values are secrets: nobody writes them into this file.
+  /// Fields whose values are secrets: they are never written into this file.
   static let credentials: Set<String> = [
     "api-key", "apikey", "authorization", "cookie", "dd-api-key", "job-token", "private-token", "set-cookie",
     "x-access-token",
@@ -33,7 +33,7 @@ enum FieldRules {
     "x-vault-token",
   ]
 
-  /// Of a query, without escapes. `*` would look as if it stood for others.
+  /// A name in a query, without escapes. `*` would look as if it stood for others.
   static func isParameterName(_ text: String) -> Bool {
     isToken(text) && text.utf8.count <= 256 && !text.contains("*") && !text.contains("&")
   }

@@ -2,14 +2,14 @@
 ///
 /// A secret and a stored login are of one credential, and a bad one costs that credential alone: a warning here, and the daemon,
 /// which looks again each time, does not use it. What decides for others, the configuration and certificates, is an error, and
-/// so is a program: whoever could exchange one sees whatever the daemon may see.
+/// so is a program: a user who could exchange one sees whatever the daemon may see.
 extension SettingsReader {
   private static let othersAndGroupWrite: UInt32 = 0o022
   private static let othersAny: UInt32 = 0o007
   private static let groupRead: UInt32 = 0o040
   private static let anyExecute: UInt32 = 0o111
 
-  /// Whoever writes the configuration decides where the credentials go (T51).
+  /// The writer of the configuration decides where the credentials go (T51).
   func checkConfigurationFile() {
     guard let status = environment.fileStatus(file) else { return }
     let routeContext = environment.fileWay(file)
@@ -73,7 +73,7 @@ extension SettingsReader {
         "\(path) belongs to uid \(status.owner), who can change it", at: place,
         help: "chown root \(shellQuoted(path))")
     } else if status.owner != Self.root, status.mode & Self.groupRead != 0 {
-      // The group of a file of root's is the daemon's own; of any other, nobody knows whose.
+      // The group of a file of root's is the daemon's own; that of any other is unknown.
       refuse(
         "the group can read \(path) (mode \(octal(status.mode)))", at: place, help: "chmod g-r \(shellQuoted(path))")
     }
@@ -81,7 +81,7 @@ extension SettingsReader {
     checkWay(to: path, at: place)
   }
 
-  /// A file that is not there yet is as it should be; whoever can write its directory could put another login there.
+  /// A file that is not there yet is as it should be; a user who can write its directory could put another login there.
   private func checkStore(_ path: String, at place: TextLocation) {
     guard environment.fileStatus(path) == nil else { return checkSecretFile(path, at: place) }
     checkWay(to: path, at: place)
@@ -106,7 +106,7 @@ extension SettingsReader {
     tellPardon(routeContext, place)
   }
 
-  /// What a file of a credential is refused for.
+  /// Refuses a file of a credential.
   private func refuse(_ message: String, at place: TextLocation, help: String? = nil) {
     report.warning(place, "\(message): it is not used, and requests with this credential get 503", help: help)
   }
@@ -122,7 +122,7 @@ extension SettingsReader {
     }
   }
 
-  /// Nobody but root and the daemon's user can change it, or put another file in its place.
+  /// Only root and the daemon's user can change it, or put another file in its place.
   private func checkOnlyOurs(_ path: String, _ owner: UInt32, _ mode: UInt32, at place: TextLocation) {
     let routeContext = environment.fileWay(path)
     if mode & Self.othersAndGroupWrite != 0, !routeContext.isReadOnly {

@@ -28,7 +28,7 @@ extension SettingsReader {
 }
 
 extension Service {
-  /// What requests of it go out with.
+  /// The credentials that its requests go out with.
   fileprivate var choices: [CredentialChoice] {
     guard let rules else { return [credential] }
     return rules.compactMap { rule in

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// What would make a valid file stronger, each with the line to add; and what in it has no effect.
+/// Advice that would make a valid file stronger, each with the line to add; and what in it has no effect.
 extension SettingsReader {
   /// Rules that never decide.
   func check(_ rules: RuleSet, of services: [ServiceDraft]) {
@@ -124,7 +124,7 @@ extension SettingsReader {
     }
   }
 
-  /// What of `redact` does less than it seems to.
+  /// Advice on a `redact` that does less than it seems to.
   private func adviseOnRedaction(_ draft: ServiceDraft) {
     guard let place = draft.redactPlace, draft.service.redact != .off else { return }
     if !draft.service.injects {
@@ -191,7 +191,7 @@ extension SettingsReader {
 }
 
 extension Mount {
-  /// Where on localhost, without its ports; nil: it has another host name.
+  /// The path on localhost, whatever the port; nil: it has another host name.
   fileprivate var onLocalhost: [UInt8]? {
     switch self {
     case .path(let path): path

@@ -20,7 +20,7 @@ final class Report {
     source = SourceText(text)
   }
 
-  /// Further errors are only counted: nobody needs to find out what was meant.
+  /// Further errors are only counted: a person needs no more to find out what was meant.
   var isFull: Bool { errorCount >= Self.mostErrors }
 
   func error(_ place: TextLocation, _ message: String, help: String? = nil) {

@@ -1,12 +1,12 @@
 internal import Policy
 
-/// Finds what a diagnostic must not show: a secret that somebody wrote into the file, in whatever wrong place.
+/// Finds what a diagnostic must not show: a secret that was written into the file, in whatever wrong place.
 /// Everything is hidden that does not stand under a key whose values are known to be harmless.
 struct SecretMask {
   private var hidden: [Hidden] = []
-  /// What `credential:` may say.
+  /// The values that `credential:` may have.
   private var credentialNames = ["none", "pass"]
-  /// Guessing costs time, and nobody reads more errors than these.
+  /// Guessing costs time, and no more errors than these are read.
   private var guessesLeft = Report.mostErrors
 
   static func stretches(in root: YAMLNode) -> [Hidden] {
@@ -74,7 +74,7 @@ struct SecretMask {
     }
   }
 
-  /// Of a login: a secret, unless it says where one is.
+  /// A field of a login: a secret, unless it says where one is.
   private mutating func visitField(_ entry: YAMLEntry) {
     switch entry.value.content {
     case .mapping: visit(entry.value, under: HeaderKey.value.rawValue, guesses: false)
@@ -101,7 +101,7 @@ struct SecretMask {
     // A token where a client's name was wanted.
     case CredentialKey.allowClients.rawValue: text.utf8.count > 32 || text.hasPrefix(ClientToken.prefix)
     case CredentialKey.clientCertificate.rawValue, CredentialKey.query.rawValue, CredentialKey.oauth1.rawValue: true
-    // Mostly no secret, but its neighbours are, and somebody may have taken one for the other.
+    // Mostly no secret, but its neighbours are, and one may have been taken for the other.
     case OAuth1Key.consumerKey.rawValue: true
     // The text of one, and perhaps of its key, instead of a path.
     case ClientCertificateKey.certificate.rawValue: text.contains("-----")
@@ -127,7 +127,7 @@ struct SecretMask {
     }
   }
 
-  /// Of a command, only what can be nothing but a path is shown.
+  /// A command shows only what can be nothing but a path.
   private mutating func hideArguments(_ words: [YAMLNode]) {
     let isPath = words.first?.text?.hasPrefix("/") == true
     for word in words.dropFirst(isPath ? 1 : 0) { hide(word) }
@@ -149,7 +149,7 @@ struct SecretMask {
       OAuth2Key.subjectToken.rawValue, OAuth2Key.actorToken.rawValue, OAuth1Key.consumerSecret.rawValue,
       OAuth1Key.tokenSecret.rawValue:
       true
-    // Of OAuth 1; and of a login, a token where its place was wanted.
+    // For OAuth 1; and for a login, a token where its place was wanted.
     case OAuth1Key.token.rawValue: true
     default: false
     }

@@ -1,6 +1,6 @@
 /// Guesses what a person meant.
 package enum Suggestion {
-  /// Longer words are not compared: nobody misspells those, and the cost is quadratic.
+  /// Longer words are not compared: they are hardly misspelt, and the cost is quadratic.
   private static let longestWord = 40
 
   /// The candidate nearest to `word`, if it is near enough to be a slip.

@@ -1,6 +1,7 @@
 internal import Policy
 
-/// Where to listen. Only this machine can reach a loopback address or a unix socket; anything wider needs client tokens.
+/// The addresses of a listener. Only this machine can reach a loopback address or a unix socket; anything wider needs client
+/// tokens.
 extension SettingsReader {
   /// `localhost:PORT`, `127.0.0.1:PORT`, `[::1]:PORT`, another address, `unix:/PATH` or `systemd:NAME`.
   func address(_ text: String, at place: TextLocation, mode: UInt32) -> ListenerSettings.Address? {
@@ -91,7 +92,7 @@ extension ListenerSettings.Address {
   func answers(_ host: HostName, port: UInt16) -> Bool {
     guard port != 0 else { return false }
     switch (self, host) {
-    // What the service manager hands over is compared when it has.
+    // Sockets that the service manager hands over are compared when they have come.
     case (.unix, _), (.systemd, _): return false
     case (.localhost(let own), .name), (.tcp(_, let own), .name): return own == port && host.isLocal
     case (.localhost(let own), .address(let address)):

@@ -3,7 +3,7 @@ internal import Policy
 /// `allow_users`, `allow_groups`: names and numbers to uids. `allow_clients`: names.
 extension SettingsReader {
   static let root: UInt32 = 0
-  /// What the kernel shows for uids of another user namespace: anybody's.
+  /// The uid that the kernel shows for those of another user namespace: anybody's.
   static let overflow: UInt32 = 65_534
   /// Debian policy 9.2.2: lower ones belong to the system.
   static let firstPerson: UInt32 = 1000
@@ -39,7 +39,7 @@ extension SettingsReader {
   private func uid(_ node: YAMLNode) -> UInt32? {
     guard let text = text(node, "a user's name or number") else { return nil }
     if text.utf8.allSatisfy(ASCII.isDigit) {
-      // -1 means "nobody in particular" to setuid(2) and its like.
+      // -1 means "no user in particular" to setuid(2) and its like.
       guard let number = decimal(text).flatMap({ UInt32(exactly: $0) }), number != UInt32.max else {
         report.error(node.place, "not a uid: \(quoted(text))")
         return nil

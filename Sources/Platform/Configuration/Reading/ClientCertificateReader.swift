@@ -1,7 +1,7 @@
 internal import Policy
 
 extension CredentialSettings {
-  /// What TLS shows an upstream that asks who we are: names and paths, no secret.
+  /// The certificate that TLS shows an upstream that asks who we are: names and paths, no secret.
   package struct ClientCertificate: Sendable, Equatable {
     /// Absolute: PEM, the own one first.
     package let file: String
@@ -13,7 +13,7 @@ extension CredentialSettings {
   }
 }
 
-/// What was found in the two files of a client certificate.
+/// The finding in the two files of a client certificate.
 package enum ClientCertificateLook: Sendable {
   /// Valid from when until when, in seconds since 1970.
   case good(begins: Int64, ends: Int64, isForClients: Bool)

@@ -92,7 +92,7 @@ extension SettingsReader {
     }
   }
 
-  /// Who listens to other machines knows nobody there but by a token.
+  /// A listener for other machines knows a caller there only by a token.
   func checkReach(of listener: ListenerDraft) {
     guard !listener.hasClients else { return }
     for (address, place) in listener.addresses {
@@ -108,7 +108,7 @@ extension SettingsReader {
 }
 
 extension [ListenerSettings.Address] {
-  /// Whether somebody could come by one of them whose uid is known.
+  /// Whether a caller whose uid is known could come by one of them.
   var admitUsers: Bool {
     contains { address in
       switch address {
@@ -118,7 +118,7 @@ extension [ListenerSettings.Address] {
     }
   }
 
-  /// Whether somebody could come by one of them from another machine, as far as the file says.
+  /// Whether a caller could come by one of them from another machine, as far as the file says.
   var reachOthers: Bool {
     contains { address in
       switch address {

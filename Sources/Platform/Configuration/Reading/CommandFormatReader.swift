@@ -1,6 +1,6 @@
 internal import Policy
 
-/// What a secret is for, as far as a program can be told of it.
+/// The use of a secret, as far as a program can be told of it.
 struct SecretUse {
   enum Role: Equatable {
     case token, user, value
@@ -8,7 +8,7 @@ struct SecretUse {
     case password(of: String?)
   }
   let role: Role
-  /// Of its credential; empty: they are wrong, and that is reported.
+  /// Origins of its credential; empty: they are wrong, and that is reported.
   let origins: [Origin]
 
   var isUser: Bool { role == .user }
@@ -75,7 +75,7 @@ extension SettingsReader {
     return .gitCredential(description, stores: stores)
   }
 
-  /// What the program is asked for a credential of.
+  /// The place whose credential the program is asked for.
   private func place(_ fields: Fields<SourceKey>, for use: SecretUse) -> (Origin, path: String?)? {
     guard let node = fields[.url] else {
       return onlyOrigin(fields, .url, "url: https://HOST", for: use).map { ($0, nil) }

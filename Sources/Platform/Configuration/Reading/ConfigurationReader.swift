@@ -11,10 +11,10 @@ package struct ConfigurationReader {
     package var groupMembers: @Sendable (String) -> Set<UInt32>?
     /// Owner, mode, whether regular; nil: does not exist. Follows symbolic links.
     package var fileStatus: @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?
-    /// What leads to a file, be it there or not.
+    /// The way to a file, be it there or not.
     package var fileWay: @Sendable (String) -> FileWay
-    /// Those of these files that can be asked for, as can the directories that lead to them. A file system that has gone may
-    /// take any time, and nobody has to wait for a secret, or for a program that prints one (T55).
+    /// Files among these that can be asked for, as can the directories that lead to them. A file system that has gone may
+    /// take any time, and no start has to wait for a secret, or for a program that prints one (T55).
     package var answering: @Sendable ([String]) -> Set<String>
     /// Asked of `ca_file` only, never of a secret.
     package var readFile: @Sendable (String) -> [UInt8]?
@@ -26,7 +26,7 @@ package struct ConfigurationReader {
     /// Whether a client certificate and its key can be used together. Asked once all of a file is right.
     package var clientCertificate: @Sendable (CredentialSettings.ClientCertificate) -> ClientCertificateLook
     package var hasIPv6: Bool
-    /// Where the daemon may keep what has to outlive it; nil: nothing says so.
+    /// The directory where the daemon may keep what has to outlive it; nil: nothing says so.
     package var stateDirectory: String?
 
     package init(
@@ -93,6 +93,6 @@ package struct ConfigurationReader {
 package struct ConfigurationErrors: Error, Sendable {
   /// In the order of the file; at least one of severity error, and no advice.
   package let diagnostics: [Diagnostic]
-  /// What the file says of it all the same: there its daemon can be asked.
+  /// The control socket, which the file names all the same: there its daemon can be asked.
   package let controlSocket: String?
 }

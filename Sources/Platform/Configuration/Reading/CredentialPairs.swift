@@ -11,7 +11,7 @@ final class CredentialPairs {
     return all.count - 1
   }
 
-  /// Where all of their parts may go, for all who may use each of them.
+  /// Credentials that go where all of their parts may go, for all who may use each of them.
   func drafts(of credentials: [CredentialDraft]) -> [CredentialDraft] {
     all.map { set in
       let parts = set.parts.map { credentials[$0] }

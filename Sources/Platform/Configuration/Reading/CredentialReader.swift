@@ -5,19 +5,19 @@ struct CredentialDraft {
   let name: String
   let place: TextLocation
   var origins: [Origin] = []
-  /// Of the list, for cross checks.
+  /// The place of the list, for cross checks.
   var originsPlace: TextLocation
   var callers: Callers?
   var clients: [ClientReference] = []
   var scheme: CredentialSettings.Scheme?
   var suspension: Suspension? = Suspension()
   var certificate: ClientCertificateDraft?
-  /// Of a credential that waits until it is asked for: what is kept of a request's body; nil: it goes out at once.
+  /// For a credential that waits until it is asked for: what is kept of a request's body; nil: it goes out at once.
   var bodyKeptForChallenge: Int?
-  /// Of credentials that go out together, their indices and their grants.
+  /// For credentials that go out together, their indices and their grants.
   var parts: [Int] = []
   var partGrants: [Grant] = []
-  /// Where an environment variable is the source.
+  /// The place that has an environment variable as source.
   var environmentPlace: TextLocation?
 
   var grant: Grant {
@@ -45,7 +45,7 @@ struct CredentialDraft {
     }
   }
 
-  /// It does not go out before an upstream has asked for it.
+  /// The credential does not go out before an upstream has asked for it.
   var isAwaited: Bool { bodyKeptForChallenge != nil }
 
   /// Challenges of RFC 6750 are for bearer tokens: what is none may be rejected with any other, or with none.
@@ -141,7 +141,7 @@ extension SettingsReader {
     let origins = draft.origins
     let keys = Self.schemes.filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
-      // What TLS shows may be all of it.
+      // A certificate that TLS shows may be all of it.
       if fields.has(.clientCertificate) { return .headers([]) }
       missing(
         .bearer, .basic, .headers, .oauth2, .login, .digest, .registry, .query, .oauth1, in: fields,

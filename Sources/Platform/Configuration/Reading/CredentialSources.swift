@@ -1,13 +1,13 @@
 internal import Policy
 
 extension CredentialSettings {
-  /// Where its secrets come from, in the order of its fields; behind a token those that its endpoint is shown.
+  /// The sources of its secrets, in the order of its fields; behind a token those that its endpoint is shown.
   package var sources: [Source] { scheme.sources }
 
-  /// The same, and that of the key of its certificate, which is no part of what is sent.
+  /// The sources, and that of the key of its certificate, which is no part of what is sent.
   package var allSources: [Source] { sources + (certificate.map { [$0.key] } ?? []) }
 
-  /// It is several of the file's that go out together.
+  /// The credential is several of the file's that go out together.
   package var isCombined: Bool { if case .all = scheme { true } else { false } }
 }
 

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// `digest` of a credential: a user and a password, of which an upstream is shown what it can check and nobody can use again
+/// `digest` of a credential: a user and a password, of which an upstream is shown what it can check and what cannot be used again
 /// (RFC 7616).
 extension SettingsReader {
   func digest(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {

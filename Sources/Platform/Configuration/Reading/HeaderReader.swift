@@ -10,7 +10,8 @@ struct HeaderKeys {
 }
 
 extension SettingsReader {
-  /// What stands here over what the service says: a rule's word about a field replaces the service's about the same field.
+  /// The policy that stands here over what the service says: a rule's word about a field replaces the service's about the same
+  /// field.
   func headers(_ keys: HeaderKeys, over base: HeaderPolicy) -> HeaderPolicy {
     var policy = base
     let set = keys.set.map { settings($0) } ?? []

@@ -38,7 +38,7 @@ extension SettingsReader {
     return limits
   }
 
-  /// Those of a service over the file's, or the file's over the built-in ones.
+  /// The timeouts of a service over the file's, or the file's over the built-in ones.
   func timeouts(_ node: YAMLNode, at place: TextLocation, over defaults: Timeouts) -> Timeouts {
     var timeouts = defaults
     guard let fields = fields(node, at: place, of: TimeoutKey.self) else { return timeouts }

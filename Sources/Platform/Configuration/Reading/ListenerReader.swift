@@ -5,7 +5,7 @@ struct ListenerDraft {
   var name: String
   /// Who may ask is said there: `listeners.main`, or `metrics`.
   var admission: String
-  /// Of the name; the whole file for the default one.
+  /// The place of the name; the whole file for the default one.
   var place: TextLocation
   var addresses: [(address: ListenerSettings.Address, place: TextLocation)]
   var callers: Callers

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// Where a browser brings back what its login came to: on this machine (RFC 8252 section 7.3).
+/// The place to which a browser brings back what its login came to: on this machine (RFC 8252 section 7.3).
 package struct LoopbackRedirect: Sendable, Equatable {
   package let isIPv6: Bool
   /// 0: whichever is free (section 7.3: servers have to allow any).
@@ -10,7 +10,7 @@ package struct LoopbackRedirect: Sendable, Equatable {
 
   package static let standard = LoopbackRedirect(isIPv6: false, port: 0, path: "/callback")
 
-  /// What the server is told, with the port that was bound.
+  /// The URI that the server is told, with the port that was bound.
   package func uri(port: UInt16) -> String { "http://\(host):\(port)\(path)" }
 
   private var host: String { isIPv6 ? "[::1]" : "127.0.0.1" }

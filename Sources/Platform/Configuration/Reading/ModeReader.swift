@@ -5,7 +5,7 @@ internal import Policy
 extension SettingsReader {
   private enum Mode { case preemptive, challenge }
 
-  /// What is kept of a request's body for the second one, in bytes; nil: the credential goes out at once.
+  /// Bytes that are kept of a request's body for the second one; nil: the credential goes out at once.
   func bodyKeptForChallenge(_ fields: Fields<CredentialKey>) -> Int? {
     let mode: Mode? = fields[.mode].flatMap { choice($0, [("preemptive", .preemptive), ("challenge", .challenge)]) }
     let buffer = size(.replayBuffer, of: fields)
@@ -47,7 +47,7 @@ extension SettingsReader {
 }
 
 extension CredentialSettings.Scheme {
-  /// What an upstream asks for that wants it; nil: it has no mode.
+  /// The scheme that an upstream asks for if it wants it; nil: it has no mode.
   var awaited: ChallengedScheme? {
     switch self {
     case .bearer: .bearer

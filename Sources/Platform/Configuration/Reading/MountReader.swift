@@ -60,7 +60,7 @@ extension SettingsReader {
       report.error(place, error.message, help: "write /PATH/, localhost:PORT or NAME.localhost")
       return nil
     }
-    // Browsers and resolvers send every such name to this machine (RFC 6761 §6.3), and nobody else can own one.
+    // Browsers and resolvers send every such name to this machine (RFC 6761 §6.3), and no other can own one.
     guard case .name(let host) = name, host.hasSuffix(".localhost") else {
       let help =
         text == "localhost" ? "for a port of its own write localhost:PORT, for all of the listener write /" : nil

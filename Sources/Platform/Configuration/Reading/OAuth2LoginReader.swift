@@ -1,6 +1,6 @@
 internal import Policy
 
-/// What a person's login needs: from another device (RFC 8628), or by a browser (RFC 6749 section 4.1, RFC 8252).
+/// The keys for a person's login: from another device (RFC 8628), or by a browser (RFC 6749 section 4.1, RFC 8252).
 extension SettingsReader {
   func readLogin(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
     token.deviceAuthorization = fields[.deviceAuthorizationURL].flatMap {

@@ -69,7 +69,7 @@ extension SettingsReader {
     CredentialSettings.OAuth2.Grant.allCases.map(\.rawValue).joined(separator: ", ")
   }
 
-  /// What only other grants have, and what this one cannot do without.
+  /// Refuses keys that only other grants have, and wants those that this one cannot do without.
   private func checkKeys(_ fields: Fields<OAuth2Key>, of grant: CredentialSettings.OAuth2.Grant) {
     var told: Set<OAuth2Key> = []
     for other in CredentialSettings.OAuth2.Grant.allCases where other != grant {
@@ -140,7 +140,7 @@ extension SettingsReader {
 }
 
 extension CredentialSettings.OAuth2.Grant {
-  /// What it has beside what all have.
+  /// The keys that it has beside what all have.
   fileprivate var keys: [OAuth2Key] {
     switch self {
     case .clientCredentials: []

@@ -8,7 +8,7 @@ extension CredentialSettings {
     package var signature = Signature.hmacSHA1
     package let consumerKey: Value
     package let consumerSecret: Source
-    /// nil: nobody is asked for.
+    /// nil: the client asks for itself.
     package var token: Source?
     package var tokenSecret: Source?
     package var realm: String?
@@ -29,7 +29,7 @@ extension CredentialSettings {
   }
 }
 
-/// What a credential writes that is no field: `query` and `oauth1`.
+/// Credentials that are written elsewhere than into a field: `query` and `oauth1`.
 extension SettingsReader {
   func query(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
     guard let fields = fields(node, at: place, of: QueryKey.self) else { return nil }
@@ -95,7 +95,7 @@ extension SettingsReader {
 }
 
 extension CredentialSettings.Scheme {
-  /// Of the query, and set by it: the app's own never go on beside them.
+  /// Names in the query that are set by it: the app's own never go on beside them.
   var parameterNames: [String] {
     switch self {
     case .bearer, .basic, .headers, .digest, .registry: []
@@ -115,7 +115,7 @@ extension CredentialSettings.Scheme {
     }
   }
 
-  /// What it writes depends on what the upstream has asked for.
+  /// The text that it writes depends on what the upstream has asked for.
   var answersChallenges: Bool {
     switch self {
     case .bearer, .basic, .headers, .query, .oauth1: false
@@ -134,7 +134,7 @@ extension CredentialSettings.Scheme {
 }
 
 extension Service {
-  /// The same, but that of a query nothing goes on which the credential writes there (T13).
+  /// The service, but that of a query nothing goes on which the credential writes there (T13).
   func withoutPlacedParameters(of credentials: [CredentialDraft]) -> Service {
     func names(_ choice: CredentialChoice) -> [String] {
       guard case .inject(let index) = choice, credentials.indices.contains(index) else { return [] }

@@ -28,7 +28,7 @@ extension SettingsReader {
 
   private static let mostRequests = 1_000_000
 
-  /// Of `60`, `60/min`, `60 per hour` and their like.
+  /// The rate that `60`, `60/min`, `60 per hour` and their like probably mean.
   private func likely(_ number: Int?, _ unit: String) -> Rate? {
     guard let number, (1...Self.mostRequests).contains(number), !unit.utf8.contains(where: ASCII.isDigit) else {
       return nil

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// Where the parts of a rule stand.
+/// Places of the parts of a rule.
 struct RulePlaces {
   let match: TextLocation
   /// nil: the rule names no credential.
@@ -74,7 +74,7 @@ extension SettingsReader {
     }
   }
 
-  /// `*` belongs to whoever has the whole path space, and to OPTIONS: anywhere else somebody means `/*`.
+  /// `*` belongs to a service with the whole path space, and to OPTIONS: anywhere else `/*` is meant.
   func checkAsterisks(_ rules: [ReadRule], at mount: Mount) {
     for (rule, places) in rules where rule.pattern.isAsterisk {
       if case .path(let path) = mount, path.count > 1 {

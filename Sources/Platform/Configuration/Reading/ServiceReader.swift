@@ -6,15 +6,15 @@ struct ServiceDraft {
   let place: TextLocation
   let upstreamPlace: TextLocation
   let mountPlace: TextLocation
-  /// Of the value; nil: the service names no credential.
+  /// The place of the value; nil: the service names no credential.
   let credentialPlace: TextLocation?
-  /// Of `set_headers` and `allow_client_headers`; else of the name.
+  /// The place of `set_headers` and `allow_client_headers`; else of the name.
   let headersPlace: TextLocation
   let pinsPlace: TextLocation?
   let trustPlace: TextLocation?
   /// nil: the service does not say what is searched.
   let redactPlace: TextLocation?
-  /// Of the value; nil: there is none, or nobody knows the credential.
+  /// The place of the value; nil: there is none, or the credential is unknown.
   let cookiesPlace: TextLocation?
   /// A port of its own, for which `listen` makes a listener.
   let ownAddress: ListenerSettings.Address?

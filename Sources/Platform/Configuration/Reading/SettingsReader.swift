@@ -48,7 +48,7 @@ struct SettingsReader {
       metricsListener: metrics == nil ? nil : allListeners.count - 1, audit: audit, workers: workers)
   }
 
-  /// Of a file with errors: they are reported already.
+  /// The control socket of a file with errors: they are reported already.
   func controlSocket(in root: YAMLNode) -> String? {
     let quiet = SettingsReader(report: Report(file: file, text: []), environment: environment, file: file)
     let top = quiet.fields(root, at: TextLocation(line: 1, column: 1), of: TopKey.self)
@@ -87,14 +87,14 @@ struct SettingsReader {
     return directory == "/" ? "/" + text : directory + "/" + text
   }
 
-  /// Of the configuration file.
+  /// The directory of the configuration file.
   var directory: String {
     guard let slash = file.lastIndex(of: "/") else { return "." }
     return slash == file.startIndex ? "/" : String(file[..<slash])
   }
 }
 
-/// What a service may refer to.
+/// Settings that a service may refer to.
 struct SurroundingSettings {
   let listeners: [ListenerDraft]
   let credentials: [CredentialDraft]

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// Where a secret comes from: a file, systemd, the environment, or a program; never the configuration itself.
+/// The source of a secret: a file, systemd, the environment, or a program; never the configuration itself.
 extension SettingsReader {
   /// A secret's source. What stands here is never repeated: it may be the secret.
   func source(_ node: YAMLNode, at place: TextLocation, for use: SecretUse) -> CredentialSettings.Source? {

@@ -8,7 +8,7 @@ protocol TrustKey: ConfigurationKey {
   static var pinsExpire: Self { get }
   static var caFile: Self { get }
   static var allowAddresses: Self { get }
-  /// What happens without pins that are good.
+  /// The consequence of pins that are not good.
   static var ifPinsFail: String { get }
 }
 
@@ -16,7 +16,7 @@ extension ServiceKey: TrustKey { static let ifPinsFail = "this service gets 502"
 extension OAuth2Key: TrustKey { static let ifPinsFail = "no token is asked for" }
 extension LoginKey: TrustKey { static let ifPinsFail = "nobody is logged in" }
 
-/// What TLS has to prove: pins, `ca_file`; and to which addresses it may speak.
+/// The proof that TLS has to bring: pins, `ca_file`; and to which addresses it may speak.
 extension SettingsReader {
   func trust<Key: TrustKey>(_ fields: Fields<Key>) -> TrustPolicy {
     var trust = TrustPolicy()

@@ -1,6 +1,6 @@
 /// All words of the schema together, for suggestions and for showing broken lines safely.
 enum SchemaWords {
-  /// What other programs call it, in small letters and without hyphens.
+  /// The words of other programs for it, in small letters and without hyphens.
   private static let others: [String: [String]] = [
     "cors": ["browsers"], "path": ["file", "match", "at"], "ratelimit": ["rate"], "ratelimits": ["rate"],
     "ratelimiting": ["rate"], "throttle": ["rate"], "oauth": ["oauth2"], "tokenendpoint": ["token_url"],
@@ -10,7 +10,7 @@ enum SchemaWords {
     "authurl": ["authorization_url"], "authorizeurl": ["authorization_url"], "redirecturl": ["redirect_uri"],
   ]
 
-  /// The words of the schema that somebody may mean by another program's.
+  /// The words of the schema that may be meant by another program's.
   static func ofOthers(_ word: String) -> [String] {
     others[ASCII.lowercased(word.filter { $0 != "_" && $0 != "-" })] ?? []
   }

@@ -5,7 +5,7 @@ extension CredentialSettings {
   package struct Digest: Sendable, Equatable {
     package let user: Value
     package let password: Source
-    /// What an upstream may have us compute.
+    /// The hashes that an upstream may have us compute.
     package var hashes = Set(DigestHash.allCases)
     /// `Grant.replayBuffer`
     package var replayBuffer = DigestKey.replayBufferDefault

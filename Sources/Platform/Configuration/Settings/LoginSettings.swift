@@ -10,10 +10,10 @@ extension CredentialSettings {
       package let value: Value
     }
 
-    /// What of the answer goes out: the text at this place of its JSON, or the cookie of this name.
+    /// The part of the answer that goes out: the text at this place of its JSON, or the cookie of this name.
     package enum Prize: Sendable, Equatable { case token([String]), cookie(String) }
 
-    /// Of the credential.
+    /// The credential's name.
     package let name: String
     /// https.
     package let endpoint: Endpoint
@@ -41,7 +41,7 @@ extension CredentialSettings {
       self.prize = prize
     }
 
-    /// Where the secrets come from that the login URL is shown.
+    /// The sources of the secrets that the login URL is shown.
     package var secrets: [Source] {
       fields.compactMap { field in
         if case .secret(let source) = field.value { source } else { nil }

@@ -29,11 +29,11 @@ extension CredentialSettings {
       package let value: String
     }
 
-    /// Of the credential.
+    /// The credential's name.
     package let name: String
     /// https.
     package var endpoint: Endpoint
-    /// Where tokens are given back (RFC 7009), with the same trust; nil: nowhere.
+    /// The endpoint to which tokens are given back (RFC 7009), with the same trust; nil: none.
     package var revocation: Endpoint?
     package var allowedAddresses: [AddressBlock] = []
     package var trust = TrustPolicy()
@@ -42,7 +42,7 @@ extension CredentialSettings {
     package var clientAuth = ClientAuth.none
     package var clientSecret: Source?
     package var privateKey: Source?
-    /// Of the credential; the endpoint sees it if `clientAuth` says so.
+    /// The credential's certificate; the endpoint sees it if `clientAuth` says so.
     package var certificate: ClientCertificate?
     /// `kid` of what is signed with it (RFC 7515 section 4.1.4).
     package var keyID: String?
@@ -70,7 +70,7 @@ extension CredentialSettings {
     package var actorTokenType: String?
     package var user: Value?
     package var password: Source?
-    /// Where a login from another device begins (RFC 8628 section 3.1), or one by a browser (RFC 6749 section 3.1).
+    /// The beginning of a login from another device (RFC 8628 section 3.1), or of one by a browser (RFC 6749 section 3.1).
     package var deviceAuthorization: Endpoint?
     package var authorization: Endpoint?
     package var redirect = LoopbackRedirect.standard
@@ -82,11 +82,11 @@ extension CredentialSettings {
     package var renewAhead = OAuth2Key.renewAheadDefault
     /// Ahead of the expiry.
     package var skew = OAuth2Key.skewDefault
-    /// Of one request to the endpoint, all in all.
+    /// For one request to the endpoint, all in all.
     package var timeout = OAuth2Key.timeoutDefault
     /// Bytes of a request's body that are kept, so that it can be sent once more when the upstream calls the token expired.
     package var replayBuffer = OAuth2Key.replayBufferDefault
-    /// What calls the token expired, besides 401.
+    /// Answers that call the token expired, besides 401.
     package var refreshOn: [ExpirySigns.Sign] = []
 
     init(name: String, endpoint: Endpoint, grant: Grant) {
@@ -95,7 +95,7 @@ extension CredentialSettings {
       self.grant = grant
     }
 
-    /// Where the secrets come from that the endpoint is shown.
+    /// The sources of the secrets that the endpoint is shown.
     package var secrets: [Source] {
       var user: Source?
       if case .secret(let source) = self.user { user = source }

@@ -3,11 +3,11 @@ package import Policy
 extension CredentialSettings {
   /// `registry`: tokens for what a container registry asks for, granted at one place that is named here.
   package struct Registry: Sendable, Equatable {
-    /// Of the credential.
+    /// The credential's name.
     package let name: String
-    /// Where tokens are granted: what the registry calls `realm` has to be this.
+    /// The endpoint that grants tokens: what the registry calls `realm` has to be this.
     package let realm: Endpoint
-    /// nil: for nobody in particular; with `password`.
+    /// nil: for no user in particular; with `password`.
     package var user: Value?
     package var password: Source?
     package var allowedAddresses: [AddressBlock] = []

@@ -3,8 +3,8 @@ package import Policy
 /// A whole configuration, already valid. Immutable; names credentials, holds none.
 package struct Settings: Sendable, Equatable {
   package let file: String
-  /// Those of the file in its order, then one for each service with a port of its own, named `services/NAME`, then that of
-  /// `metrics`.
+  /// The listeners of the file in its order, then one for each service with a port of its own, named `services/NAME`, then that
+  /// of `metrics`.
   package let listeners: [ListenerSettings]
   /// Same order as `rules.grants`.
   package let credentials: [CredentialSettings]
@@ -37,7 +37,7 @@ package struct Settings: Sendable, Equatable {
   }
 }
 
-/// Where a record of each exchange goes.
+/// The file that gets a record of each exchange.
 package struct AuditSettings: Sendable, Equatable {
   /// Absolute (if the configuration's own path was).
   package let file: String
@@ -45,7 +45,7 @@ package struct AuditSettings: Sendable, Equatable {
   package let isRequired: Bool
 }
 
-/// Where a value of a credential comes from, and what it writes: names and paths, never a secret. Mirrors `Credentials.AuthScheme`.
+/// The source of a credential's value, and what it writes: names and paths, never a secret. Mirrors `Credentials.AuthScheme`.
 package struct CredentialSettings: Sendable, Equatable {
   /// `file` is absolute (if the configuration's own path was); `systemd` is a name below `$CREDENTIALS_DIRECTORY`.
   package indirect enum Source: Sendable, Equatable {
@@ -85,7 +85,7 @@ package struct CredentialSettings: Sendable, Equatable {
     /// A parameter of the query.
     case query(name: String, value: Source)
     case oauth1(OAuth1)
-    /// Of several credentials that go out together.
+    /// Several credentials that go out together.
     case all([Scheme])
   }
   package let name: String
@@ -93,7 +93,7 @@ package struct CredentialSettings: Sendable, Equatable {
   /// nil: it is never held back.
   package let suspension: Suspension?
   package let line: Int
-  /// What TLS shows beside that, to upstreams that ask.
+  /// The certificate that TLS shows beside that, to upstreams that ask.
   package let certificate: ClientCertificate?
 
   package init(
@@ -116,15 +116,15 @@ package struct ListenerSettings: Sendable, Equatable {
     /// All sockets that the service manager hands over under this name, TCP or unix. Where they are is known only then.
     case systemd(name: String)
   }
-  /// Of the listener that `metrics` makes; no other may be called so beside it.
+  /// The name of the listener that `metrics` makes; no other may be called so beside it.
   package static let metricsName = "metrics"
   package let name: String
   package let addresses: [Address]
   package let callers: Callers
   /// Not empty: each request needs the token of one of them, besides `callers`.
   package let clients: [Client]
-  /// Where the file says who may ask here: `listeners.main`, for a service with a port of its own the listener that it names,
-  /// or `metrics`.
+  /// The place in the file that says who may ask here: `listeners.main`, for a service with a port of its own the listener that
+  /// it names, or `metrics`.
   package let admission: String
   /// Extra names of `hosts:` and of host-mounted services: authorities with port, lower-case. The listener's own names are added when its port is known (port 0 in tests).
   /// Port 0 of a host-mounted service (`github.localhost:0`) stands for that port as well.

@@ -2,10 +2,10 @@ import Policy
 
 /// A mapping whose keys are all known: what is left for a reader is to read the values.
 struct Fields<Key: ConfigurationKey> {
-  /// Of the name above it, for what is missing.
+  /// The place of the name above it, for what is missing.
   let place: TextLocation
   private let entries: [Key: YAMLEntry]
-  /// What unknown keys are taken for.
+  /// The keys that unknown ones are taken for.
   private let misspelt: Set<Key>
 
   init(place: TextLocation, entries: [Key: YAMLEntry], misspelt: Set<Key>) {
@@ -16,7 +16,7 @@ struct Fields<Key: ConfigurationKey> {
 
   subscript(key: Key) -> YAMLNode? { entries[key]?.value }
 
-  /// Where the key itself stands; where the mapping is named if it does not.
+  /// The place of the key itself; the one where the mapping is named if it is not there.
   func place(of key: Key) -> TextLocation { entries[key]?.key.place ?? place }
 
   func has(_ key: Key) -> Bool { entries[key] != nil }

@@ -50,7 +50,7 @@ extension SettingsReader {
     }
   }
 
-  /// What people write to switch a thing off, where this file wants another word.
+  /// Whether people write this to switch a thing off, where this file wants another word.
   static func meansOff(_ text: String) -> Bool {
     ["off", "false", "no", "never", "none", "disabled", "disable", "0"].contains(ASCII.lowercased(text))
   }

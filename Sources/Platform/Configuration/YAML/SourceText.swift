@@ -1,6 +1,6 @@
 import Policy
 
-/// Where something stands in the file; line and column from 1, columns in Unicode scalars. Line 0: the file as a whole.
+/// A place in the file; line and column from 1, columns in Unicode scalars. Line 0: the file as a whole.
 package struct TextLocation: Sendable, Equatable, Comparable {
   package var line = 0
   package var column = 0
@@ -58,7 +58,7 @@ struct SourceText: Sendable {
     }
   }
 
-  /// For a file that could not be parsed: nobody knows what is a secret there, so only its shape and its keys are shown.
+  /// For a file that could not be parsed: it is unknown what is a secret there, so only its shape and its keys are shown.
   mutating func hideValues() { hidesValues = true }
 
   /// The place, or the end of the file if it lies behind that: libyaml ends every last line, where the file need not.

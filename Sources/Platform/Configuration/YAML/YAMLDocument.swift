@@ -39,7 +39,7 @@ struct YAMLEntry: Sendable {
 
 /// Text to a tree with marks. Refuses whatever makes YAML mean something other than what it seems to say.
 enum YAMLDocument {
-  /// Nobody writes a longer configuration by hand.
+  /// A configuration that is written by hand is never longer.
   static let mostBytes = 1 << 20
   /// The schema needs seven levels.
   static let mostLevels = 32
@@ -66,7 +66,7 @@ enum YAMLDocument {
     return parsed
   }
 
-  /// What a first file needs.
+  /// The least that a first file needs.
   static let smallest = """
     a first configuration is four lines:
     credentials:

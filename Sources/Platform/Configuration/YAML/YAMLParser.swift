@@ -7,7 +7,7 @@ struct YAMLFailure: Error {
   var help: String?
 }
 
-/// What libyaml says next, copied into values: no pointer leaves this file.
+/// The next event of libyaml, copied into values: no pointer leaves this file.
 struct YAMLEvent {
   enum Kind {
     case streamEnd, documentStart, alias
