@@ -80,45 +80,45 @@ let package = Package(
     module("TLS", in: .platform, ["Policy", "COpenSSL"]),
 
     // Secrets: what touches the bytes of a secret
-    module("Credentials", in: .secrets, ["Inflate", "JSON", "TLS", "Lifecycle", "Policy", "System"]),
-    module("OAuth", in: .secrets, ["Credentials", "JSON", "TLS", "Policy", "HTTP1", "System"]),
+    module("Secrets", in: .secrets, ["JSON", "Lifecycle", "Policy", "System"]),
+    module("Credentials", in: .secrets, ["Secrets", "Inflate", "TLS", "Policy", "System"]),
+    module("OAuth", in: .secrets, ["Credentials", "Secrets", "JSON", "TLS", "Policy", "HTTP1", "System"]),
 
     // Server: sockets carry out what Core decides
     module("Audit", in: .server, ["TLS", "System"]),
     module("Log", in: .server, ["Audit", "Configuration", "HTTP1", "EventLoop", "System"]),
     module(
-      "Transport", in: .server, ["Log", "Gateway", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System"]),
+      "Transport", in: .server,
+      ["Log", "Secrets", "Gateway", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System"]),
     module(
       "Setup", in: .server,
       [
-        "Transport", "Log", "Audit", "Gateway", "Configuration", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop",
-        "System",
+        "Transport", "Log", "Audit", "Secrets", "Gateway", "Configuration", "Credentials", "TLS", "Policy", "HTTP1",
+        "EventLoop", "System",
       ]),
     module(
       "Providers", in: .server,
       [
-        "Setup", "Transport", "Log", "Gateway", "Configuration", "Lifecycle", "OAuth", "Credentials", "TLS", "Policy",
-        "EventLoop", "System",
+        "Setup", "Transport", "Log", "Secrets", "Gateway", "Configuration", "Lifecycle", "OAuth", "Credentials", "TLS",
+        "Policy", "EventLoop", "System",
       ]),
     module(
       "Proxy", in: .server,
       [
-        "Providers", "Setup", "Transport", "Log", "Audit", "Gateway", "Configuration", "Credentials", "TLS", "Policy",
-        "HTTP1", "EventLoop", "System",
+        "Providers", "Setup", "Transport", "Log", "Audit", "Secrets", "Gateway", "Configuration", "Credentials", "TLS",
+        "Policy", "HTTP1", "EventLoop", "System",
       ]),
     module(
       "Admin", in: .server,
       [
-        "Proxy", "Providers", "Setup", "Log", "Audit", "Gateway", "Configuration", "OAuth", "Credentials", "Policy",
-        "HTTP1",
-        "EventLoop", "System",
+        "Proxy", "Providers", "Setup", "Log", "Audit", "Secrets", "Gateway", "Configuration", "OAuth", "Credentials",
+        "Policy", "HTTP1", "EventLoop", "System",
       ]),
     module(
       "Daemon", in: .server,
       [
-        "Admin", "Proxy", "Providers", "Setup", "Transport", "Log", "Gateway", "Configuration", "Lifecycle",
-        "Credentials",
-        "TLS", "EventLoop", "System",
+        "Admin", "Proxy", "Providers", "Setup", "Transport", "Log", "Secrets", "Gateway", "Configuration", "Lifecycle",
+        "Credentials", "TLS", "EventLoop", "System",
       ]),
     .executableTarget(
       name: "bearerd", dependencies: ["Daemon"], path: "Sources/Server/bearerd", swiftSettings: common),
@@ -154,11 +154,13 @@ let package = Package(
     tests("InflateTests", in: .platform, ["Inflate", "CZlib", "TestSupport"]),
     tests("SystemTests", in: .platform, ["System", "CLinux", "TestSupport"]),
     tests("TLSTests", in: .platform, ["TLS", "Policy", "TestServer", "TestSupport"]),
+    tests("SecretsTests", in: .secrets, ["Secrets", "Policy", "System", "TestSupport"]),
     tests(
       "CredentialsTests", in: .secrets,
-      ["Credentials", "TLS", "Policy", "HTTP1", "TestServer", "System", "TestSupport"]),
+      ["Credentials", "Secrets", "TLS", "Policy", "HTTP1", "TestServer", "System", "TestSupport"]),
     tests(
-      "OAuthTests", in: .secrets, ["OAuth", "Credentials", "TLS", "Policy", "TestServer", "TestSupport", "COpenSSL"]),
+      "OAuthTests", in: .secrets,
+      ["OAuth", "Credentials", "Secrets", "TLS", "Policy", "TestServer", "TestSupport", "COpenSSL"]),
     tests("AuditTests", in: .server, ["Audit", "TestSupport"]),
     tests(
       "ServerSupport", in: .server,
@@ -201,7 +203,7 @@ if Context.environment["BEARERD_FUZZ"] != nil {
     .executableTarget(
       name: "fuzz",
       dependencies: [
-        "Log", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport",
+        "Log", "Secrets", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport",
       ],
       path: "Tests/Fuzz",
       exclude: ["Corpus", "Dictionaries", "run"], swiftSettings: common))

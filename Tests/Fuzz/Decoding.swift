@@ -1,4 +1,5 @@
 import Credentials
+import Secrets
 import TestSupport
 
 /// What a compressed error hides is masked as if it had come plain, wherever it was cut; and whatever claims to be compressed ends

@@ -1,4 +1,5 @@
 @_spi(SecretBytes) import Credentials
+@_spi(SecretBytes) import Secrets
 import Foundation
 import Policy
 

@@ -6,6 +6,7 @@ internal import OAuth
 internal import Policy
 package import Providers
 package import Proxy
+internal import Secrets
 internal import Setup
 
 /// `bearerctl logout`: ends the use of one credential in all workers, and of no other (T46). First its value, then whatever

@@ -1,5 +1,4 @@
 package import Configuration
-internal import Credentials
 internal import Gateway
 internal import Log
 internal import Policy

@@ -7,6 +7,7 @@ internal import Log
 internal import Policy
 internal import Providers
 package import Proxy
+internal import Secrets
 internal import Setup
 internal import System
 

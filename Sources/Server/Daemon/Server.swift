@@ -6,6 +6,7 @@ internal import Gateway
 package import Log
 internal import Providers
 package import Proxy
+internal import Secrets
 internal import Setup
 internal import System
 internal import TLS

@@ -4,6 +4,7 @@ internal import EventLoop
 internal import Gateway
 internal import Log
 internal import Policy
+internal import Secrets
 package import Setup
 internal import TLS
 package import Transport

@@ -1,5 +1,6 @@
 package import Configuration
 internal import Credentials
+internal import Secrets
 
 extension AuthScheme {
   init(_ scheme: CredentialSettings.Scheme) {

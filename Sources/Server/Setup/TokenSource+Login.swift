@@ -1,5 +1,5 @@
 internal import Configuration
-internal import Credentials
+internal import Secrets
 
 extension TokenSource {
   /// As the configuration has it.

@@ -1,6 +1,6 @@
 internal import Configuration
-internal import Credentials
 internal import Policy
+internal import Secrets
 
 extension TokenSource {
   /// As the configuration has it; its reader has seen to what a grant needs.

@@ -120,7 +120,7 @@ private struct Compiler {
   }
 
   func check(_ source: String) -> (output: String, isSuccess: Bool) {
-    let imports = "import Credentials\nimport Policy\nimport TLS\n"
+    let imports = "import Credentials\nimport Policy\nimport Secrets\nimport TLS\n"
     guard let path = try? scratch.write("check.swift", imports + source + "\n") else { return ("", false) }
     let maps = ["CJansson", "CZlib", "COpenSSL", "CLinux"].map { "-I '\(sources)/\($0)'" }.joined(separator: " ")
     // -emit-sil: ownership is checked after the types

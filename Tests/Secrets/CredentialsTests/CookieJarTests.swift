@@ -1,4 +1,5 @@
 @_spi(SecretBytes) @testable import Credentials
+@_spi(SecretBytes) @testable import Secrets
 import Policy
 import TLS
 import TestSupport

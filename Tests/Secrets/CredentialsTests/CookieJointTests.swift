@@ -1,4 +1,5 @@
 @testable import Credentials
+@testable import Secrets
 import Policy
 import TLS
 import TestSupport

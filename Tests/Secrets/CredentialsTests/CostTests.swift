@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @_spi(SecretBytes) @testable import Credentials
+@_spi(SecretBytes) @testable import Secrets
 
 /// What a credential costs that is written for a request or looked for in an answer (T60): as much as these have bytes.
 @Suite(.serialized) struct CostTests {

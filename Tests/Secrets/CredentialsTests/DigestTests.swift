@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @_spi(SecretBytes) @testable import Credentials
+@_spi(SecretBytes) @testable import Secrets
 
 /// What is shown of a password is what RFC 7616 has computed, and counts.
 @Suite struct DigestTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Credentials
+@testable import Secrets
 
 /// A keyring in the making (T60): a loop makes it bit by bit, and what happens meanwhile counts (T44, T46).
 @Suite struct DraftTests {

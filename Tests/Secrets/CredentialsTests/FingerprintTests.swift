@@ -1,4 +1,5 @@
 import Credentials
+import Secrets
 import Policy
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 @testable @_spi(SecretBytes) import Credentials
+@testable @_spi(SecretBytes) import Secrets
 import Glibc
 import Policy
 import System

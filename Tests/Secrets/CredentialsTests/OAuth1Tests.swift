@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @_spi(SecretBytes) @testable import Credentials
+@_spi(SecretBytes) @testable import Secrets
 
 /// Signatures of RFC 5849, against what others compute for the same requests.
 @Suite struct OAuth1Tests {

@@ -2,6 +2,7 @@ import Policy
 import Testing
 
 @_spi(SecretBytes) @testable import Credentials
+@_spi(SecretBytes) @testable import Secrets
 
 /// A registry's token goes out for what it was granted for, as long as it lasts.
 @Suite struct RegistryTokensTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @_spi(SecretBytes) @testable import Credentials
+@_spi(SecretBytes) @testable import Secrets
 
 /// Whatever kind a credential is of: an upstream that repeats what it got shows nothing of it (T33). What it got is what another
 /// end of a real session has read.

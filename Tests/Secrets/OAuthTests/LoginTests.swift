@@ -1,4 +1,5 @@
 @_spi(SecretBytes) import Credentials
+@_spi(SecretBytes) import Secrets
 @_spi(SecretBytes) @testable import OAuth
 import Policy
 import Testing

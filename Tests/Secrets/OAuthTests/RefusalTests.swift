@@ -1,4 +1,5 @@
 import Credentials
+import Secrets
 import OAuth
 import Testing
 

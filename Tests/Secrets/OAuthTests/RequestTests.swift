@@ -1,4 +1,5 @@
 import Credentials
+import Secrets
 @_spi(SecretBytes) import OAuth
 import Policy
 import Testing

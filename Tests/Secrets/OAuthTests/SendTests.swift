@@ -1,4 +1,5 @@
 import Credentials
+import Secrets
 import TestServer
 import Glibc
 @_spi(SecretBytes) import OAuth

@@ -1,5 +1,6 @@
 import COpenSSL
 import Credentials
+import Secrets
 import OAuth
 import TLS
 import Testing

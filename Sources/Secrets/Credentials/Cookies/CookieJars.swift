@@ -1,4 +1,5 @@
 package import Policy
+internal import Secrets
 internal import System
 
 /// Whose cookies they are, beyond the name of the credential: whatever may be another person is another holder.

@@ -1,3 +1,4 @@
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// A credential's field lines, complete with CRLF, ready to be copied into a request's head; and what of them is secret, for
@@ -110,7 +111,7 @@ struct CredentialLines {
       try lines.append("Authorization: Basic ")
       let pair = try pair(user: user, password: password, values: &values)
       var encoded = try Secret(capacity: pair.count / 3 * 4 + 4, in: reader.arena)
-      try pair.withBytes { try appendBase64($0, to: &encoded) }
+      try pair.withBytes { try encoded.append(base64: $0) }
       try encoded.withBytes { try lines.append($0) }
       try values.add(encoded)
       try lines.append("\r\n")
@@ -122,7 +123,7 @@ struct CredentialLines {
       // The same: what the token server is shown, if anything.
       guard let login else { break }
       let pair = try pair(user: login.user, password: login.password, values: &values)
-      try pair.withBytes { try appendBase64($0, to: &lines) }
+      try pair.withBytes { try lines.append(base64: $0) }
       try values.add(lines)
     case .headers(let templates):
       for template in templates {
@@ -178,19 +179,6 @@ struct CredentialLines {
     try lines.append(prefix)
     try value.withBytes { (bytes) throws(SystemError) in try lines.append(bytes) }
     try lines.append("\r\n")
-  }
-}
-
-extension SecretSource {
-  /// For sentences.
-  package var name: String {
-    switch self {
-    case .file(let path): path
-    case .systemd(let name): "the systemd credential \(name)"
-    case .env(let name): "the environment variable \(name)"
-    case .command(let command), .userOfCommand(let command): "what \(command.path) printed"
-    case .token(let token): "the \(token.form == nil ? "token" : "session") of \(token.endpoint)"
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Secrets
 
 extension Keyring {
   /// This keyring is in use from now on: cookies of its credentials are kept there.

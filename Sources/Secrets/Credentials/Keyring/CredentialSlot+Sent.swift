@@ -1,3 +1,4 @@
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// What to look for in the answer to one request (T33): what has gone out with it is not always the credential's own value.

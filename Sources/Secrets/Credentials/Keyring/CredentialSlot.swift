@@ -1,4 +1,5 @@
 internal import Policy
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// One credential of the keyring: its lines, ready to be written, and how fresh they are.

@@ -1,4 +1,5 @@
 package import Policy
+internal import Secrets
 internal import System
 internal import TLS
 

@@ -1,4 +1,5 @@
 internal import Policy
+@_spi(SecretBytes) internal import Secrets
 internal import System
 internal import TLS
 

@@ -1,3 +1,4 @@
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 // What may stand in a field, so that no secret can end its line or begin another (T43). The sentences never quote.
@@ -76,57 +77,6 @@ func checkFieldName(_ name: String) throws(SecretProblem) {
     "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive",
   ]
   guard !reserved.contains(name.lowercased()) else { throw SecretProblem("\(name) is not a field for credentials") }
-}
-
-/// RFC 4648 section 4, in one line, from locked memory to locked memory.
-func appendBase64(_ bytes: UnsafeRawBufferPointer, to target: inout Secret) throws(SystemError) {
-  func digit(_ value: UInt32) -> UInt8 {
-    switch UInt8(truncatingIfNeeded: value & 63) {
-    case let value where value < 26: value + UInt8(ascii: "A")
-    case let value where value < 52: value - 26 + UInt8(ascii: "a")
-    case let value where value < 62: value - 52 + UInt8(ascii: "0")
-    case 62: UInt8(ascii: "+")
-    default: UInt8(ascii: "/")
-    }
-  }
-  var index = 0
-  while index < bytes.count {
-    let rest = bytes.count - index
-    let second = rest > 1 ? UInt32(bytes[index + 1]) : 0
-    let third = rest > 2 ? UInt32(bytes[index + 2]) : 0
-    let group = UInt32(bytes[index]) << 16 | second << 8 | third
-    try target.append(digit(group >> 18))
-    try target.append(digit(group >> 12))
-    try target.append(rest > 1 ? digit(group >> 6) : UInt8(ascii: "="))
-    try target.append(rest > 2 ? digit(group) : UInt8(ascii: "="))
-    index += 3
-  }
-}
-
-/// RFC 3629, without surrogates and overlong forms. By hand, since the standard library's validation makes a String.
-@_spi(SecretBytes) public func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
-  var index = 0
-  while index < bytes.count {
-    let (length, range): (Int, ClosedRange<UInt8>) =
-      switch bytes[index] {
-      case 0...0x7F: (1, 0...0xFF)
-      case 0xC2...0xDF: (2, 0x80...0xBF)
-      case 0xE0: (3, 0xA0...0xBF)
-      case 0xED: (3, 0x80...0x9F)
-      case 0xE1...0xEF: (3, 0x80...0xBF)
-      case 0xF0: (4, 0x90...0xBF)
-      case 0xF1...0xF3: (4, 0x80...0xBF)
-      case 0xF4: (4, 0x80...0x8F)
-      default: (0, 0...0)
-      }
-    guard length > 0, length <= bytes.count - index else { return false }
-    if length > 1 {
-      guard range.contains(bytes[index + 1]) else { return false }
-      for offset in 2..<max(2, length) where !(0x80...0xBF).contains(bytes[index + offset]) { return false }
-    }
-    index += length
-  }
-  return true
 }
 
 /// What the first wrong byte is, without saying it.

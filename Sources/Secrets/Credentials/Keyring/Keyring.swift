@@ -1,4 +1,5 @@
 package import Policy
+package import Secrets
 internal import System
 
 /// All credentials of one configuration: the only holder of secrets, and the only door (`authorize`).

@@ -1,4 +1,5 @@
 internal import Policy
+package import Secrets
 internal import System
 
 /// A keyring in the making: credential by credential, so that whoever makes one has others served in between. What is read,

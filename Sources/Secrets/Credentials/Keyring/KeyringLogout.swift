@@ -1,4 +1,5 @@
 internal import Policy
+package import Secrets
 
 // Credentials whose use somebody has ended (T46).
 extension Keyring {

@@ -1,4 +1,5 @@
 internal import Policy
+package import Secrets
 
 /// The credentials of one configuration, and who of them uses what: all of a keyring that needs no secret. It never changes,
 /// is made on any thread, and is shared by the keyrings of all workers.

@@ -1,3 +1,5 @@
+@_spi(SecretBytes) package import Secrets
+
 // Credentials whose value a token endpoint grants.
 extension Keyring {
   package var tokenValues: TokenValues { reader.tokens }
@@ -37,6 +39,14 @@ extension Keyring {
     return secrets
   }
 
+  /// Reads what a source names, as it is known now (files that have been read, commands that have ended). Fails at the first
+  /// that is not there. The stored login, if there is one, is put over `refreshToken` by whoever keeps it.
+  package func tokenSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
+    let secrets = TokenSecrets()
+    for (role, source) in source.sources { secrets.put(role, try reader.read(source)) }
+    return secrets
+  }
+
   /// What the endpoint would be shown now, told from other times without showing anything of it; of a secret that is not there,
   /// nothing.
   package func fingerprint(ofSecretsFor source: TokenSource) -> String {
@@ -53,9 +63,4 @@ extension TokenSource {
 
   /// Whether this is among its secrets.
   package func uses(_ command: SecretCommand) -> Bool { sources.contains { $0.source == .command(command) } }
-}
-
-/// Zeroes bytes that held a secret, in their own place.
-package func wipe(_ bytes: inout [UInt8]) {
-  bytes.withUnsafeMutableBytes { wipe($0) }
 }

@@ -1,3 +1,4 @@
+@_spi(SecretBytes) internal import Secrets
 internal import System
 internal import TLS
 
@@ -46,6 +47,6 @@ struct Stage {
 
   /// What was ever in it.
   mutating func wipe() {
-    Credentials.wipe(UnsafeMutableRawBufferPointer(rebasing: memory[..<max(most, used)]))
+    Secrets.wipe(UnsafeMutableRawBufferPointer(rebasing: memory[..<max(most, used)]))
   }
 }

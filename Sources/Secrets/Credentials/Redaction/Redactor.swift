@@ -1,4 +1,5 @@
 internal import Inflate
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// Masks a credential's secrets in one answer (T33). The mask is as long as what it hides: lengths, chunks, ranges and frames
@@ -25,7 +26,6 @@ package final class Redactor {
   // Visible here alone, so that the compiler can prove each access to it alone.
   private var masked: UInt64 = 0
 
-  static let mask = UInt8(ascii: "*")
   /// A piece of one byte takes about as long as so many bytes of a longer one.
   private static let stepsPerPiece = 28
 
@@ -110,7 +110,7 @@ package final class Redactor {
     let rest = held.released..<held.original.count
     if !rest.isEmpty {
       if let start = patterns.openStart(matcher, isMost: true) {
-        held.shown.fill(max(held.released, start)..<rest.upperBound, with: Self.mask)
+        held.shown.fill(max(held.released, start)..<rest.upperBound, with: Secret.mask)
         masked &+= 1
       }
       held.shown.withBytes { changed.append(contentsOf: $0[rest]) }
@@ -162,7 +162,7 @@ package final class Redactor {
       isAll
         ? patterns.places(in: text, from: border, &matcher) : patterns.remainingPlaces(in: text, from: border, &matcher)
     }
-    for place in places { held.shown.fill(place, with: Self.mask) }
+    for place in places { held.shown.fill(place, with: Secret.mask) }
     if !isAll {
       held.shown.withBytes { changed.append(contentsOf: $0[min(held.released, border)..<border]) }
       let known = places.last.map { max(0, $0.upperBound - border) } ?? 0
@@ -200,6 +200,6 @@ package final class Redactor {
 
 extension [UInt8] {
   fileprivate mutating func mask(_ range: Range<Int>) {
-    for index in range { self[index] = Redactor.mask }
+    for index in range { self[index] = Secret.mask }
   }
 }

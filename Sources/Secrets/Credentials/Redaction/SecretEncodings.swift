@@ -1,3 +1,4 @@
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// How programs write a whole value into what they answer (T33), beside the ways of `Escape`.

@@ -1,3 +1,4 @@
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// What to look for in answers (T33): every form of every value of one credential, as it was when a request was authorised.

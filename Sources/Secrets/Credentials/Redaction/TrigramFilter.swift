@@ -1,3 +1,4 @@
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// Three bytes of a text in a row: what is looked up at once. With four, fewer would be taken for what they are not, but a short

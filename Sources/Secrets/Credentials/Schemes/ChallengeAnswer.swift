@@ -1,4 +1,5 @@
 internal import Policy
+@_spi(SecretBytes) package import Secrets
 internal import System
 
 /// What goes out of a credential that answers challenges.

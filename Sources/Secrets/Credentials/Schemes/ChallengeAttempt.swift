@@ -1,4 +1,5 @@
 package import Policy
+package import Secrets
 package import System
 
 /// How a request went out of a credential that answers challenges: to be told what became of it. A class: each request of any

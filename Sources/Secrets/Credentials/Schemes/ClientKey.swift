@@ -1,3 +1,4 @@
+@_spi(SecretBytes) package import Secrets
 internal import System
 package import TLS
 

@@ -1,4 +1,5 @@
 package import Policy
+@_spi(SecretBytes) package import Secrets
 package import System
 internal import TLS
 

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Secrets
 internal import System
 
 /// What a Digest credential knows of the servers that it goes to: their challenges, with which later requests go out at once. Of

@@ -1,3 +1,5 @@
+package import Secrets
+
 /// Who signs requests (RFC 5849 section 1.1), and how: names, no secret.
 package struct OAuth1Client: Sendable, Equatable {
   package enum Method: String, Sendable { case hmacSHA1 = "HMAC-SHA1", plaintext = "PLAINTEXT" }

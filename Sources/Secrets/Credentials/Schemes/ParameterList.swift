@@ -1,4 +1,5 @@
 internal import Glibc
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// The parameters of a request that is signed (RFC 5849 section 3.4.1.3), encoded, each name with its value.

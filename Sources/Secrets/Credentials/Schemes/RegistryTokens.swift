@@ -1,4 +1,5 @@
 internal import Policy
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// What one request asks of a registry, as far as tokens tell it apart: another one of the same repository and kind needs the same.

@@ -1,6 +1,6 @@
-internal import Credentials
 internal import JSON
 internal import Policy
+internal import Secrets
 
 /// One answer of an authorization server, whatever it was asked for.
 struct AnswerReader {

@@ -1,5 +1,5 @@
-@_spi(SecretBytes) internal import Credentials
 internal import JSON
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// RFC 6749 section 5.1, and what servers make of it.

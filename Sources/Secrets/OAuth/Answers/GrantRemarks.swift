@@ -1,5 +1,5 @@
-internal import Credentials
 internal import JSON
+internal import Secrets
 
 /// What is odd about a grant that is good all the same. None of the server's own words.
 extension AnswerReader {

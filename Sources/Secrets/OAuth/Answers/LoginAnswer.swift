@@ -1,7 +1,7 @@
-@_spi(SecretBytes) internal import Credentials
 internal import HTTP1
 internal import JSON
 internal import Policy
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// What a login URL says to a `LoginBody`: a token in its JSON, or a cookie. It is read as strictly as a token endpoint's answer;

@@ -1,4 +1,4 @@
-@_spi(SecretBytes) internal import Credentials
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// The cookies of an answer on its way into `AnswerIntake`: they are secrets, and so they go into locked memory of their own as

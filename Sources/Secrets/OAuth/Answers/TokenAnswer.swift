@@ -1,5 +1,5 @@
-@_spi(SecretBytes) package import Credentials
 internal import JSON
+package import Secrets
 
 /// What an authorization server said to a `TokenRequest`. Read strictly (RFC 6749 section 5): at the top level only, no key
 /// twice, bounded in size and depth. Never a byte of the server's in a sentence.

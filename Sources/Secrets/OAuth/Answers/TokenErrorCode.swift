@@ -1,5 +1,5 @@
-internal import Credentials
 internal import Policy
+internal import Secrets
 
 /// `error` of an answer: those that are registered (IANA, OAuth Extensions Error Registry), and no other text.
 package enum TokenErrorCode: String, Sendable, CaseIterable {

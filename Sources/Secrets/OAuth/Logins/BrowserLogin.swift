@@ -1,5 +1,5 @@
-@_spi(SecretBytes) package import Credentials
 internal import Policy
+@_spi(SecretBytes) package import Secrets
 internal import System
 
 /// One login by a browser: authorization code with PKCE (RFC 6749 section 4.1, RFC 7636), from the URL that the browser opens to

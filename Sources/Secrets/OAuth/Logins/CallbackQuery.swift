@@ -1,4 +1,4 @@
-@_spi(SecretBytes) internal import Credentials
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// The target that a browser comes back with: a path, and a form as a query. In locked memory, since there is a code in it.

@@ -1,5 +1,5 @@
-@_spi(SecretBytes) package import Credentials
 internal import JSON
+@_spi(SecretBytes) package import Secrets
 internal import System
 
 /// What a person needs to log in on another device (RFC 8628 section 3.2), and what we ask with meanwhile.

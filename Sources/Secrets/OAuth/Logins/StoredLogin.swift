@@ -1,6 +1,6 @@
-@_spi(SecretBytes) package import Credentials
 internal import Glibc
 internal import Policy
+@_spi(SecretBytes) package import Secrets
 package import System
 internal import TLS
 

@@ -1,4 +1,4 @@
-@_spi(SecretBytes) internal import Credentials
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// Writes `application/x-www-form-urlencoded` (RFC 6749 appendix B): names and values, byte by byte.

@@ -1,4 +1,4 @@
-@_spi(SecretBytes) internal import Credentials
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// What is posted to a login URL, in locked memory from its first byte on: names and values byte by byte, so that a password

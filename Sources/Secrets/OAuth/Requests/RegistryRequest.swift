@@ -1,6 +1,6 @@
-@_spi(SecretBytes) package import Credentials
 internal import JSON
 package import Policy
+@_spi(SecretBytes) package import Secrets
 internal import System
 
 /// The token flow of container registries: a GET with what the registry's challenge names, and with Basic where there is a login.

@@ -1,4 +1,4 @@
-@_spi(SecretBytes) internal import Credentials
+@_spi(SecretBytes) internal import Secrets
 internal import System
 internal import TLS
 

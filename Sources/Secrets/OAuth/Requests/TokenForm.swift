@@ -1,5 +1,5 @@
-@_spi(SecretBytes) internal import Credentials
 internal import Policy
+@_spi(SecretBytes) internal import Secrets
 internal import System
 
 /// The form of one request: what the grant wants first, then scope and its like, who asks last.

@@ -1,4 +1,4 @@
-@_spi(SecretBytes) package import Credentials
+package import Secrets
 
 /// What a server has granted.
 package struct TokenGrant: ~Copyable {

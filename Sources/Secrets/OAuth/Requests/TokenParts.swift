@@ -1,4 +1,4 @@
-@_spi(SecretBytes) package import Credentials
+@_spi(SecretBytes) package import Secrets
 internal import System
 
 // What is granted or stored, taken apart by whoever holds it: no other module can.

@@ -1,5 +1,6 @@
-@_spi(SecretBytes) package import Credentials
+package import Credentials
 package import Policy
+@_spi(SecretBytes) package import Secrets
 internal import System
 package import TLS
 

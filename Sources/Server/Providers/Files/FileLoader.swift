@@ -1,6 +1,6 @@
-internal import Credentials
 internal import EventLoop
 internal import Lifecycle
+internal import Secrets
 internal import System
 internal import Transport
 

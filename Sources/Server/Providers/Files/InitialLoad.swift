@@ -1,5 +1,5 @@
-package import Credentials
 package import Log
+package import Secrets
 internal import Synchronization
 internal import System
 

@@ -1,4 +1,4 @@
-internal import Credentials
+internal import Secrets
 
 /// Where a command of the configuration stands: when it runs, what runs of it, and what it is to hear.
 final class CommandJob {

@@ -1,5 +1,5 @@
-internal import Credentials
 internal import EventLoop
+internal import Secrets
 internal import System
 
 /// One run of a command. Holds itself until its process has been reaped, which may be after its result is known.

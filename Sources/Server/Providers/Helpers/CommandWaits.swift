@@ -1,6 +1,7 @@
-package import Credentials
+internal import Credentials
 package import Gateway
 internal import Policy
+package import Secrets
 internal import Setup
 
 /// What commands have printed, as one worker has it: its keyrings, and the requests that wait for a first value. The programs

@@ -1,8 +1,9 @@
 package import Configuration
-package import Credentials
+internal import Credentials
 internal import EventLoop
 internal import Log
 internal import Policy
+package import Secrets
 package import Setup
 internal import System
 internal import Transport

@@ -1,7 +1,7 @@
 internal import Configuration
-internal import Credentials
 internal import EventLoop
 internal import OAuth
+internal import Secrets
 internal import System
 
 /// A login by a browser on this machine (RFC 6749 section 4.1, RFC 7636, RFC 8252): a URL for it, and a place where it brings

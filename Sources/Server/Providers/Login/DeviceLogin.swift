@@ -1,7 +1,7 @@
-internal import Credentials
 internal import EventLoop
 internal import OAuth
 internal import Policy
+internal import Secrets
 internal import System
 
 /// A login from another device (RFC 8628): a code for the person, and the question, again and again, whether it was entered.

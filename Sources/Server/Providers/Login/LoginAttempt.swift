@@ -3,6 +3,7 @@ internal import Credentials
 internal import EventLoop
 internal import Log
 internal import OAuth
+internal import Secrets
 internal import Setup
 internal import System
 

@@ -1,5 +1,5 @@
-internal import Credentials
 internal import Configuration
+internal import Secrets
 
 /// What a person reads at the end of a login.
 struct LoginText: CustomStringConvertible {

@@ -1,5 +1,5 @@
-internal import Credentials
 internal import OAuth
+internal import Secrets
 internal import System
 
 /// What a person's login has brought, on its way to where it is held.

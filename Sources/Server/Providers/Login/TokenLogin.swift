@@ -1,5 +1,6 @@
 internal import Credentials
 internal import OAuth
+internal import Secrets
 internal import System
 internal import Transport
 

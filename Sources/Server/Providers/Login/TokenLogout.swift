@@ -3,6 +3,7 @@ internal import Credentials
 package import EventLoop
 internal import Gateway
 internal import OAuth
+internal import Secrets
 internal import Setup
 internal import System
 

@@ -1,4 +1,4 @@
-internal import Credentials
+internal import Secrets
 
 /// What the requests of one worker say of a token.
 struct TokenDemand: Hashable, Sendable {

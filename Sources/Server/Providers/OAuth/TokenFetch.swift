@@ -3,6 +3,7 @@ internal import EventLoop
 internal import Gateway
 internal import OAuth
 internal import Policy
+internal import Secrets
 internal import Setup
 internal import System
 internal import TLS

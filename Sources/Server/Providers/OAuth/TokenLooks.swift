@@ -1,5 +1,7 @@
 internal import Credentials
 
+internal import Secrets
+
 /// Requests that would be refused for want of a token while its endpoint's files may have changed just now. Endpoints are
 /// asked on the first worker alone, so that the others ask there what these files hold (T44).
 final class TokenLooks {

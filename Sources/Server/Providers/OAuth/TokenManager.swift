@@ -1,6 +1,7 @@
 package import Configuration
-package import Credentials
+internal import Credentials
 internal import EventLoop
+package import Secrets
 package import Setup
 internal import System
 internal import Transport

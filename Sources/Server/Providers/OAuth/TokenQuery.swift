@@ -3,6 +3,8 @@ internal import Credentials
 internal import Gateway
 internal import OAuth
 internal import Lifecycle
+internal import Secrets
+internal import Secrets
 internal import Setup
 internal import System
 internal import TLS

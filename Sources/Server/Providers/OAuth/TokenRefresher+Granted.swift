@@ -1,8 +1,8 @@
 internal import Configuration
-internal import Credentials
 internal import Log
 internal import OAuth
 internal import Lifecycle
+internal import Secrets
 internal import Setup
 internal import System
 

@@ -2,6 +2,7 @@ internal import Configuration
 internal import Credentials
 internal import OAuth
 internal import Lifecycle
+internal import Secrets
 internal import Setup
 internal import System
 

@@ -1,6 +1,7 @@
 internal import Credentials
 internal import OAuth
 internal import Lifecycle
+internal import Secrets
 internal import System
 
 /// The end of a token's use (T46).

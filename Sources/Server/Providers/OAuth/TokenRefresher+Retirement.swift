@@ -1,5 +1,5 @@
-internal import Credentials
 internal import Lifecycle
+internal import Secrets
 
 /// The end of a keeper: of the daemon, or of the configuration that named its token.
 ///

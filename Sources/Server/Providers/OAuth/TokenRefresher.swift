@@ -5,6 +5,7 @@ internal import Gateway
 internal import Log
 internal import OAuth
 internal import Lifecycle
+internal import Secrets
 internal import Setup
 internal import System
 internal import Transport

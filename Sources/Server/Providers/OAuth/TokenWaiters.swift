@@ -3,6 +3,7 @@ internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import Lifecycle
+internal import Secrets
 internal import Setup
 internal import System
 package import Transport

@@ -5,6 +5,7 @@ internal import Lifecycle
 internal import Log
 internal import OAuth
 package import Policy
+internal import Secrets
 internal import Setup
 internal import System
 internal import TLS

@@ -5,6 +5,7 @@ internal import HTTP1
 internal import Log
 internal import Policy
 internal import Providers
+internal import Secrets
 internal import Setup
 
 /// A credential that answers challenges: what went out is remembered until the answer says what came of it.

@@ -1,5 +1,4 @@
 internal import Configuration
-internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import HTTP1

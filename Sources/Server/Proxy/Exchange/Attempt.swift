@@ -3,6 +3,7 @@ internal import EventLoop
 internal import Gateway
 internal import Log
 internal import Providers
+internal import Secrets
 internal import Setup
 
 /// What the request under way has been given to go out with. Whatever it has not used goes back when its exchange ends.

@@ -1,5 +1,4 @@
 internal import Configuration
-internal import Credentials
 package import EventLoop
 internal import Gateway
 package import Log

@@ -1,5 +1,4 @@
 internal import Configuration
-internal import Credentials
 internal import EventLoop
 package import Log
 internal import Providers

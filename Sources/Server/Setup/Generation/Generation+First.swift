@@ -1,6 +1,7 @@
 package import Configuration
-package import Credentials
+internal import Credentials
 package import Gateway
+package import Secrets
 
 extension Generation {
   /// The first one, which is made at once: nobody is served yet.

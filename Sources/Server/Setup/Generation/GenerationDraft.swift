@@ -1,6 +1,7 @@
 internal import Configuration
 package import Credentials
 package import Gateway
+package import Secrets
 
 /// What one worker makes for itself of a configuration that is to come, piece by piece.
 package final class GenerationDraft {

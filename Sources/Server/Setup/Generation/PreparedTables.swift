@@ -2,6 +2,7 @@ package import Configuration
 package import Credentials
 package import Gateway
 package import Policy
+package import Secrets
 
 /// What follows from a configuration alone, and all workers use: made where nobody waits for it, since each table takes the
 /// longer the more services and credentials there are.

@@ -1,6 +1,7 @@
 internal import Configuration
-package import Credentials
+internal import Credentials
 internal import Policy
+package import Secrets
 internal import Synchronization
 internal import System
 package import TLS

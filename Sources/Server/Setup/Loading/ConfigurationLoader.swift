@@ -1,9 +1,9 @@
 internal import Audit
 package import Configuration
-package import Credentials
 package import Gateway
 internal import HTTP1
 package import Policy
+package import Secrets
 internal import System
 internal import TLS
 

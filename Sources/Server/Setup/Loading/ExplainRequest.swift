@@ -1,5 +1,4 @@
 package import Configuration
-internal import Credentials
 package import Gateway
 package import HTTP1
 package import Policy

@@ -1,7 +1,7 @@
 internal import Configuration
-internal import Credentials
 package import Log
 internal import Policy
+internal import Secrets
 
 /// Where one credential may go, what has to be proved there, who may have it sent, and which secret it is. Whoever can change
 /// the configuration can change this, so a reload that does is told (T51).

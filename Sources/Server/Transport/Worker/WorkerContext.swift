@@ -1,6 +1,6 @@
-internal import Credentials
 package import EventLoop
 package import Log
+internal import Secrets
 package import System
 package import TLS
 

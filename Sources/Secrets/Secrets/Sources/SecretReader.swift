@@ -12,7 +12,7 @@ package struct SecretProblem: Error {
   /// There is no locked memory for it, where it has to lie in some.
   package var isUnlocked = false
 
-  static let stillInUse = " (the value read before is still in use)"
+  package static let stillInUse = " (the value read before is still in use)"
 
   package init(_ sentence: String, isMissing: Bool = false, isPassing: Bool = false) {
     self.sentence = sentence
@@ -28,14 +28,21 @@ package struct SecretProblem: Error {
 }
 
 /// Reads sources into secrets. Not one byte passes through an Array or a String.
-struct SecretReader {
-  let arena: SecretArena
-  let commands: CommandValues
-  let files: FileValues
-  let tokens: TokenValues
+package struct SecretReader {
+  package let arena: SecretArena
+  package let commands: CommandValues
+  package let files: FileValues
+  package let tokens: TokenValues
+
+  package init(arena: SecretArena, commands: CommandValues, files: FileValues, tokens: TokenValues) {
+    self.arena = arena
+    self.commands = commands
+    self.files = files
+    self.tokens = tokens
+  }
 
   /// Without one closing line break. Never empty.
-  func read(_ source: SecretSource) throws(SecretProblem) -> Secret {
+  package func read(_ source: SecretSource) throws(SecretProblem) -> Secret {
     switch source {
     case .env(let name):
       return try copy(source) { (secret) throws(SecretProblem) in

@@ -1,32 +1,34 @@
-internal import System
+package import System
 
 /// Texts that are secret, one behind the other in one block: a `Secret` cannot be collected.
-struct SecretList: ~Copyable {
+package struct SecretList: ~Copyable {
   private var bytes: Secret
-  private(set) var ranges: [Range<Int>] = []
+  package private(set) var ranges: [Range<Int>] = []
 
-  init(in arena: SecretArena) throws(SystemError) {
+  /// Empty.
+  @_spi(SecretBytes) public init(in arena: SecretArena) throws(SystemError) {
     bytes = try Secret(capacity: 512, in: arena)
   }
 
-  var totalCount: Int { bytes.count }
+  package var totalCount: Int { bytes.count }
 
   /// Adds what `write` appends, unless it is there already, or nothing.
-  mutating func add(_ write: (inout Secret) throws(SystemError) -> Void) throws(SystemError) {
+  @_spi(SecretBytes) public mutating func add(_ write: (inout Secret) throws(SystemError) -> Void) throws(SystemError) {
     let start = bytes.count
     try write(&bytes)
     let range = start..<bytes.count
     if range.isEmpty || isKnown(range) { bytes.removeLast(range.count) } else { ranges.append(range) }
   }
 
-  mutating func add(_ text: borrowing Secret) throws(SystemError) {
+  /// Adds a copy, unless it is there already, or nothing.
+  @_spi(SecretBytes) public mutating func add(_ text: borrowing Secret) throws(SystemError) {
     try text.withBytes { (text) throws(SystemError) in
       try add { (bytes) throws(SystemError) in try bytes.append(text) }
     }
   }
 
   /// Borrowed for the call; `ranges` point into it.
-  borrowing func withBytes<Result, Failure: Error>(
+  @_spi(SecretBytes) public borrowing func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try bytes.withBytes(body)

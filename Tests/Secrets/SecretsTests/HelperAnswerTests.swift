@@ -1,6 +1,7 @@
-@_spi(SecretBytes) @testable import Credentials
 import Policy
 import Testing
+
+@_spi(SecretBytes) @testable import Secrets
 
 /// Answers of programs in the conventions that they already have (T42): what is taken, and what is refused without a word of it.
 @Suite struct HelperAnswerTests {

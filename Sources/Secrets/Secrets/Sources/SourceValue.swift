@@ -1,13 +1,13 @@
 /// What a source gives, a file, a program or a token endpoint: each part in locked memory.
 package struct SourceValue: ~Copyable {
   /// nil: it names no user.
-  let user: Secret?
+  package let user: Secret?
   /// A token or a password.
-  let secret: Secret
+  package let secret: Secret
   /// Seconds since 1970 until which it counts; nil: it does not say.
   package let expiry: Int64?
   /// A program gave it as a token with its scheme, and not as a password.
-  let isToken: Bool
+  package let isToken: Bool
 
   init(user: consuming Secret? = nil, secret: consuming Secret, expiry: Int64? = nil, isToken: Bool = false) {
     self.user = user

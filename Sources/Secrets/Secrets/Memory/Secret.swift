@@ -2,8 +2,8 @@ internal import Glibc
 package import System
 
 /// Bytes in locked memory, wiped when it ends. Move-only: the compiler refuses to print, box, copy or collect it, and
-/// outside of this module nothing of it can be read or made, but by those who import `@_spi(SecretBytes)`: `OAuth` alone,
-/// which writes secrets into requests and takes them out of answers.
+/// outside of this module nothing of it can be read or made, but by those who import `@_spi(SecretBytes)`: the other modules
+/// of this storey, which write secrets into requests, take them out of answers and look for them there.
 package struct Secret: ~Copyable {
   private let arena: SecretArena
   private var block: SecretArena.Block
@@ -16,6 +16,9 @@ package struct Secret: ~Copyable {
   }
 
   deinit { arena.release(block) }
+
+  /// Stands in the place of each byte of a secret in what is shown.
+  package static let mask = UInt8(ascii: "*")
 
   package var count: Int { used }
 
@@ -41,7 +44,7 @@ package struct Secret: ~Copyable {
   }
 
   /// So many bytes that are zero.
-  mutating func append(zeros count: Int) throws(SystemError) {
+  @_spi(SecretBytes) public mutating func append(zeros count: Int) throws(SystemError) {
     try makeRoom(for: count)
     UnsafeMutableRawBufferPointer(rebasing: block.bytes[used..<(used + count)]).initializeMemory(
       as: UInt8.self, repeating: 0)
@@ -56,18 +59,21 @@ package struct Secret: ~Copyable {
   }
 
   /// What is behind them comes to the front. What is gone is wiped.
-  mutating func removeFirst(_ count: Int) {
+  @_spi(SecretBytes) public mutating func removeFirst(_ count: Int) {
     let gone = min(count, used)
     block.bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes[gone..<used]))
     removeLast(gone)
   }
 
   /// Writes this byte all over a part.
-  mutating func fill(_ range: Range<Int>, with byte: UInt8) {
+  @_spi(SecretBytes) public mutating func fill(_ range: Range<Int>, with byte: UInt8) {
     for index in range.clamped(to: 0..<used) { block.bytes[index] = byte }
   }
 
-  mutating func setBit(_ index: Int) { block.bytes[index >> 3] |= 1 << UInt8(truncatingIfNeeded: index & 7) }
+  /// Sets one bit, counted from the lowest of the first byte.
+  @_spi(SecretBytes) public mutating func setBit(_ index: Int) {
+    block.bytes[index >> 3] |= 1 << UInt8(truncatingIfNeeded: index & 7)
+  }
 
   /// For text of a configuration, which is no secret.
   @_spi(SecretBytes) public mutating func append(_ text: String) throws(SystemError) {
@@ -76,7 +82,27 @@ package struct Secret: ~Copyable {
 
   /// As base64 (RFC 4648 section 4), in one line.
   @_spi(SecretBytes) public mutating func append(base64 bytes: UnsafeRawBufferPointer) throws(SystemError) {
-    try appendBase64(bytes, to: &self)
+    func digit(_ value: UInt32) -> UInt8 {
+      switch UInt8(truncatingIfNeeded: value & 63) {
+      case let value where value < 26: value + UInt8(ascii: "A")
+      case let value where value < 52: value - 26 + UInt8(ascii: "a")
+      case let value where value < 62: value - 52 + UInt8(ascii: "0")
+      case 62: UInt8(ascii: "+")
+      default: UInt8(ascii: "/")
+      }
+    }
+    var index = 0
+    while index < bytes.count {
+      let rest = bytes.count - index
+      let second = rest > 1 ? UInt32(bytes[index + 1]) : 0
+      let third = rest > 2 ? UInt32(bytes[index + 2]) : 0
+      let group = UInt32(bytes[index]) << 16 | second << 8 | third
+      try append(digit(group >> 18))
+      try append(digit(group >> 12))
+      try append(rest > 1 ? digit(group >> 6) : UInt8(ascii: "="))
+      try append(rest > 2 ? digit(group) : UInt8(ascii: "="))
+      index += 3
+    }
   }
 
   /// The old place is wiped.
@@ -105,4 +131,9 @@ package struct Secret: ~Copyable {
 @_spi(SecretBytes) public func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
   guard let start = bytes.baseAddress else { return }
   explicit_bzero(start, bytes.count)
+}
+
+/// Zeroes bytes that held a secret, in their own place.
+package func wipe(_ bytes: inout [UInt8]) {
+  bytes.withUnsafeMutableBytes { wipe($0) }
 }

@@ -12,7 +12,7 @@ package class SourceValues<Source: Hashable & Sendable> {
   package init() {}
 
   /// A value lies in locked memory, or nowhere.
-  package internal(set) final var mustLock: Bool {
+  package final var mustLock: Bool {
     get { arena.mustLock }
     set { arena.mustLock = newValue }
   }
@@ -75,7 +75,7 @@ package class SourceValues<Source: Hashable & Sendable> {
   package final func number(of source: Source) -> UInt64 { entries[source]?.number ?? 0 }
 
   /// Why the value is not renewed, if there is one.
-  final func failure(of source: Source) -> String? { entries[source]?.failure.map { $0 + stillInUse } }
+  package final func failure(of source: Source) -> String? { entries[source]?.failure.map { $0 + stillInUse } }
 
   /// Appends a copy to `secret`.
   /// - Parameter isUser: of the user's name that it gave.

@@ -8,7 +8,8 @@ package final class SecretReading: @unchecked Sendable {
   package let source: SecretSource
   /// The directories whose changes can change it, and the watch on each.
   package let watches: [(directory: String, watch: Result<Int32, SystemError>)]
-  let content: Result<SecretFile.Content, SecretProblem>
+  /// What it held, or why it is of no use.
+  @_spi(SecretBytes) public let content: Result<SecretFile.Content, SecretProblem>
   let names: Set<WatchedName>
 
   /// - Parameters:

@@ -1,8 +1,8 @@
 internal import Glibc
-internal import System
+package import System
 
 /// A secret in a file: who may own it, who may read it, how large it may be.
-struct SecretFile {
+package struct SecretFile {
   let path: String
   /// Its name, when systemd put it there: its ways with modes are its own.
   let unitCredential: String?
@@ -26,10 +26,11 @@ struct SecretFile {
   }
 
   /// What it held, in pages of its own.
-  struct Content {
-    let memory: LockedMemory
+  package struct Content {
+    /// To be wiped by its reader.
+    @_spi(SecretBytes) public let memory: LockedMemory
     /// Bytes of it that are the secret, from the first one on.
-    let count: Int
+    @_spi(SecretBytes) public let count: Int
     /// Seconds since 1970.
     let modified: Int64
   }

@@ -1,3 +1,5 @@
+@_spi(SecretBytes) internal import Secrets
+
 #if DEBUG
   extension Keyring {
     /// Crashes while registers hold a pointer to this credential's lines, and eight bytes of them: what the process then

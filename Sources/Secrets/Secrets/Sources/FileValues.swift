@@ -48,7 +48,7 @@ package final class FileValues: SourceValues<SecretSource> {
   }
 
   /// What tells these contents from others; nil: some file has none.
-  func numbers(of sources: [SecretSource]) -> [UInt64]? {
+  package func numbers(of sources: [SecretSource]) -> [UInt64]? {
     var numbers: [UInt64] = []
     numbers.reserveCapacity(sources.count)
     for source in sources {
@@ -75,13 +75,13 @@ package final class FileValues: SourceValues<SecretSource> {
     return true
   }
 
-  func isUnlocked(_ source: SecretSource) -> Bool { entry(source)?.problem?.isUnlocked == true }
+  package func isUnlocked(_ source: SecretSource) -> Bool { entry(source)?.problem?.isUnlocked == true }
 
   /// It takes long to read, or cannot be: what is there stays.
   package func delay(_ source: SecretSource, _ reason: String) { fail(source, "\(source.name) \(reason)") }
 
   /// What it held is of no use any more. The file goes on being watched.
-  func wipe(_ source: SecretSource) {
+  package func wipe(_ source: SecretSource) {
     if isKnown(source) { refuse(source, SecretProblem("\(source.name) has been logged out")) }
   }
 

@@ -15,7 +15,7 @@ package final class TokenValues: SourceValues<TokenSource> {
     put(SourceValue(secret: token, isToken: true), source)
   }
 
-  func takeValue(_ source: TokenSource) -> Secret? {
+  package func takeValue(_ source: TokenSource) -> Secret? {
     guard let value = entry(source)?.value.take() else { return nil }
     return value.secret
   }
@@ -23,7 +23,7 @@ package final class TokenValues: SourceValues<TokenSource> {
   /// Whether this is the value that is in use, or what is left of it where answers are searched for it.
   package func holds(_ value: Span<UInt8>, of source: TokenSource) -> Bool {
     value.withUnsafeBytes { bytes in
-      if bytes.allSatisfy({ $0 == Redactor.mask }) { return true }
+      if bytes.allSatisfy({ $0 == Secret.mask }) { return true }
       guard let entry = entry(source) else { return false }
       switch entry.value {
       case .some(let held): return held.secret.withBytes { $0.elementsEqual(bytes) }

@@ -63,13 +63,3 @@ extension TokenSource {
     return sources
   }
 }
-
-extension Keyring {
-  /// Reads what a source names, as it is known now (files that have been read, commands that have ended). Fails at the first
-  /// that is not there. The stored login, if there is one, is put over `refreshToken` by whoever keeps it.
-  package func tokenSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
-    let secrets = TokenSecrets()
-    for (role, source) in source.sources { secrets.put(role, try reader.read(source)) }
-    return secrets
-  }
-}

@@ -1,4 +1,4 @@
-import Credentials
+import Secrets
 import Testing
 
 /// When a command runs, and for how long its value counts.
