@@ -81,7 +81,8 @@ let package = Package(
 
     // Secrets: what touches the bytes of a secret
     module("Secrets", in: .secrets, ["JSON", "Lifecycle", "Policy", "System"]),
-    module("Credentials", in: .secrets, ["Secrets", "Inflate", "TLS", "Policy", "System"]),
+    module("Redaction", in: .secrets, ["Secrets", "Inflate", "System"]),
+    module("Credentials", in: .secrets, ["Redaction", "Secrets", "TLS", "Policy", "System"]),
     module("OAuth", in: .secrets, ["Credentials", "Secrets", "JSON", "TLS", "Policy", "HTTP1", "System"]),
 
     // Server: sockets carry out what Core decides
@@ -99,14 +100,14 @@ let package = Package(
     module(
       "Providers", in: .server,
       [
-        "Setup", "Transport", "Log", "Secrets", "Gateway", "Configuration", "Lifecycle", "OAuth", "Credentials", "TLS",
-        "Policy", "EventLoop", "System",
+        "Setup", "Transport", "Log", "Redaction", "Secrets", "Gateway", "Configuration", "Lifecycle", "OAuth",
+        "Credentials", "TLS", "Policy", "EventLoop", "System",
       ]),
     module(
       "Proxy", in: .server,
       [
-        "Providers", "Setup", "Transport", "Log", "Audit", "Secrets", "Gateway", "Configuration", "Credentials", "TLS",
-        "Policy", "HTTP1", "EventLoop", "System",
+        "Providers", "Setup", "Transport", "Log", "Audit", "Redaction", "Secrets", "Gateway", "Configuration",
+        "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System",
       ]),
     module(
       "Admin", in: .server,
@@ -155,9 +156,10 @@ let package = Package(
     tests("SystemTests", in: .platform, ["System", "CLinux", "TestSupport"]),
     tests("TLSTests", in: .platform, ["TLS", "Policy", "TestServer", "TestSupport"]),
     tests("SecretsTests", in: .secrets, ["Secrets", "Policy", "System", "TestSupport"]),
+    tests("RedactionTests", in: .secrets, ["Redaction", "Secrets", "TestSupport", "System"]),
     tests(
       "CredentialsTests", in: .secrets,
-      ["Credentials", "Secrets", "TLS", "Policy", "HTTP1", "TestServer", "System", "TestSupport"]),
+      ["Credentials", "Redaction", "Secrets", "TLS", "Policy", "HTTP1", "TestServer", "System", "TestSupport"]),
     tests(
       "OAuthTests", in: .secrets,
       ["OAuth", "Credentials", "Secrets", "TLS", "Policy", "TestServer", "TestSupport", "COpenSSL"]),
@@ -203,7 +205,8 @@ if Context.environment["BEARERD_FUZZ"] != nil {
     .executableTarget(
       name: "fuzz",
       dependencies: [
-        "Log", "Secrets", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport",
+        "Log", "Redaction", "Secrets", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1",
+        "TestSupport",
       ],
       path: "Tests/Fuzz",
       exclude: ["Corpus", "Dictionaries", "run"], swiftSettings: common))

@@ -1,4 +1,5 @@
 import Credentials
+import Redaction
 import Secrets
 import Glibc
 import Policy

@@ -2,7 +2,7 @@
 let storeys: [(name: String, modules: [String])] = [
   ("Core", ["HTTP1", "Policy", "Lifecycle", "Gateway"]),
   ("Platform", ["EventLoop", "System", "Configuration", "JSON", "Inflate", "TLS"]),
-  ("Secrets", ["Secrets", "Credentials", "OAuth"]),
+  ("Secrets", ["Secrets", "Redaction", "Credentials", "OAuth"]),
   ("Server", ["Audit", "Log", "Transport", "Setup", "Providers", "Proxy", "Admin", "Daemon", "bearerd"]),
   ("Tools", ["TestServer", "Console", "Demo", "Selftest", "bearerctl"]),
 ]
@@ -36,12 +36,12 @@ let floors: [String: Set<String>] = [
     "Policy", "HTTP1", "EventLoop", "System",
   ],
   "Proxy": [
-    "Providers", "Setup", "Transport", "Log", "Audit", "Secrets", "Gateway", "Configuration", "Credentials", "TLS",
-    "Policy", "HTTP1", "EventLoop", "System",
+    "Providers", "Setup", "Transport", "Log", "Audit", "Redaction", "Secrets", "Gateway", "Configuration",
+    "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System",
   ],
   "Providers": [
-    "Setup", "Transport", "Log", "Secrets", "Gateway", "Configuration", "Lifecycle", "OAuth", "Credentials", "TLS",
-    "Policy", "EventLoop", "System",
+    "Setup", "Transport", "Log", "Redaction", "Secrets", "Gateway", "Configuration", "Lifecycle", "OAuth",
+    "Credentials", "TLS", "Policy", "EventLoop", "System",
   ],
   "Setup": [
     "Transport", "Log", "Audit", "Secrets", "Gateway", "Configuration", "Credentials", "TLS", "Policy", "HTTP1",
@@ -49,7 +49,8 @@ let floors: [String: Set<String>] = [
   ],
   "Transport": ["Log", "Secrets", "Gateway", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System"],
   "Log": ["Audit", "Configuration", "HTTP1", "EventLoop", "System"],
-  "Credentials": ["Secrets", "Inflate", "TLS", "Policy", "System"],
+  "Credentials": ["Redaction", "Secrets", "TLS", "Policy", "System"],
+  "Redaction": ["Secrets", "Inflate", "System"],
   "Secrets": ["JSON", "Lifecycle", "Policy", "System"],
   "OAuth": ["Credentials", "Secrets", "JSON", "TLS", "Policy", "HTTP1", "System"],
   "Audit": ["TLS", "System"],
@@ -87,7 +88,10 @@ let testFloors: [String: Set<String>] = [
   "SystemTests": ["System", "CLinux", "TestSupport"],
   "TLSTests": ["TLS", "Policy", "TestServer", "TestSupport"],
   "SecretsTests": ["Secrets", "Policy", "System", "TestSupport"],
-  "CredentialsTests": ["Credentials", "Secrets", "TLS", "Policy", "HTTP1", "TestServer", "System", "TestSupport"],
+  "RedactionTests": ["Redaction", "Secrets", "TestSupport", "System"],
+  "CredentialsTests": [
+    "Credentials", "Redaction", "Secrets", "TLS", "Policy", "HTTP1", "TestServer", "System", "TestSupport",
+  ],
   "OAuthTests": ["OAuth", "Credentials", "Secrets", "TLS", "Policy", "TestServer", "TestSupport", "COpenSSL"],
   "AuditTests": ["Audit", "TestSupport"],
   "ServerSupport": [
@@ -111,7 +115,8 @@ let testFloors: [String: Set<String>] = [
   "SelftestTests": ["TestServer", "TestSupport"],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
   "Fuzz": [
-    "Log", "Secrets", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1", "TestSupport",
+    "Log", "Redaction", "Secrets", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1",
+    "TestSupport",
   ],
   "EndToEnd": [
     "ServerSupport", "Selftest", "TestServer", "Setup", "Log", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport",

@@ -7,7 +7,9 @@ import Testing
   /// Those that read strangers' bytes, with the tests that hold their rows.
   private static let modules = [
     "HTTP1": "Core/HTTP1Tests", "Policy": "Core/PolicyTests", "Gateway": "Core/GatewayTests",
-    "Secrets": "Secrets/CredentialsTests", "Credentials": "Secrets/CredentialsTests", "OAuth": "Secrets/OAuthTests",
+    "Secrets": "Secrets/CredentialsTests", "Redaction": "Secrets/RedactionTests",
+    "Credentials": "Secrets/CredentialsTests",
+    "OAuth": "Secrets/OAuthTests",
     "JSON": "Secrets/CredentialsTests",
   ]
 

@@ -1,4 +1,5 @@
 import Foundation
+import Redaction
 import Policy
 import TLS
 import TestSupport

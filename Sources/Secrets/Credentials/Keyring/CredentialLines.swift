@@ -1,4 +1,5 @@
 @_spi(SecretBytes) internal import Secrets
+internal import Redaction
 internal import System
 
 /// A credential's field lines, complete with CRLF, ready to be copied into a request's head; and what of them is secret, for

@@ -1,4 +1,5 @@
 @_spi(SecretBytes) internal import Secrets
+internal import Redaction
 internal import System
 
 /// What to look for in the answer to one request (T33): what has gone out with it is not always the credential's own value.

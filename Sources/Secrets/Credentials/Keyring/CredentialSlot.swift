@@ -1,5 +1,6 @@
 internal import Policy
 @_spi(SecretBytes) internal import Secrets
+internal import Redaction
 internal import System
 
 /// One credential of the keyring: its lines, ready to be written, and how fresh they are.

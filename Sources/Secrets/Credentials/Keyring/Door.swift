@@ -1,4 +1,5 @@
 @_spi(SecretBytes) internal import Secrets
+internal import Redaction
 internal import System
 package import Policy
 package import TLS

@@ -1,4 +1,5 @@
 package import Policy
+package import Redaction
 package import Secrets
 internal import System
 

@@ -1,5 +1,6 @@
 internal import Policy
 @_spi(SecretBytes) internal import Secrets
+internal import Redaction
 internal import System
 
 /// What one request asks of a registry, as far as tokens tell it apart: another one of the same repository and kind needs the same.

@@ -3,6 +3,7 @@ internal import EventLoop
 internal import Gateway
 package import Log
 internal import Policy
+internal import Redaction
 package import Secrets
 package import Setup
 internal import System

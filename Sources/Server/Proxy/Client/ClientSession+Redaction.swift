@@ -2,6 +2,7 @@ internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import Policy
+internal import Redaction
 internal import Setup
 
 extension Redactor: Redaction {

@@ -1,6 +1,7 @@
 internal import Credentials
 internal import Gateway
 internal import HTTP1
+internal import Redaction
 
 /// Where requests are worked on: what an exchange needs, and a connection between two of them does not. As large as a connection
 /// is small otherwise, so there are as many as are in use at once.

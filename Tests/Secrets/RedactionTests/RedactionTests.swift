@@ -1,6 +1,5 @@
-import Credentials
-import Secrets
 import Foundation
+import Redaction
 import TestSupport
 import Testing
 
@@ -15,7 +14,7 @@ import Testing
     #"100%25 \\ &amp; %%"#,
   ])
   func `T33: every form of a value is masked, whole and alone`(value: String) throws {
-    let patterns = try Masked.patterns(of: value, asPassword: true)
+    let patterns = try Masked.patterns(of: value)
     for (name, form) in Forms(value).all {
       for (before, after) in [("", ""), ("{\"token\":\"", "\"}\n"), ("x", "x")] {
         // Between the same texts: nothing else of them may change.
@@ -42,56 +41,9 @@ import Testing
     }
   }
 
-  @Test func `T33: of Basic the pair, the password and a user that is secret are masked`() throws {
-    let scratch = try Scratch()
-    let user = try scratch.write("user", "secret-user-1")
-    let password = try scratch.write("password", "swordfish:2")
-    let keyring = try keyring(.basic(user: .secret(.file(user)), password: .file(password)))
-    let patterns = try #require(keyring.patterns(ofGrant: 0))
-    let pair = Data("secret-user-1:swordfish:2".utf8).base64EncodedString()
-    for text in [pair, "swordfish:2", "secret-user-1", Data(pair.utf8).base64EncodedString()] {
-      let masked = try Masked(patterns).stream([Array("<\(text)>".utf8)])
-      #expect(masked.count == text.utf8.count + 2)
-      #expect(!masked.dropFirst(4).dropLast(4).contains { $0 != UInt8(ascii: "*") }, "\(text)")
-    }
-  }
-
-  @Test func `T33: of Basic with a short password the pair is masked, raw and in base64`() throws {
-    let scratch = try Scratch()
-    let password = try scratch.write("password", "fish:2")
-    let keyring = try keyring(.basic(user: .plain("me"), password: .file(password)))
-    let patterns = try #require(keyring.patterns(ofGrant: 0))
-    #expect(patterns.isIncomplete)
-    for text in ["me:fish:2", "bWU6ZmlzaDoy", "me%3Afish%3a2", "6d653a666973683a32"] {
-      #expect(
-        try Masked(patterns).stream([Array("<\(text)> fish:2".utf8)]) == Array("<".utf8) + stars(text.utf8.count)
-          + Array("> fish:2".utf8))
-    }
-    let inner = Array(Data("\nme:fish:2\n".utf8).base64EncodedString().utf8)
-    #expect(try Masked(patterns).stream([inner]).count { $0 == UInt8(ascii: "*") } >= 10)
-  }
-
-  @Test func `T33: what is no secret stays: names, prefixes and plain values of a credential, and short ones`() throws {
-    let scratch = try Scratch()
-    let short = try scratch.write("short", "1234567")
-    let long = try scratch.write("long", "a-long-secret-value")
-    let keyring = try keyring(
-      .headers([
-        HeaderTemplate(name: "X-Organisation", prefix: "Organisation ", value: .plain("organisation-of-mine")),
-        HeaderTemplate(name: "X-Short", prefix: "", value: .secret(.file(short))),
-        HeaderTemplate(name: "X-Long", prefix: "Prefix ", value: .secret(.file(long))),
-      ]))
-    let patterns = try #require(keyring.patterns(ofGrant: 0))
-    #expect(patterns.isIncomplete)
-    let text =
-      "X-Organisation: Organisation organisation-of-mine 1234567 Prefix a-long-secret-value a-long-secret-valu\n"
-    let expected = text.replacing("a-long-secret-value", with: "*******************")
-    #expect(try Masked(patterns).stream([Array(text.utf8)]) == Array(expected.utf8))
-  }
-
   @Test(arguments: [token, "$ÿx<'D\"\".€aaéÿ#FéMép😀 x😀€D", #"100%25 \\ &amp; %%"#, #"%\+&""' <>/="#])
   func `T33: bytes that are escaped in different ways are masked, wherever they stand`(value: String) throws {
-    let patterns = try Masked.patterns(of: value, asPassword: true)
+    let patterns = try Masked.patterns(of: value)
     let oracle = SecretOracle(Array(value.utf8))
     var random = SeededGenerator(state: 5)
     for before in 0..<200 {
@@ -135,7 +87,7 @@ import Testing
     "abababab", "aaaaaaaaa", "xyzxyzxyzxy", "+/+/+/+/+/", token, "%25%25%25 &amp;", #"\\u005c\\\\\u005c"#, "😀é/€&ÿ<😀>",
   ])
   func `T33: random streams in random pieces are masked as the oracle does`(value: String) throws {
-    let patterns = try Masked.patterns(of: value, asPassword: true)
+    let patterns = try Masked.patterns(of: value)
     let oracle = SecretOracle(Array(value.utf8))
     let forms = Forms(value).all.map(\.1)
     var random = SeededGenerator(state: UInt64(value.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }))

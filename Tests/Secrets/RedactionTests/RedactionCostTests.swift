@@ -1,6 +1,4 @@
-import Credentials
-import Secrets
-import Foundation
+import Redaction
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
-@_spi(SecretBytes) internal import Secrets
-internal import System
+@_spi(SecretBytes) package import Secrets
+package import System
 
 /// What to look for in answers (T33): every form of every value of one credential, as it was when a request was authorised.
 ///
@@ -24,7 +24,7 @@ package final class SecretPatterns {
   private static let longestStride = 32
 
   /// - Parameter read: the values.
-  init(of read: borrowing SecretList, in arena: SecretArena) throws(SystemError) {
+  package init(of read: borrowing SecretList, in arena: SecretArena) throws(SystemError) {
     var values = try SecretList(in: arena)
     var forms = try SecretList(in: arena)
     var hexadecimalForms = try SecretList(in: arena)
@@ -59,7 +59,7 @@ package final class SecretPatterns {
   }
 
   /// With more values, which go out with one request.
-  convenience init(
+  package convenience init(
     _ own: SecretPatterns, and more: borrowing SecretList, in arena: SecretArena
   ) throws(SystemError) {
     var all = try SecretList(in: arena)
@@ -93,7 +93,7 @@ package final class SecretPatterns {
   }
 
   /// False when memory could not be locked.
-  var isLocked: Bool { arena.isLocked }
+  package var isLocked: Bool { arena.isLocked }
 
   /// Where parts of them may be kept.
   func room(_ count: Int) throws(SystemError) -> Secret { try Secret(capacity: count, in: arena) }

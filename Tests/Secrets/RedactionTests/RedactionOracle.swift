@@ -1,7 +1,7 @@
-import Credentials
-import Secrets
 import Foundation
-import TestSupport
+import Redaction
+@_spi(SecretBytes) import Secrets
+import System
 import Testing
 
 /// One answer through one redactor.
@@ -10,15 +10,11 @@ struct Masked {
 
   init(_ patterns: SecretPatterns) { redactor.begin(patterns) }
 
-  /// - Parameter asPassword: which may have more than ASCII.
-  static func patterns(of value: String, asPassword: Bool = false) throws -> SecretPatterns {
-    let scratch = try Scratch()
-    let source = SecretSource.file(try scratch.write("value", value))
-    let keyring = try keyring(
-      asPassword
-        ? .basic(user: .plain("u"), password: source)
-        : .headers([HeaderTemplate(name: "X-Key", prefix: "", value: .secret(source))]))
-    return try #require(keyring.patterns(ofGrant: 0), "\(keyring.status(ofGrant: 0).problem ?? "")")
+  static func patterns(of value: String) throws -> SecretPatterns {
+    let arena = SecretArena()
+    var values = try SecretList(in: arena)
+    try values.add { (text) throws(SystemError) in try text.append(value) }
+    return try SecretPatterns(of: values, in: arena)
   }
 
   func whole(_ text: [UInt8]) throws -> [UInt8] {

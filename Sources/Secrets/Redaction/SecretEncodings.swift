@@ -2,11 +2,11 @@
 internal import System
 
 /// How programs write a whole value into what they answer (T33), beside the ways of `Escape`.
-struct SecretEncodings {
+package struct SecretEncodings {
   let value: UnsafeRawBufferPointer
 
   /// Shorter values are not looked for: they stand in innocent text too often.
-  static let shortestValue = 8
+  package static let shortestValue = 8
 
   /// Whether the beginning of a form is no accident: other values begin alike (tokens of one issuer, the base64 of one user's
   /// name), and programs cut what they show.
