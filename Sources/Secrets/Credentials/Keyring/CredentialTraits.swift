@@ -1,3 +1,4 @@
+internal import Secrets
 internal import Policy
 
 /// What a credential is, as its configuration says: the same for every value of it.
