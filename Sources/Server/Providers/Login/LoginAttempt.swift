@@ -22,7 +22,7 @@ final class LoginAttempt: Timed {
   let source: TokenSource
   let settings: CredentialSettings.OAuth2
   unowned let providers: CredentialProviders
-  private(set) var question: EndpointRequest
+  private(set) var question: TokenEndpointClient
   private var routeContext: (any LoginWay)?
   private var onOutcome: ((Outcome) -> Void)?
   private var watchers: [ControlExchange] = []
@@ -39,7 +39,7 @@ final class LoginAttempt: Timed {
     onOutcome: @escaping (Outcome) -> Void
   ) {
     (self.source, self.settings, self.providers, self.onOutcome) = (source, settings, providers, onOutcome)
-    question = EndpointRequest(source, providers: providers)
+    question = TokenEndpointClient(source, providers: providers)
   }
 
   func start() {
@@ -67,12 +67,12 @@ final class LoginAttempt: Timed {
   func cancel(_ why: String) { fail(why) }
 
   /// The same, but what its server is granting at this moment is the caller's. nil: that is nothing.
-  func surrender(_ why: String) -> EndpointRequest? {
-    var asked: EndpointRequest?
+  func surrender(_ why: String) -> TokenEndpointClient? {
+    var asked: TokenEndpointClient?
     switch question.purpose {
     case .code, .deviceToken:
       asked = question
-      question = EndpointRequest(source, providers: providers)
+      question = TokenEndpointClient(source, providers: providers)
     case .token, .deviceAuthorization, .revocation, nil: break
     }
     fail(why)

@@ -32,7 +32,7 @@ package final class TokenLogout: Timed {
   /// Questions for tokens that the endpoint has not answered yet.
   private var awaited = 0
   /// A person's login that was under way.
-  private var question: EndpointRequest?
+  private var question: TokenEndpointClient?
 
   private final class Held {
     var token: Secret?
@@ -67,7 +67,7 @@ package final class TokenLogout: Timed {
   func awaitAnswer() { awaited += 1 }
 
   /// The same, of a login that was under way.
-  func awaitAnswer(to question: EndpointRequest, _ purpose: TokenRequest.Purpose) {
+  func awaitAnswer(to question: TokenEndpointClient, _ purpose: TokenRequest.Purpose) {
     awaited += 1
     self.question = question
     question.handOver { [weak self] result in self?.take(result, purpose) }

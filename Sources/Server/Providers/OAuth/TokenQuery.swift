@@ -29,7 +29,7 @@ final class TokenQuery {
   private let readsAgain: Bool
   private let onRead: () -> Void
   private var onEnd: ((consuming Outcome) -> Void)?
-  private let question: EndpointRequest
+  private let question: TokenEndpointClient
   /// A program's first run has not ended.
   private var wait: SecretWait?
 
@@ -47,7 +47,7 @@ final class TokenQuery {
     self.readsAgain = readsAgain
     self.onRead = onRead
     self.onEnd = onEnd
-    question = EndpointRequest(source, providers: providers)
+    question = TokenEndpointClient(source, providers: providers)
   }
 
   func start() {

@@ -24,7 +24,7 @@ package final class TokenRevocation {
   private var tokens: [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)]
   private var results: [Result] = []
   private let onEnd: ([Result]) -> Void
-  private var fetch: TokenFetch?
+  private let client: TokenEndpointClient
   /// Milliseconds of the loop's clock.
   private let endsAt: UInt64
 
@@ -40,6 +40,7 @@ package final class TokenRevocation {
     self.tokens = tokens
     self.providers = providers
     self.onEnd = onEnd
+    client = TokenEndpointClient(source, providers: providers)
     endsAt = providers.loop.now &+ source.timeout
   }
 
@@ -50,47 +51,24 @@ package final class TokenRevocation {
   /// Nobody wants to know.
   func cancel() {
     tokens = []
-    fetch?.cancel()
-    fetch = nil
+    client.cancel()
   }
 
   private func next() {
     guard !tokens.isEmpty else { return onEnd(results) }
     let (kind, secrets) = tokens.removeFirst()
     guard providers.loop.now < endsAt else { return ended(kind, "there was no time left to ask for it") }
-    do throws(SecretProblem) {
-      try send(kind, secrets)
-    } catch {
-      ended(kind, error.sentence)
-    }
+    send(kind, secrets)
   }
 
-  private func send(_ kind: TokenRequest.RevokedToken, _ secrets: TokenSecrets) throws(SecretProblem) {
-    let generation = providers.generation
-    let moment = TokenRequest.Moment(now: Clock.now.seconds, nonce: TokenLogin.random())
-    let request = try TokenRequest.render(
-      source, .revocation(kind), secrets, at: moment, in: generation.keyring.tokenValues.arena)
-    let endpoint = request.endpoint
-    let destination: UpstreamPool
-    let reader: AnswerIntake
-    do {
-      destination = try generation.destination(of: source, at: endpoint)
-      reader = try AnswerIntake(mustLock: generation.settings.requireLockedMemory)
-    } catch {
-      throw SecretProblem("\(endpoint) cannot be asked: \(error)")
-    }
-    let timeout = max(1, endsAt &- providers.loop.now)
-    let fetch = TokenFetch(consume request, reader: reader, timeout: timeout, context: providers.context) {
-      [weak self] outcome in
+  private func send(_ kind: TokenRequest.RevokedToken, _ secrets: TokenSecrets) {
+    client.ask(.revocation(kind), secrets, timeout: max(1, endsAt &- providers.loop.now)) { [weak self] answer in
       guard let self else { return }
-      self.fetch = nil
-      switch outcome {
-      case .answered(let reader): ended(kind, refusal(of: reader, kind))
-      case .failed(let reason): ended(kind, "\(endpoint) did not answer: \(reason)")
+      switch answer {
+      case .success(let reader): ended(kind, refusal(of: reader, kind))
+      case .failure(let problem): ended(kind, problem.sentence)
       }
     }
-    self.fetch = fetch
-    fetch.start(at: destination)
   }
 
   private func refusal(of reader: AnswerIntake, _ kind: TokenRequest.RevokedToken) -> String? {

@@ -30,7 +30,7 @@ package final class RegistryAsking {
   private final class Run {
     let attempt: ChallengeAttempt
     let challenge: RegistryChallenge
-    var fetch: TokenFetch?
+    var client: TokenEndpointClient?
     var waits = WaitQueue<SecretWait>()
     /// The token has come.
     var hasToken = false
@@ -66,14 +66,14 @@ package final class RegistryAsking {
   /// Somebody has logged it out: what comes of what was asked is for nobody (T46).
   package func forget(_ credential: String) {
     for run in runs where run.attempt.tokenServer?.credential == credential {
-      run.fetch?.cancel()
-      run.fetch = nil
+      run.client?.cancel()
+      run.client = nil
       end(run, false)
     }
   }
 
   func close() {
-    for run in runs { run.fetch?.cancel() }
+    for run in runs { run.client?.cancel() }
     runs = []
   }
 
@@ -90,18 +90,15 @@ package final class RegistryAsking {
     do {
       let login = try keyring.registryLogin(ofGrant: grant)
       let request = try TokenRequest.registry(source, run.challenge, login: login, in: keyring.tokenValues.arena)
-      let reader = try AnswerIntake(mustLock: providers.generation.settings.requireLockedMemory)
-      let destination = try providers.generation.destination(of: source)
-      let fetch = TokenFetch(request, reader: reader, timeout: source.timeout, context: providers.context) {
-        [unowned self] outcome in
-        run.fetch = nil
-        switch outcome {
-        case .answered(let reader): take(reader, run, source, generation)
-        case .failed(let reason): failed("\(source.endpoint) gave no token: \(reason)", run, source, generation)
+      let client = TokenEndpointClient(source, providers: providers)
+      run.client = client
+      client.send(request) { [unowned self] answer in
+        run.client = nil
+        switch answer {
+        case .success(let reader): take(reader, run, source, generation)
+        case .failure(let problem): failed(problem.sentence, run, source, generation)
         }
       }
-      run.fetch = fetch
-      fetch.start(at: destination)
     } catch {
       failed("\(source.endpoint) cannot be asked: \(error)", run, source, generation)
     }
