@@ -77,37 +77,38 @@ let package = Package(
     module("Configuration", in: .platform, ["Policy", "CYAML"]),
     module("JSON", in: .platform, ["CJansson"]),
     module("Inflate", in: .platform, ["CZlib"]),
-    module("TLS", in: .platform, ["Policy", "COpenSSL"]),
+    module("Crypto", in: .platform, ["Policy", "COpenSSL"]),
+    module("TLS", in: .platform, ["Crypto", "Policy", "COpenSSL"]),
 
     // Secrets: what touches the bytes of a secret
     module("Secrets", in: .secrets, ["JSON", "Lifecycle", "Policy", "System"]),
     module("Redaction", in: .secrets, ["Secrets", "Inflate", "System"]),
-    module("Credentials", in: .secrets, ["Redaction", "Secrets", "TLS", "Policy", "System"]),
-    module("OAuth", in: .secrets, ["Credentials", "Secrets", "JSON", "TLS", "Policy", "HTTP1", "System"]),
+    module("Credentials", in: .secrets, ["Redaction", "Secrets", "TLS", "Crypto", "Policy", "System"]),
+    module("OAuth", in: .secrets, ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "Policy", "HTTP1", "System"]),
 
     // Server: sockets carry out what Core decides
-    module("Audit", in: .server, ["TLS", "System"]),
+    module("Audit", in: .server, ["Crypto", "System"]),
     module("Log", in: .server, ["Audit", "Configuration", "HTTP1", "EventLoop", "System"]),
     module(
       "Transport", in: .server,
-      ["Log", "Secrets", "Gateway", "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System"]),
+      ["Log", "Secrets", "TLS", "Gateway", "Credentials", "Policy", "HTTP1", "EventLoop", "System"]),
     module(
       "Setup", in: .server,
       [
-        "Transport", "Log", "Audit", "Secrets", "Gateway", "Configuration", "Credentials", "TLS", "Policy", "HTTP1",
-        "EventLoop", "System",
+        "Transport", "Log", "Audit", "Secrets", "TLS", "Crypto", "Gateway", "Configuration", "Credentials", "Policy",
+        "HTTP1", "EventLoop", "System",
       ]),
     module(
       "Providers", in: .server,
       [
-        "Setup", "Transport", "Log", "Redaction", "Secrets", "Gateway", "Configuration", "Lifecycle", "OAuth",
-        "Credentials", "TLS", "Policy", "EventLoop", "System",
+        "Setup", "Transport", "Log", "Redaction", "Secrets", "TLS", "Gateway", "Configuration", "Lifecycle", "OAuth",
+        "Credentials", "Policy", "EventLoop", "System",
       ]),
     module(
       "Proxy", in: .server,
       [
-        "Providers", "Setup", "Transport", "Log", "Audit", "Redaction", "Secrets", "Gateway", "Configuration",
-        "Credentials", "TLS", "Policy", "HTTP1", "EventLoop", "System",
+        "Providers", "Setup", "Transport", "Log", "Audit", "Redaction", "Secrets", "TLS", "Gateway", "Configuration",
+        "Credentials", "Policy", "HTTP1", "EventLoop", "System",
       ]),
     module(
       "Admin", in: .server,
@@ -119,7 +120,7 @@ let package = Package(
       "Daemon", in: .server,
       [
         "Admin", "Proxy", "Providers", "Setup", "Transport", "Log", "Secrets", "Gateway", "Configuration", "Lifecycle",
-        "Credentials", "TLS", "EventLoop", "System",
+        "Credentials", "EventLoop", "System",
       ]),
     .executableTarget(
       name: "bearerd", dependencies: ["Daemon"], path: "Sources/Server/bearerd", swiftSettings: common),
@@ -135,9 +136,8 @@ let package = Package(
     .executableTarget(
       name: "bearerctl",
       dependencies: [
-        "Selftest", "Demo", "Console", "Setup", "Log", "Gateway", "Audit", "Configuration", "Policy", "TLS", "HTTP1",
-        "System",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Selftest", "Demo", "Console", "Setup", "Log", "TLS", "Crypto", "Gateway", "Audit", "Configuration", "Policy",
+        "HTTP1", "System", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/bearerctl", swiftSettings: small,
       // What a program exports, the linker cannot leave out, and nobody links with this one.
@@ -151,6 +151,7 @@ let package = Package(
     tests("LifecycleTests", in: .core, ["Lifecycle", "Gateway", "Policy"]),
     tests(
       "ConfigurationTests", in: .platform, ["Configuration", "Policy", "HTTP1", "TestSupport"], exclude: ["Golden"]),
+    tests("CryptoTests", in: .platform, ["Crypto", "Policy", "TestSupport", "COpenSSL"]),
     tests("EventLoopTests", in: .platform, ["EventLoop"]),
     tests("InflateTests", in: .platform, ["Inflate", "CZlib", "TestSupport"]),
     tests("SystemTests", in: .platform, ["System", "CLinux", "TestSupport"]),
@@ -162,12 +163,12 @@ let package = Package(
       ["Credentials", "Redaction", "Secrets", "TLS", "Policy", "HTTP1", "TestServer", "System", "TestSupport"]),
     tests(
       "OAuthTests", in: .secrets,
-      ["OAuth", "Credentials", "Secrets", "TLS", "Policy", "TestServer", "TestSupport", "COpenSSL"]),
+      ["OAuth", "Credentials", "Secrets", "TLS", "Crypto", "Policy", "TestServer", "TestSupport"]),
     tests("AuditTests", in: .server, ["Audit", "TestSupport"]),
     tests(
       "ServerSupport", in: .server,
       [
-        "Daemon", "Proxy", "Log", "Configuration", "System", "TLS", "Policy", "EventLoop", "TestServer",
+        "Daemon", "Proxy", "Log", "Crypto", "Configuration", "System", "Policy", "EventLoop", "TestServer",
         "TestSupport",
       ]),
     tests("LogTests", in: .server, ["Log", "Audit", "Configuration", "EventLoop", "TestSupport"]),

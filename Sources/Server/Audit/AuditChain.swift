@@ -1,4 +1,4 @@
-internal import TLS
+internal import Crypto
 
 /// The end of a chain of records: how many there are, and what the next one is tied to.
 ///

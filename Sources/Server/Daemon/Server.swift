@@ -9,7 +9,6 @@ package import Proxy
 internal import Secrets
 internal import Setup
 internal import System
-internal import TLS
 
 /// The daemon as a whole: one worker, its listeners, and what starts, reloads and ends them.
 package final class Server {

@@ -1,6 +1,6 @@
 import Foundation
 import Policy
-import TLS
+import Crypto
 
 /// Two clients and their tokens, new in every run.
 package enum ClientTokens {

@@ -1,7 +1,7 @@
 package import TestServer
 import Foundation
 package import Policy
-import TLS
+import Crypto
 import TestSupport
 
 /// An upstream that wants Digest, and checks it as RFC 7616 section 3.4 says. What it echoes is the body.

@@ -1,5 +1,5 @@
 import Foundation
-import TLS
+import Crypto
 
 /// What an upstream that verifies OAuth 1.0a makes of a request (RFC 5849 section 3.2), from the bytes that it got.
 package struct SignedRequest {

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Crypto
 package import Policy
 
 /// Pins and subject of a certificate, for `bearerctl pin`.

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Crypto
 
 /// The certificates of a file: all of them, or an error.
 struct CertificateFile: ~Copyable {

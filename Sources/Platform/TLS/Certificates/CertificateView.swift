@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Crypto
 internal import Policy
 
 /// A borrowed X509 and what we ask of it. Valid as long as the SSL or the store that owns it.

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Crypto
 internal import Glibc
 internal import Synchronization
 

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Crypto
 
 /// A certificate of our own with its key: what we show an upstream that asks who we are (RFC 8446 section 4.4.2), once it
 /// has shown who it is.

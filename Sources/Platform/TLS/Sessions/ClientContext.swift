@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Crypto
 internal import Policy
 
 /// One SSL_CTX for one identity, with that identity's resumable sessions (never serialised, never shared).

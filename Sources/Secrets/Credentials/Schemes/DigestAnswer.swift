@@ -1,7 +1,7 @@
+internal import Crypto
 package import Policy
 @_spi(SecretBytes) package import Secrets
 package import System
-internal import TLS
 
 /// What one request shows to a server of Digest (RFC 7616 section 3.4). All that is computed of the password lies in locked
 /// memory, or is wiped where it lay.

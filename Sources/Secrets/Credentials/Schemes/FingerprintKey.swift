@@ -1,5 +1,5 @@
+internal import Crypto
 internal import System
-internal import TLS
 
 /// What tells one secret from another without showing anything of either: HMAC-SHA-256 under a key that this process has
 /// drawn and keeps to itself. Nobody can try out guesses without it, and it ends with the process.

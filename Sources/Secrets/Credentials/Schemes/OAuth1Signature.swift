@@ -1,6 +1,6 @@
 @_spi(SecretBytes) internal import Secrets
+internal import Crypto
 internal import System
-internal import TLS
 
 /// Signs one request for one client (RFC 5849). Everything is put together in locked memory: for PLAINTEXT the signature is the
 /// secrets themselves, for HMAC-SHA1 they are its key.

@@ -1,6 +1,6 @@
+internal import Crypto
 @_spi(SecretBytes) internal import Secrets
 internal import System
-internal import TLS
 
 /// RFC 7636.
 enum PKCE {

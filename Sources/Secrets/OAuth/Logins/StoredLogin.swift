@@ -1,8 +1,8 @@
+internal import Crypto
 internal import Glibc
 internal import Policy
 @_spi(SecretBytes) package import Secrets
 package import System
-internal import TLS
 
 /// A refresh token that is kept in a file, for the source that it was granted to and no other: whoever changes the token
 /// endpoint, the client's id or the configured first token makes what is stored worthless, and begins anew with what is

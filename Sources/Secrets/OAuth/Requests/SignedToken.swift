@@ -1,6 +1,6 @@
 @_spi(SecretBytes) internal import Secrets
+internal import Crypto
 internal import System
-internal import TLS
 
 /// A JSON Web Token that we sign (RFC 7519, RFC 7523 section 3): what we ask for a token with, or prove who we are with.
 struct SignedToken {

@@ -7,7 +7,6 @@ internal import Secrets
 internal import Secrets
 internal import Setup
 internal import System
-internal import TLS
 
 /// Asking for one token, from the secrets to the answer.
 final class TokenQuery {

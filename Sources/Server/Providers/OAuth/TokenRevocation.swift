@@ -6,7 +6,6 @@ package import OAuth
 internal import Secrets
 internal import Setup
 internal import System
-internal import TLS
 internal import Transport
 
 /// Gives tokens back to their server (RFC 7009), one after the other, within the time of one request. What cannot be given back

@@ -8,7 +8,6 @@ package import Policy
 internal import Secrets
 internal import Setup
 internal import System
-internal import TLS
 
 /// Asks the token servers of registries for one worker: once for all requests that need the same, on a connection of its own, at
 /// the one place that the configuration names.

@@ -6,7 +6,6 @@ internal import HTTP1
 internal import Policy
 internal import Setup
 internal import System
-internal import TLS
 internal import Transport
 
 extension ClientSession {

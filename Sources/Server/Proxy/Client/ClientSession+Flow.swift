@@ -5,7 +5,6 @@ internal import HTTP1
 internal import Log
 internal import Policy
 internal import Setup
-internal import TLS
 internal import Transport
 
 extension ClientSession {

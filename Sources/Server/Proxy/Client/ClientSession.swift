@@ -5,7 +5,6 @@ internal import HTTP1
 internal import Policy
 internal import Providers
 internal import Setup
-internal import TLS
 internal import Transport
 
 /// One client connection: a stream below, the state machine above, and at most one upstream session at its side.

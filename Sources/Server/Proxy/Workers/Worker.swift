@@ -5,7 +5,6 @@ package import Log
 package import Providers
 package import Setup
 internal import System
-internal import TLS
 internal import Transport
 
 /// One loop and everything that it touches. Nothing here is shared with another thread but what `sharedState` and the generation's

@@ -1,5 +1,6 @@
 internal import Audit
 package import Configuration
+internal import Crypto
 package import Gateway
 internal import HTTP1
 package import Policy

@@ -6,7 +6,6 @@ internal import Gateway
 internal import HTTP1
 internal import Policy
 internal import System
-internal import TLS
 
 /// `bearerctl explain`
 struct Explain: ParsableCommand {

@@ -1,9 +1,9 @@
 internal import Console
 internal import ArgumentParser
 internal import Configuration
+internal import Crypto
 internal import Policy
 internal import System
-internal import TLS
 
 /// `bearerctl token`
 struct Token: ParsableCommand {

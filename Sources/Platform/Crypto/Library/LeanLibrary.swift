@@ -7,11 +7,11 @@ internal import COpenSSL
 /// certificate anew: private keys, parameters, PEM, and kinds of keys that TLS does not know. That takes a sixth of a
 /// full handshake. A library context of one's own is where one can say what there is to choose from, and what strangers'
 /// certificates reach is less.
-enum LeanLibrary {
+package enum LeanLibrary {
   /// An OSSL_LIB_CTX, made once and never freed. nil, if it cannot be made, is OpenSSL's own, which does the same slower.
   ///
   /// Unsafe, because it is OpenSSL's pointer: made once, under Swift's lock for statics, and OpenSSL locks what changes in it.
-  nonisolated(unsafe) static let context: OpaquePointer? = {  // OSSL_LIB_CTX
+  package nonisolated(unsafe) static let context: OpaquePointer? = {  // OSSL_LIB_CTX
     OpenSSLLibrary.start()
     defer { ERR_clear_error() }
     guard full != nil, decoders != nil, let context = OSSL_LIB_CTX_new() else { return nil }

@@ -1,17 +1,17 @@
 internal import COpenSSL
 
 /// The settings that OpenSSL needs once per process.
-enum OpenSSLLibrary {
+package enum OpenSSLLibrary {
   /// Before anything else: no configuration file, whatever OPENSSL_CONF says, since it could load providers and lower the
   /// security level (T30).
-  static func start() {
+  package static func start() {
     _ = started
   }
 
-  /// Found once: EVP_sha256() is looked for among the providers at each use. nil digests nothing.
+  /// An EVP_MD, found once: EVP_sha256() is looked for among the providers at each use. nil digests nothing.
   ///
   /// Unsafe, because it is OpenSSL's pointer: made once, under Swift's lock for statics, then only read.
-  nonisolated(unsafe) static let sha256: OpaquePointer? = EVP_MD_fetch(LeanLibrary.context, "SHA256", nil)  // EVP_MD
+  package nonisolated(unsafe) static let sha256: OpaquePointer? = EVP_MD_fetch(LeanLibrary.context, "SHA256", nil)
 
   private static let started: Bool = OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1
 }

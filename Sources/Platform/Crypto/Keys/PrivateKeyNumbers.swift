@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// The numbers of a private key's PEM, taken apart by us: OpenSSL's own readers leave copies of them in memory that they give
 /// back. What stands here is wiped when it ends.
-struct PrivateKeyNumbers: ~Copyable {
-  typealias Problem = SigningKey.Problem
+package struct PrivateKeyNumbers: ~Copyable {
+  package typealias Problem = SigningKey.Problem
 
   enum Kind {
     /// n, e, d, p, q, dP, dQ, qInv (RFC 8017 appendix A.1.2).
@@ -26,7 +26,7 @@ struct PrivateKeyNumbers: ~Copyable {
   private static let secp384r1: [UInt8] = [0x2B, 0x81, 0x04, 0x00, 0x22]
 
   /// - Parameter pem: PKCS #8, PKCS #1 or SEC 1; not encrypted.
-  init(pem: UnsafeRawBufferPointer) throws(Problem) {
+  package init(pem: UnsafeRawBufferPointer) throws(Problem) {
     let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, pem.count), alignment: 8)
     do throws(Problem) {
       let block = try PEMBlock(in: pem, decodedInto: bytes)
@@ -102,5 +102,5 @@ extension SigningKey.Problem {
     Self(words: "is no private key in PEM, or is encrypted: \"openssl pkey -in FILE\" writes it as it has to be")
   }
   static var malformed: Self { Self(words: "is a damaged private key") }
-  static var otherKind: Self { Self(words: "is neither an RSA key nor an EC key on the curve P-256") }
+  package static var otherKind: Self { Self(words: "is neither an RSA key nor an EC key on the curve P-256") }
 }

@@ -1,20 +1,20 @@
 import Foundation
 
 /// The keys of RFC 7515, which everybody knows, as PEM.
-enum KnownKeys {
+package enum KnownKeys {
   /// Appendix A.2.
-  static let rsa = pem("PRIVATE KEY", rsaBytes)
+  package static let rsa = pem("PRIVATE KEY", rsaBytes)
 
   /// The same by PKCS #1: what PKCS #8 puts 26 bytes before.
-  static var rsaPKCS1: String {
+  package static var rsaPKCS1: String {
     pem("RSA PRIVATE KEY", (Data(base64Encoded: rsaBytes) ?? Data()).dropFirst(26).base64EncodedString())
   }
 
   /// Appendix A.3, by SEC 1 and by PKCS #8.
-  static let ec = pem("EC PRIVATE KEY", ecBytes)
-  static let ecPKCS8 = pem("PRIVATE KEY", ecPKCS8Bytes)
+  package static let ec = pem("EC PRIVATE KEY", ecBytes)
+  package static let ecPKCS8 = pem("PRIVATE KEY", ecPKCS8Bytes)
 
-  static func pem(_ label: String, _ base64: String) -> String {
+  package static func pem(_ label: String, _ base64: String) -> String {
     var lines = ["-----BEGIN \(label)-----"]
     var rest = Substring(base64)
     while !rest.isEmpty {
@@ -48,4 +48,25 @@ enum KnownKeys {
   private static let ecPKCS8Bytes =
     "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjpsQnnGQmL+YBIffH1136cspYG6+0iY7X1fCE9+E9LKhRANCAAR/zc4ncPbEXU"
     + "GDy+5v20t7WAczNXvp7xO6z248e9FURcfxRM0bvZt+hyzf7bnuufSzaV1uqQskrYpGIyiFiOWt"
+}
+
+private let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+/// base64url without padding (RFC 4648 section 5).
+package func base64URL(_ bytes: [UInt8]) -> String {
+  let bits = bytes.flatMap { byte in (0..<8).reversed().map { byte >> $0 & 1 } }
+  let padded = bits + Array(repeating: 0, count: (6 - bits.count % 6) % 6)
+  return String(
+    decoding: stride(from: 0, to: padded.count, by: 6).map { start in
+      alphabet[Int(padded[start..<(start + 6)].reduce(0) { $0 << 1 | $1 })]
+    }, as: UTF8.self)
+}
+
+/// The bytes of a text in base64url.
+package func octets(_ text: String) -> [UInt8]? {
+  let bits = text.utf8.flatMap { character -> [UInt8] in
+    let value = alphabet.firstIndex(of: character) ?? 0
+    return (0..<6).reversed().map { UInt8(value >> $0 & 1) }
+  }
+  return stride(from: 0, through: bits.count - 8, by: 8).map { bits[$0..<($0 + 8)].reduce(0) { $0 << 1 | $1 } }
 }

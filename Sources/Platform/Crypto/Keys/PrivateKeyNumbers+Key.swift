@@ -6,7 +6,7 @@ extension PrivateKeyNumbers {
   /// - Parameters:
   ///   - library: the OSSL_LIB_CTX that it is for; nil: OpenSSL's own.
   ///   - point: of an EC key, its public part, uncompressed (SEC 1 section 2.3.3). Signing needs none.
-  borrowing func makeKey(in library: OpaquePointer? = nil, point: [UInt8] = []) -> OpaquePointer? {
+  package borrowing func makeKey(in library: OpaquePointer? = nil, point: [UInt8] = []) -> OpaquePointer? {
     withNumbers { numbers in
       let (name, fields) =
         switch kind {

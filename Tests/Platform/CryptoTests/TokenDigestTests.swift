@@ -1,5 +1,5 @@
+import Crypto
 import Policy
-import TLS
 import Testing
 
 @Suite struct TokenDigestTests {
