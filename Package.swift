@@ -60,10 +60,11 @@ let package = Package(
   ],
   targets: [
     // Core: deciding. No C, no Foundation, no clock.
-    module("HTTP1", in: .core, [], pure),
-    module("Policy", in: .core, ["HTTP1"], pure),
+    module("Primitives", in: .core, [], pure),
+    module("HTTP1", in: .core, ["Primitives"], pure),
+    module("Policy", in: .core, ["HTTP1", "Primitives"], pure),
     module("Lifecycle", in: .core, [], pure),
-    module("Gateway", in: .core, ["Lifecycle", "Policy", "HTTP1"], pure),
+    module("Gateway", in: .core, ["Lifecycle", "Policy", "HTTP1", "Primitives"], pure),
 
     // Platform: one module per C library or kernel interface
     library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
@@ -74,47 +75,49 @@ let package = Package(
     library("CLinux"),
     module("EventLoop", in: .platform, ["CLibuv"]),
     module("System", in: .platform, ["CLinux"]),
-    module("Configuration", in: .platform, ["Policy", "CYAML"]),
+    module("Configuration", in: .platform, ["Policy", "CYAML", "Primitives"]),
     module("JSON", in: .platform, ["CJansson"]),
     module("Inflate", in: .platform, ["CZlib"]),
     module("Crypto", in: .platform, ["Policy", "COpenSSL"]),
     module("TLS", in: .platform, ["Crypto", "Policy", "COpenSSL"]),
 
     // Secrets: what touches the bytes of a secret
-    module("Secrets", in: .secrets, ["JSON", "Lifecycle", "Policy", "System"]),
+    module("Secrets", in: .secrets, ["JSON", "Lifecycle", "Policy", "System", "Primitives"]),
     module("Redaction", in: .secrets, ["Secrets", "Inflate", "System"]),
     module("Credentials", in: .secrets, ["Redaction", "Secrets", "TLS", "Crypto", "Policy", "System"]),
-    module("OAuth", in: .secrets, ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "Policy", "HTTP1", "System"]),
+    module(
+      "OAuth", in: .secrets,
+      ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "Policy", "System", "HTTP1", "Primitives"]),
 
     // Server: sockets carry out what Core decides
     module("Audit", in: .server, ["Crypto", "System"]),
-    module("Log", in: .server, ["Audit", "Configuration", "HTTP1", "EventLoop", "System"]),
+    module("Log", in: .server, ["Audit", "Configuration", "EventLoop", "System", "Primitives"]),
     module(
       "Transport", in: .server,
-      ["Log", "Secrets", "TLS", "Gateway", "Credentials", "Policy", "HTTP1", "EventLoop", "System"]),
+      ["Log", "Secrets", "TLS", "Gateway", "Credentials", "Policy", "EventLoop", "System", "HTTP1", "Primitives"]),
     module(
       "Setup", in: .server,
       [
         "Transport", "Log", "Audit", "Secrets", "TLS", "Crypto", "Gateway", "Configuration", "Credentials", "Policy",
-        "HTTP1", "EventLoop", "System",
+        "EventLoop", "System", "HTTP1", "Primitives",
       ]),
     module(
       "Providers", in: .server,
       [
         "Setup", "Transport", "Log", "Redaction", "Secrets", "TLS", "Gateway", "Configuration", "Lifecycle", "OAuth",
-        "Credentials", "Policy", "EventLoop", "System",
+        "Credentials", "Policy", "EventLoop", "System", "Primitives",
       ]),
     module(
       "Proxy", in: .server,
       [
         "Providers", "Setup", "Transport", "Log", "Audit", "Redaction", "Secrets", "TLS", "Gateway", "Configuration",
-        "Credentials", "Policy", "HTTP1", "EventLoop", "System",
+        "Credentials", "Policy", "EventLoop", "System", "HTTP1", "Primitives",
       ]),
     module(
       "Admin", in: .server,
       [
-        "Proxy", "Providers", "Setup", "Log", "Audit", "Secrets", "Gateway", "Configuration", "OAuth", "Credentials",
-        "Policy", "HTTP1", "EventLoop", "System",
+        "Proxy", "Providers", "Setup", "Log", "Audit", "Secrets", "Configuration", "OAuth", "Credentials", "EventLoop",
+        "System", "Gateway", "Policy", "HTTP1", "Primitives",
       ]),
     module(
       "Daemon", in: .server,
@@ -131,13 +134,16 @@ let package = Package(
     module("Demo", in: .tools, ["Console", "TestServer", "System"], small),
     module(
       "Selftest", in: .tools,
-      ["Console", "TestServer", "Setup", "Audit", "Gateway", "Configuration", "Policy", "HTTP1", "System"],
+      [
+        "Console", "TestServer", "Setup", "Audit", "Gateway", "Configuration", "Policy", "System", "HTTP1",
+        "Primitives",
+      ],
       small),
     .executableTarget(
       name: "bearerctl",
       dependencies: [
         "Selftest", "Demo", "Console", "Setup", "Log", "TLS", "Crypto", "Gateway", "Audit", "Configuration", "Policy",
-        "HTTP1", "System", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "System", "HTTP1", "Primitives", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/bearerctl", swiftSettings: small,
       // What a program exports, the linker cannot leave out, and nobody links with this one.
@@ -145,9 +151,10 @@ let package = Package(
 
     // tests: one folder per module, and the promises of the whole
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: common),
-    tests("HTTP1Tests", in: .core, ["HTTP1", "TestSupport"]),
+    tests("PrimitivesTests", in: .core, ["TestSupport", "Primitives"]),
+    tests("HTTP1Tests", in: .core, ["HTTP1", "TestSupport", "Primitives"]),
     tests("PolicyTests", in: .core, ["Policy", "HTTP1", "TestSupport"]),
-    tests("GatewayTests", in: .core, ["Gateway", "Policy", "HTTP1", "TestSupport"]),
+    tests("GatewayTests", in: .core, ["Gateway", "Policy", "HTTP1", "TestSupport", "Primitives"]),
     tests("LifecycleTests", in: .core, ["Lifecycle", "Gateway", "Policy"]),
     tests(
       "ConfigurationTests", in: .platform, ["Configuration", "Policy", "HTTP1", "TestSupport"], exclude: ["Golden"]),
@@ -207,7 +214,7 @@ if Context.environment["BEARERD_FUZZ"] != nil {
       name: "fuzz",
       dependencies: [
         "Log", "Redaction", "Secrets", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1",
-        "TestSupport",
+        "TestSupport", "Primitives",
       ],
       path: "Tests/Fuzz",
       exclude: ["Corpus", "Dictionaries", "run"], swiftSettings: common))

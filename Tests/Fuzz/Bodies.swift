@@ -1,4 +1,5 @@
 import HTTP1
+import Primitives
 
 /// A body, under each way to find its end.
 func fuzzBody(_ bytes: [UInt8]) {

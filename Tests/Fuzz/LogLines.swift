@@ -1,5 +1,6 @@
 import Log
 import HTTP1
+import Primitives
 
 /// What a client says of itself, as the log has it: one line, for a terminal as harmless as for a program that reads logfmt.
 func fuzzLog(_ bytes: [UInt8]) {

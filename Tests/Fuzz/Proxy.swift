@@ -1,6 +1,7 @@
 import Gateway
 import HTTP1
 import Policy
+import Primitives
 
 /// Services as a fuzzed message meets them.
 enum World {

@@ -1,5 +1,6 @@
 import Gateway
 import HTTP1
+import Primitives
 
 /// A client's bytes: requests one after the other, as many as there are.
 func fuzzRequest(_ bytes: [UInt8]) {

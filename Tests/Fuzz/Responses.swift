@@ -1,5 +1,6 @@
 import Gateway
 import HTTP1
+import Primitives
 
 /// An upstream's bytes.
 func fuzzResponse(_ bytes: [UInt8]) {

@@ -1,6 +1,6 @@
 /// The folders of `Sources`, from the ground up, with their modules. A module imports none of a later storey.
 let storeys: [(name: String, modules: [String])] = [
-  ("Core", ["HTTP1", "Policy", "Lifecycle", "Gateway"]),
+  ("Core", ["Primitives", "HTTP1", "Policy", "Lifecycle", "Gateway"]),
   ("Platform", ["EventLoop", "System", "Configuration", "JSON", "Inflate", "Crypto", "TLS"]),
   ("Secrets", ["Secrets", "Redaction", "Credentials", "OAuth"]),
   ("Server", ["Audit", "Log", "Transport", "Setup", "Providers", "Proxy", "Admin", "Daemon", "bearerd"]),
@@ -18,10 +18,10 @@ func sourceFolder(of module: String) -> String {
 let floors: [String: Set<String>] = [
   "bearerctl": [
     "Selftest", "Demo", "Console", "Setup", "Log", "TLS", "Crypto", "Gateway", "Audit", "Configuration", "Policy",
-    "HTTP1", "System", "ArgumentParser",
+    "System", "ArgumentParser", "HTTP1", "Primitives",
   ],
   "Selftest": [
-    "Console", "TestServer", "Setup", "Audit", "Gateway", "Configuration", "Policy", "HTTP1", "System",
+    "Console", "TestServer", "Setup", "Audit", "Gateway", "Configuration", "Policy", "System", "HTTP1", "Primitives",
   ],
   "Demo": ["Console", "TestServer", "System"],
   "Console": ["System"],
@@ -31,44 +31,47 @@ let floors: [String: Set<String>] = [
     "Credentials", "EventLoop", "System",
   ],
   "Admin": [
-    "Proxy", "Providers", "Setup", "Log", "Audit", "Secrets", "Gateway", "Configuration", "OAuth", "Credentials",
-    "Policy", "HTTP1", "EventLoop", "System",
+    "Proxy", "Providers", "Setup", "Log", "Audit", "Secrets", "Configuration", "OAuth", "Credentials", "EventLoop",
+    "System", "Gateway", "Policy", "HTTP1", "Primitives",
   ],
   "Proxy": [
     "Providers", "Setup", "Transport", "Log", "Audit", "Redaction", "Secrets", "TLS", "Gateway", "Configuration",
-    "Credentials", "Policy", "HTTP1", "EventLoop", "System",
+    "Credentials", "Policy", "EventLoop", "System", "HTTP1", "Primitives",
   ],
   "Providers": [
     "Setup", "Transport", "Log", "Redaction", "Secrets", "TLS", "Gateway", "Configuration", "Lifecycle", "OAuth",
-    "Credentials", "Policy", "EventLoop", "System",
+    "Credentials", "Policy", "EventLoop", "System", "Primitives",
   ],
   "Setup": [
     "Transport", "Log", "Audit", "Secrets", "TLS", "Crypto", "Gateway", "Configuration", "Credentials", "Policy",
-    "HTTP1", "EventLoop", "System",
+    "EventLoop", "System", "HTTP1", "Primitives",
   ],
-  "Transport": ["Log", "Secrets", "TLS", "Gateway", "Credentials", "Policy", "HTTP1", "EventLoop", "System"],
-  "Log": ["Audit", "Configuration", "HTTP1", "EventLoop", "System"],
+  "Transport": [
+    "Log", "Secrets", "TLS", "Gateway", "Credentials", "Policy", "EventLoop", "System", "HTTP1", "Primitives",
+  ],
+  "Log": ["Audit", "Configuration", "EventLoop", "System", "Primitives"],
   "Credentials": ["Redaction", "Secrets", "TLS", "Crypto", "Policy", "System"],
   "Redaction": ["Secrets", "Inflate", "System"],
-  "Secrets": ["JSON", "Lifecycle", "Policy", "System"],
-  "OAuth": ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "Policy", "HTTP1", "System"],
+  "Secrets": ["JSON", "Lifecycle", "Policy", "System", "Primitives"],
+  "OAuth": ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "Policy", "System", "HTTP1", "Primitives"],
   "Audit": ["Crypto", "System"],
-  "Gateway": ["Lifecycle", "Policy", "HTTP1"],
+  "Gateway": ["Lifecycle", "Policy", "HTTP1", "Primitives"],
   "Lifecycle": [],
-  "Configuration": ["Policy", "CYAML"],
+  "Configuration": ["Policy", "CYAML", "Primitives"],
   "JSON": ["CJansson"],
   "Inflate": ["CZlib"],
   "TLS": ["Crypto", "Policy", "COpenSSL"],
   "Crypto": ["Policy", "COpenSSL"],
-  "Policy": ["HTTP1"],
+  "Policy": ["HTTP1", "Primitives"],
   "EventLoop": ["CLibuv"],
   "System": ["CLinux"],
-  "HTTP1": [],
+  "HTTP1": ["Primitives"],
+  "Primitives": [],
   "TestServer": ["COpenSSL"],
 ]
 
 /// They decide, and nothing else: not even the C library's names are in sight.
-let pureModules: Set<String> = ["HTTP1", "Policy", "Gateway", "Lifecycle"]
+let pureModules: Set<String> = ["Primitives", "HTTP1", "Policy", "Gateway", "Lifecycle"]
 
 /// What everybody else may use of the toolchain. Foundation is not among it: it doubles the daemon.
 let toolchain: Set<String> = ["Glibc", "Synchronization"]
@@ -78,9 +81,10 @@ let modulesWithFoundation: Set<String> = ["bearerctl"]
 
 /// What each test target may import beside the toolchain, Testing, Foundation and Dispatch.
 let testFloors: [String: Set<String>] = [
-  "HTTP1Tests": ["HTTP1", "TestSupport"],
+  "PrimitivesTests": ["TestSupport", "Primitives"],
+  "HTTP1Tests": ["HTTP1", "TestSupport", "Primitives"],
   "PolicyTests": ["Policy", "HTTP1", "TestSupport"],
-  "GatewayTests": ["Gateway", "Policy", "HTTP1", "TestSupport"],
+  "GatewayTests": ["Gateway", "Policy", "HTTP1", "TestSupport", "Primitives"],
   "LifecycleTests": ["Lifecycle", "Gateway", "Policy"],
   "ConfigurationTests": ["Configuration", "Policy", "HTTP1", "TestSupport"],
   "CryptoTests": ["Crypto", "Policy", "TestSupport", "COpenSSL"],
@@ -117,7 +121,7 @@ let testFloors: [String: Set<String>] = [
   "Differential": ["Policy", "HTTP1", "TestSupport"],
   "Fuzz": [
     "Log", "Redaction", "Secrets", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1",
-    "TestSupport",
+    "TestSupport", "Primitives",
   ],
   "EndToEnd": [
     "ServerSupport", "Selftest", "TestServer", "Setup", "Log", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport",

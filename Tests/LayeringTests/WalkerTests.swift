@@ -6,7 +6,8 @@ import Testing
 @Suite struct WalkerTests {
   /// Those that read strangers' bytes, with the tests that hold their rows.
   private static let modules = [
-    "HTTP1": "Core/HTTP1Tests", "Policy": "Core/PolicyTests", "Gateway": "Core/GatewayTests",
+    "Primitives": "Core/HTTP1Tests", "HTTP1": "Core/HTTP1Tests", "Policy": "Core/PolicyTests",
+    "Gateway": "Core/GatewayTests",
     "Secrets": "Secrets/CredentialsTests", "Redaction": "Secrets/RedactionTests",
     "Credentials": "Secrets/CredentialsTests",
     "OAuth": "Secrets/OAuthTests",

@@ -1,6 +1,7 @@
 package import Configuration
 internal import Gateway
 internal import HTTP1
+internal import Primitives
 internal import Providers
 package import Proxy
 internal import Setup

@@ -1,9 +1,9 @@
 package import Configuration
 internal import Credentials
-internal import Gateway
 internal import Log
 internal import OAuth
 internal import Policy
+internal import Primitives
 package import Providers
 package import Proxy
 internal import Secrets

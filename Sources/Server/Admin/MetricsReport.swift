@@ -3,6 +3,7 @@ internal import Credentials
 internal import Gateway
 internal import Log
 internal import Policy
+internal import Primitives
 internal import Providers
 package import Proxy
 internal import Setup

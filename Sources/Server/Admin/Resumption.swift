@@ -2,6 +2,7 @@ package import Configuration
 internal import Gateway
 internal import Log
 internal import Policy
+internal import Primitives
 package import Providers
 package import Proxy
 internal import Setup

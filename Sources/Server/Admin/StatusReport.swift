@@ -5,6 +5,7 @@ internal import EventLoop
 internal import Gateway
 internal import Log
 internal import Policy
+internal import Primitives
 internal import Providers
 package import Proxy
 internal import Secrets

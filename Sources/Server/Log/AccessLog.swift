@@ -1,6 +1,6 @@
 package import Audit
 internal import EventLoop
-internal import HTTP1
+internal import Primitives
 internal import System
 
 /// The log: logfmt lines on stderr, with journald priorities when the journal listens. A bounded buffer, written once per turn

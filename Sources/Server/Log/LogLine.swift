@@ -1,4 +1,4 @@
-package import HTTP1
+package import Primitives
 
 /// One line of the log under way, in logfmt. A value of its own, so that a line is written without asking anybody.
 package struct LogLine: ~Copyable {

@@ -4,6 +4,7 @@ internal import Gateway
 internal import HTTP1
 internal import Log
 package import Policy
+internal import Primitives
 internal import System
 package import TLS
 

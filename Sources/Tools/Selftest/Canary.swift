@@ -1,5 +1,5 @@
 internal import Configuration
-internal import Policy
+internal import Primitives
 
 /// A made-up secret, and the one field in which it may go out.
 struct Canary {

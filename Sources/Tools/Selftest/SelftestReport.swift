@@ -1,5 +1,5 @@
 internal import Console
-internal import Gateway
+internal import Primitives
 internal import System
 
 /// What the self-test prints.

@@ -1,6 +1,7 @@
 @testable import Gateway
 import HTTP1
 import Policy
+import Primitives
 import Testing
 
 /// What of an upstream's Set-Cookie is kept for `cookies: jar` (RFC 6265 section 5).

@@ -1,6 +1,7 @@
 @testable import Gateway
 import HTTP1
 import Policy
+import Primitives
 import Testing
 
 @Suite struct OutputTests {

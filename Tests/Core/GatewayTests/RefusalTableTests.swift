@@ -1,6 +1,7 @@
 import Gateway
 import HTTP1
 import Policy
+import Primitives
 import Testing
 
 /// Every answer of our own: a status, a stable code, a registered proxy error, well-formed JSON, and nothing that varies.

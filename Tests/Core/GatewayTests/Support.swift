@@ -1,6 +1,7 @@
 import Gateway
 import HTTP1
 import Policy
+import Primitives
 import Testing
 
 let caller = Caller(uid: 1000)

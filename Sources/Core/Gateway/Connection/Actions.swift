@@ -1,5 +1,5 @@
-package import HTTP1
 package import Policy
+package import Primitives
 
 /// What the shell is to do, in the order of this list. A set: no event asks for one thing twice.
 ///

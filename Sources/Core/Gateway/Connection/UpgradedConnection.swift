@@ -1,5 +1,3 @@
-internal import HTTP1
-
 // After a 101: bytes both ways, nobody's business but theirs, until both sides have ended or one of them broke off.
 extension ClientConnection {
   /// The answer's head is on its way; what came behind it is no HTTP any more.

@@ -1,5 +1,6 @@
 internal import HTTP1
 internal import Policy
+internal import Primitives
 
 /// Which protocol a request asks for, and whether an answer switches to it (RFC 9110 §7.8). An Upgrade field is for one hop:
 /// what goes out is written anew, and only what is asked for there can be granted.

@@ -1,5 +1,6 @@
 package import HTTP1
 internal import Policy
+internal import Primitives
 
 /// The cookie that a credential is: of what a client and an upstream say in its name nothing passes (T34, T45); what they say of
 /// others does, where the service lets cookies pass.

@@ -1,5 +1,6 @@
 package import HTTP1
 package import Policy
+internal import Primitives
 
 /// What a line of Set-Cookie may leave in the jar of `cookies: jar` (RFC 6265 section 5, and its successor's draft where that is
 /// stricter): always for this host alone, and nothing that could end a line.

@@ -1,5 +1,6 @@
 internal import HTTP1
 internal import Policy
+internal import Primitives
 
 /// Of a request whose credential can be renewed: what it takes to send it once more, and how far that has come. At most once.
 struct AuthRetry: Sendable {

@@ -1,5 +1,6 @@
 internal import HTTP1
 internal import Policy
+internal import Primitives
 
 extension Exchange {
   /// Bytes of the answer on their way down. nil, or why it cannot be passed on.

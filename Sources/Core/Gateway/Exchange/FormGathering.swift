@@ -1,5 +1,6 @@
 internal import HTTP1
 internal import Policy
+internal import Primitives
 
 /// A body whose parameters are signed with the head (RFC 5849 section 3.4.1.3.1): it is gathered before a session is asked
 /// for, and goes out with the head at once.

@@ -1,5 +1,6 @@
 package import HTTP1
 package import Policy
+internal import Primitives
 
 /// One generation of the configuration as the gateway sees it. Immutable; every request is decided under exactly one.
 package final class Snapshot: Sendable {

@@ -1,5 +1,6 @@
 internal import HTTP1
 internal import Policy
+internal import Primitives
 
 /// `cookies: pass`: a Set-Cookie as a local client can keep it. Domain goes (the cookie is this host's), Path moves to where
 /// the service stands, Secure and what clients take only with it goes (the local side is plain HTTP). Without a Path the

@@ -1,5 +1,6 @@
 internal import HTTP1
 internal import Policy
+internal import Primitives
 
 /// What a browser is told about who may read an answer, and as what it may show it: by us alone (Fetch standard, "CORS
 /// protocol"). Callers are known by the kernel, so pages need no cookies: credentials are never allowed, which also gives `*`

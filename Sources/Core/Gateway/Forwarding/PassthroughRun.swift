@@ -1,4 +1,5 @@
 internal import HTTP1
+internal import Primitives
 
 /// Lines of a head that go on byte for byte, gathered as long as one follows the other: one copy for all of them. Whatever else
 /// is written between them is written after `flush`.

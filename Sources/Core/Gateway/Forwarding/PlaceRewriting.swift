@@ -1,5 +1,6 @@
 internal import HTTP1
 internal import Policy
+internal import Primitives
 
 /// Fields that name places: resolved against the upstream; inside the service they become local, elsewhere absolute, so that
 /// the client follows them without our help (T32).

@@ -1,5 +1,6 @@
 internal import HTTP1
 internal import Policy
+internal import Primitives
 
 /// Takes parameters out of a query by their decoded name: those that a credential could be (T13, T45), and those that the
 /// configuration names.

@@ -1,5 +1,6 @@
 internal import HTTP1
 internal import Policy
+internal import Primitives
 
 /// The request head as the upstream shall see it: hop-by-hop fields off, the client's own credentials off, Host set.
 struct RequestForwarding {

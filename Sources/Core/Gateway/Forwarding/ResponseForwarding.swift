@@ -1,5 +1,6 @@
 internal import HTTP1
 internal import Policy
+internal import Primitives
 
 /// The response head as the client shall see it.
 struct ResponseForwarding {

@@ -1,5 +1,6 @@
 internal import HTTP1
 internal import Policy
+internal import Primitives
 
 /// The places that a WebDAV request names beside its target: `UpstreamPool` (RFC 4918 §10.3) and the tags of `If` (§10.4).
 ///

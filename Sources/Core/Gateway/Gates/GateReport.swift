@@ -1,4 +1,5 @@
 package import Policy
+package import Primitives
 
 /// One gate as `explain` shows it.
 package struct GateReport: Sendable {

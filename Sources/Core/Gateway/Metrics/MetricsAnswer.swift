@@ -1,4 +1,4 @@
-package import HTTP1
+package import Primitives
 
 /// The answer to a scrape: a head around what the shell has gathered.
 package enum MetricsAnswer {

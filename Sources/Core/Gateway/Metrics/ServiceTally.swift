@@ -1,3 +1,5 @@
+package import Primitives
+
 /// What was counted for one service. It outlives reloads: the same service goes on counting.
 package final class ServiceTally {
   /// Of the service; empty: of requests that came to none.

@@ -1,5 +1,6 @@
 package import HTTP1
 package import Policy
+internal import Primitives
 
 /// What would happen to a request, decided by the code of the live path; nothing is opened and nothing is sent.
 package struct Explanation: Sendable {

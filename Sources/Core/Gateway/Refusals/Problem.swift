@@ -1,5 +1,6 @@
 package import HTTP1
 package import Policy
+package import Primitives
 
 /// Writes an answer of our own: RFC 9457 problem+json with RFC 9209 Proxy-Status. The extension member `help` is the command
 /// that explains the `type`.

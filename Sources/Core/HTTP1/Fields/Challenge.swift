@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// A server's word on what one has to prove, and how: a challenge of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 §11.3).
 /// Ranges of the head's bytes.
 package struct Challenge: Sendable {

@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// One line of Set-Cookie as user agents read it (RFC 6265 section 5.2), as far as it matters here. Ranges of the line's bytes.
 package struct SetCookie: Sendable {
   package enum Lifetime: Sendable, Equatable {

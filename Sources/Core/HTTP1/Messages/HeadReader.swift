@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// Limits of a head. Bytes and counts; the defaults are the configuration's.
 public struct HeadLimits: Sendable, Equatable {
   /// Bytes of the whole head.

@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// One field line of a head: ranges into the bytes of that head.
 package struct Field: Sendable, Equatable {
   /// The name as it came, case included.

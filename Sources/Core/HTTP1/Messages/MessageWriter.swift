@@ -1,3 +1,5 @@
+package import Primitives
+
 /// Serialises parsed parts. Nothing is relayed: what goes out was taken apart first. All append to `output`.
 package enum MessageWriter {
   /// `GET /path HTTP/1.1` and the line end.

@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// The trailer section of a chunked body (RFC 9112 §7.1.2), kept until it is written elsewhere.
 struct TrailerSection: Sendable {
   var bytes: [UInt8] = []

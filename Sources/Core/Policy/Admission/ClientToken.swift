@@ -1,4 +1,5 @@
 package import HTTP1
+internal import Primitives
 
 /// The proof of a client where a uid is none: `bearerd_` and 32 random bytes in base64url without padding. Only what looks
 /// like one is ever hashed, and no weak word can be one.

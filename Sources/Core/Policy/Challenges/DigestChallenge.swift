@@ -1,4 +1,5 @@
 package import HTTP1
+internal import Primitives
 
 /// A challenge for Digest (RFC 7616 section 3.3) that can be met: everything in it has been looked at, is short, and has no byte
 /// that could end a field's line. It comes from an upstream, which may say anything.

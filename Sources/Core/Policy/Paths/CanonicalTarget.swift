@@ -1,4 +1,4 @@
-internal import HTTP1
+internal import Primitives
 
 /// A request-target in its one canonical form, with the other readings that an upstream might take of it.
 /// Plain `.` segments removed (RFC 3986 §5.2.4, as browsers do), unreserved characters decoded, remaining escapes in upper case,

@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// SHA-256 of a SubjectPublicKeyInfo (the format of RFC 7469 §2.4).
 package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
   /// 32 bytes.

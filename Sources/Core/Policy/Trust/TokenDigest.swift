@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// SHA-256 of a client token: what the configuration has of it.
 package struct TokenDigest: Sendable, CustomStringConvertible {
   private let words: (UInt64, UInt64, UInt64, UInt64)

@@ -1,4 +1,4 @@
-internal import Policy
+internal import Primitives
 
 extension CredentialSettings {
   /// The certificate that TLS shows an upstream that asks who we are: names and paths, no secret.

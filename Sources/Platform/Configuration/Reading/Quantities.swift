@@ -1,4 +1,5 @@
 internal import Policy
+internal import Primitives
 
 /// Sizes, durations and dates, whose units are always written.
 extension SettingsReader {

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Primitives
 
 /// Keys of a place that says what TLS has to prove there.
 protocol TrustKey: ConfigurationKey {

@@ -1,4 +1,4 @@
-internal import HTTP1
+internal import Primitives
 
 /// What of an answer's head matters: the values of its fields, trimmed; nil: there is none. Of a field that came twice, both,
 /// joined by a comma.

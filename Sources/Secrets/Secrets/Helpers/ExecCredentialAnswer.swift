@@ -1,5 +1,5 @@
 internal import JSON
-internal import Policy
+internal import Primitives
 
 /// Kubernetes' convention: an `ExecCredential` of client.authentication.k8s.io, of which the status counts.
 extension HelperAnswerReader {

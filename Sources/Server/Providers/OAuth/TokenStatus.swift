@@ -1,5 +1,5 @@
-package import Gateway
 internal import Lifecycle
+package import Primitives
 internal import System
 
 /// How one token stands, as all workers are told.

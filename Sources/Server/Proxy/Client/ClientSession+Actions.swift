@@ -4,6 +4,7 @@ internal import EventLoop
 internal import Gateway
 internal import HTTP1
 internal import Policy
+internal import Primitives
 internal import Setup
 internal import System
 internal import Transport

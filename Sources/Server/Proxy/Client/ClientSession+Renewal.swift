@@ -1,7 +1,6 @@
 internal import Credentials
 internal import EventLoop
 internal import Gateway
-internal import HTTP1
 internal import Providers
 internal import Setup
 internal import Transport

@@ -2,7 +2,6 @@ internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
-internal import HTTP1
 internal import Log
 internal import Policy
 internal import Providers

@@ -1,7 +1,6 @@
 internal import Configuration
 internal import EventLoop
 internal import Gateway
-internal import HTTP1
 internal import Policy
 internal import Providers
 internal import Setup

@@ -1,4 +1,4 @@
-internal import HTTP1
+internal import Primitives
 
 /// Bytes that nobody can use yet. Rare: a session without them has none of these.
 final class PendingBytes {

@@ -1,5 +1,4 @@
 internal import Gateway
-internal import HTTP1
 
 /// What an upstream has sent, or done, that the exchange cannot use yet.
 struct PendingResponse {

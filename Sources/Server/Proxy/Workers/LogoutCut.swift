@@ -1,4 +1,4 @@
-package import Gateway
+package import Primitives
 
 /// What a logout has ended, by kind: of one worker, or of several together.
 package struct LogoutCut: Sendable, Equatable {

@@ -1,7 +1,7 @@
 package import Gateway
-internal import HTTP1
 internal import Log
 package import Policy
+internal import Primitives
 internal import Transport
 
 /// What all requests of one route have in common within a generation: found once per request.

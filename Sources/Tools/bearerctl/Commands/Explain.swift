@@ -1,9 +1,9 @@
 internal import Console
 internal import ArgumentParser
 internal import Configuration
+internal import HTTP1
 internal import Setup
 internal import Gateway
-internal import HTTP1
 internal import Policy
 internal import System
 

@@ -1,6 +1,7 @@
 internal import Console
 internal import Configuration
 internal import Policy
+internal import Primitives
 internal import TLS
 
 /// Certificates with their pins, and the line to copy.

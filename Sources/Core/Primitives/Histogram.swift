@@ -8,7 +8,7 @@ package struct Histogram: Sendable, Equatable {
 
   /// How many were in each bucket, not added up; the last one: above all bounds.
   package private(set) var counts = [UInt64](repeating: 0, count: Histogram.bounds.count + 1)
-  /// Of all times, in microseconds.
+  /// The sum of all times, in microseconds.
   package private(set) var sum: UInt64 = 0
 
   package init() {}
@@ -21,7 +21,7 @@ package struct Histogram: Sendable, Equatable {
     sum &+= microseconds
   }
 
-  /// What another one has counted, too.
+  /// Adds what another histogram has counted.
   package mutating func add(_ other: Histogram) {
     for index in counts.indices { counts[index] &+= other.counts[index] }
     sum &+= other.sum

@@ -1,4 +1,4 @@
-import HTTP1
+import Primitives
 import Testing
 
 @Suite("Bytes on their way out")

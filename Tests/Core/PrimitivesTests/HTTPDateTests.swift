@@ -1,4 +1,4 @@
-import HTTP1
+import Primitives
 import Testing
 
 /// RFC 9110 section 5.6.7.

@@ -1,6 +1,6 @@
 /// The one way bytes are copied here: from a borrowed span to the end of an array, in one go.
 extension [UInt8] {
-  package mutating func append(_ bytes: Span<UInt8>) {
+  @inlinable package mutating func append(_ bytes: Span<UInt8>) {
     // Room for exactly these would have to be found again for the next ones, with a copy of all (T60).
     let (room, needed) = (capacity, count &+ bytes.count)
     if needed > room, room > 0 { reserveCapacity(Swift.max(needed, room &* 2)) }
@@ -10,7 +10,7 @@ extension [UInt8] {
   }
 
   /// Takes the place of what there was, with as little ado as can be where one is as long as the other.
-  package mutating func replaceAll(with bytes: Span<UInt8>) {
+  @inlinable package mutating func replaceAll(with bytes: Span<UInt8>) {
     let more = bytes.count &- count
     if more > 0 { append(contentsOf: repeatElement(0, count: more)) }
     if more < 0 { removeLast(0 &- more) }
@@ -20,7 +20,7 @@ extension [UInt8] {
 
   /// Nothing that stood there is left. Its room stays for what comes next, and so does its length, since that of the next is
   /// often the same; but not if it is more than heads mostly need.
-  package mutating func wipe() {
+  @inlinable package mutating func wipe() {
     if capacity > 4_096 {
       self = []
     } else {
@@ -30,31 +30,31 @@ extension [UInt8] {
   }
 
   /// The text in UTF-8. Copies; a literal costs no allocation.
-  package mutating func append(_ text: String) {
+  @inlinable package mutating func append(_ text: String) {
     append(text.utf8.span)
   }
 
   /// The text in UTF-8. More than 15 bytes cost an allocation; a literal takes the other one by itself.
-  package mutating func append(_ text: StaticString) {
+  @inlinable package mutating func append(_ text: StaticString) {
     append(text.description)
   }
 
   /// The number in decimal digits.
-  package mutating func append(decimal number: UInt64) {
+  @inlinable package mutating func append(decimal number: UInt64) {
     var divisor: UInt64 = 1
     while number / divisor >= 10 { divisor &*= 10 }
     repeat {
-      append(Byte.zero &+ UInt8(truncatingIfNeeded: number / divisor % 10))
+      append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number / divisor % 10))
       divisor /= 10
     } while divisor > 0
   }
 
   /// The number in lower-case hexadecimal digits.
-  package mutating func append(hexadecimal number: UInt64) {
+  @inlinable package mutating func append(hexadecimal number: UInt64) {
     var shift = number == 0 ? 0 : (63 &- UInt64(number.leadingZeroBitCount)) & ~3
     while true {
       let digit = UInt8(truncatingIfNeeded: number >> shift) & 0xF
-      append(digit < 10 ? Byte.zero &+ digit : 0x57 &+ digit)
+      append(digit < 10 ? UInt8(ascii: "0") &+ digit : 0x57 &+ digit)
       if shift == 0 { return }
       shift &-= 4
     }
@@ -64,8 +64,8 @@ extension [UInt8] {
 extension MutableSpan<UInt8> {
   /// Copies bytes, of which there are as many. Heads are made of short pieces: for those sixteen or eight at a time are fewer
   /// steps than what the compiler makes of the plain loop, which is good for long ones.
-  @inline(__always)
-  mutating func take(_ bytes: Span<UInt8>) {
+  @inlinable @inline(__always)
+  package mutating func take(_ bytes: Span<UInt8>) {
     let all = bytes.count
     // The compiler has seen the counts compared here, and does not compare them for each byte.
     guard count == all else { return }
@@ -88,16 +88,16 @@ extension MutableSpan<UInt8> {
 
   // All are read before the first is written, so that the compiler makes one step of them.
 
-  @inline(__always)
-  private mutating func takeEight(of bytes: Span<UInt8>, at start: Int) {
+  @inlinable @inline(__always)
+  package mutating func takeEight(of bytes: Span<UInt8>, at start: Int) {
     let from = bytes.extracting(start..<(start &+ 8))
     var to = _mutatingExtracting(start..<(start &+ 8))
     let first = (from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7])
     (to[0], to[1], to[2], to[3], to[4], to[5], to[6], to[7]) = first
   }
 
-  @inline(__always)
-  private mutating func takeSixteen(of bytes: Span<UInt8>, at start: Int) {
+  @inlinable @inline(__always)
+  package mutating func takeSixteen(of bytes: Span<UInt8>, at start: Int) {
     let from = bytes.extracting(start..<(start &+ 16))
     var to = _mutatingExtracting(start..<(start &+ 16))
     let first = (from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7])

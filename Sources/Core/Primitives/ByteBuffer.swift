@@ -2,42 +2,42 @@
 ///
 /// An array asks for room at each append, and drops its elements one by one to be empty again. This keeps its room, so that a
 /// piece costs one comparison and its copy.
-package struct ByteBuffer: Sendable {
+@frozen package struct ByteBuffer: Sendable {
   /// Bytes that were written, and behind them those that are there to be written over. Not to be kept, either.
-  package private(set) var storage: [UInt8] = []
-  package private(set) var count = 0
+  @usableFromInline package internal(set) var storage: [UInt8] = []
+  @usableFromInline package internal(set) var count = 0
 
-  package init() {}
+  @inlinable package init() {}
 
-  package var isEmpty: Bool { count == 0 }
+  @inlinable package var isEmpty: Bool { count == 0 }
 
   /// Bytes that were written. Not to be kept: the next append would have to move everything.
-  package var contents: ArraySlice<UInt8> { storage[..<count] }
+  @inlinable package var contents: ArraySlice<UInt8> { storage[..<count] }
 
   /// Keeps its room.
-  package mutating func removeAll() { count = 0 }
+  @inlinable package mutating func removeAll() { count = 0 }
 
   /// Keeps the first bytes.
-  package mutating func truncate(to kept: Int) { count = Swift.max(0, Swift.min(kept, count)) }
+  @inlinable package mutating func truncate(to kept: Int) { count = Swift.max(0, Swift.min(kept, count)) }
 
-  mutating package func removeFirst(_ sent: Int) {
+  @inlinable package mutating func removeFirst(_ sent: Int) {
     storage.removeFirst(Swift.min(sent, count))
     count = Swift.max(0, count &- sent)
   }
 
   /// So that no append up to then has to move what is there.
-  package mutating func reserve(_ capacity: Int) {
+  @inlinable package mutating func reserve(_ capacity: Int) {
     if capacity > storage.count { grow(to: capacity) }
   }
 
-  package mutating func append(_ byte: UInt8) {
+  @inlinable package mutating func append(_ byte: UInt8) {
     if count >= storage.count { grow(to: count &+ 1) }
     storage[count] = byte
     count &+= 1
   }
 
   /// Both in one step.
-  package mutating func append(_ first: UInt8, _ second: UInt8) {
+  @inlinable package mutating func append(_ first: UInt8, _ second: UInt8) {
     let start = count
     if start &+ 2 > storage.count { grow(to: start &+ 2) }
     var all = storage.mutableSpan
@@ -46,7 +46,7 @@ package struct ByteBuffer: Sendable {
     count = start &+ 2
   }
 
-  package mutating func append(_ bytes: Span<UInt8>) {
+  @inlinable package mutating func append(_ bytes: Span<UInt8>) {
     let (start, added) = (count, bytes.count)
     let end = start &+ added
     if end > storage.count { grow(to: end) }
@@ -56,16 +56,16 @@ package struct ByteBuffer: Sendable {
     count = end
   }
 
-  package mutating func append(contentsOf bytes: [UInt8]) { append(bytes.span) }
-  package mutating func append(contentsOf bytes: ArraySlice<UInt8>) { append(bytes.span) }
+  @inlinable package mutating func append(contentsOf bytes: [UInt8]) { append(bytes.span) }
+  @inlinable package mutating func append(contentsOf bytes: ArraySlice<UInt8>) { append(bytes.span) }
 
   /// The text in UTF-8.
-  package mutating func append(_ text: String) { append(text.utf8.span) }
+  @inlinable package mutating func append(_ text: String) { append(text.utf8.span) }
 
   /// The text in UTF-8. More than 15 bytes cost an allocation; a literal takes the other one by itself.
-  package mutating func append(_ text: StaticString) { append(text.description) }
+  @inlinable package mutating func append(_ text: StaticString) { append(text.description) }
 
-  private mutating func grow(to needed: Int) {
+  @usableFromInline mutating func grow(to needed: Int) {
     let size = Swift.max(needed, storage.count &* 2, 1_024)
     storage.append(contentsOf: repeatElement(0, count: size &- storage.count))
   }
@@ -73,9 +73,9 @@ package struct ByteBuffer: Sendable {
 
 extension ByteBuffer {
   /// The number in decimal digits.
-  package mutating func append(decimal number: UInt64) {
+  @inlinable package mutating func append(decimal number: UInt64) {
     // Most numbers of a line of the log are so short.
-    if number < 10 { return append(Byte.zero &+ UInt8(truncatingIfNeeded: number)) }
+    if number < 10 { return append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number)) }
     var length = 1
     var bound: UInt64 = 10
     // 10^20 is no UInt64: it has at most 20 digits.
@@ -91,18 +91,18 @@ extension ByteBuffer {
     while place > start {
       place &-= 1
       let tenth = rest / 10
-      all[place] = Byte.zero &+ UInt8(truncatingIfNeeded: rest &- tenth &* 10)
+      all[place] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- tenth &* 10)
       rest = tenth
     }
     count = end
   }
 
   /// The number in lower-case hexadecimal digits.
-  package mutating func append(hexadecimal number: UInt64) {
+  @inlinable package mutating func append(hexadecimal number: UInt64) {
     var shift = number == 0 ? 0 : (63 &- UInt64(number.leadingZeroBitCount)) & ~3
     while true {
       let digit = UInt8(truncatingIfNeeded: number >> shift) & 0xF
-      append(digit < 10 ? Byte.zero &+ digit : 0x57 &+ digit)
+      append(digit < 10 ? UInt8(ascii: "0") &+ digit : 0x57 &+ digit)
       if shift == 0 { return }
       shift &-= 4
     }

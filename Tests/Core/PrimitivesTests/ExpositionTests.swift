@@ -1,5 +1,5 @@
 import Foundation
-import Gateway
+import Primitives
 import Testing
 
 /// What others parse is what they can parse.
@@ -12,6 +12,15 @@ import Testing
     #expect(
       String(decoding: text.bytes, as: UTF8.self)
         == "# HELP x_total Help.\n# TYPE x_total counter\nx_total{a=\"q\\\"b\\\\s\\nn\",b=\"é\"} 7\nx_total 8\n")
+  }
+
+  @Test func timesFallIntoTheirBuckets() {
+    var histogram = Histogram()
+    for time: UInt64 in [0, 100, 101, 100_000_000, 100_000_001, .max >> 1] { histogram.observe(microseconds: time) }
+    #expect(histogram.counts.first == 2 && histogram.counts[1] == 1)
+    #expect(histogram.counts[Histogram.bounds.count - 1] == 1 && histogram.counts[Histogram.bounds.count] == 2)
+    #expect(histogram.count == 6)
+    #expect(Histogram.bounds == Histogram.bounds.sorted())
   }
 
   @Test func histogramsAreAddedUpAndInSeconds() {

@@ -1,5 +1,3 @@
-internal import HTTP1
-
 /// Writes one JSON document (RFC 8259) from the outside in. Every character beyond printable ASCII is escaped: what reads it
 /// may be a terminal.
 package struct JSONWriter {

@@ -31,7 +31,7 @@ package enum Base64 {
   }
 
   /// The character for 0-63.
-  static func character(_ value: UInt8) -> UInt8 {
+  package static func character(_ value: UInt8) -> UInt8 {
     switch value {
     case 0..<26: UInt8(ascii: "A") + value
     case 26..<52: UInt8(ascii: "a") + value - 26
@@ -42,7 +42,7 @@ package enum Base64 {
   }
 
   /// 0-63.
-  static func value(_ character: UInt8) -> UInt8? {
+  package static func value(_ character: UInt8) -> UInt8? {
     switch character {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
     case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26

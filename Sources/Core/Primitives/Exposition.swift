@@ -1,5 +1,3 @@
-internal import HTTP1
-
 /// Writes Prometheus' text format, version 0.0.4: families with their help and type, samples with their labels.
 package struct Exposition {
   package enum Kind { case counter, gauge, histogram }
@@ -33,7 +31,7 @@ package struct Exposition {
   }
 
   package mutating func sample(_ labels: Labels, _ histogram: Histogram) {
-    // A thousand services have sixty thousand of these lines, and the loop serves nobody else meanwhile: all but the number is
+    // A thousand services have sixty thousand of these lines, and the loop serves no client meanwhile: all but the number is
     // written once for each histogram.
     let start = bytes.count
     name("_bucket", labels + [("le", "")])
