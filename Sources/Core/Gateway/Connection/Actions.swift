@@ -1,7 +1,7 @@
 package import Policy
 package import Primitives
 
-/// What the shell is to do, in the order of this list. A set: no event asks for one thing twice.
+/// Actions that the shell carries out after an event, in the order of this list. A set: no event asks for one thing twice.
 ///
 /// Public, as some other small types that are asked often: of what is the package's own the compiler inlines next to nothing in
 /// another module.
@@ -13,7 +13,7 @@ public struct Actions: OptionSet, Sendable {
 
   /// In place of OptionSet's own, which is not specialised for another module: the shell asks a dozen times per event.
   @inlinable public func contains(_ member: Actions) -> Bool { rawValue & member.rawValue == member.rawValue }
-  /// The same for this one.
+  /// Inlined, as the set itself is.
   @inlinable public var isEmpty: Bool { rawValue == 0 }
 
   /// Whether the head of a response brings something for credentials: one question in place of three.
@@ -53,7 +53,7 @@ public struct Actions: OptionSet, Sendable {
 
   // MARK: the end of an exchange
 
-  /// With `releaseUpstream`: the session may serve this caller on this connection, as long as that lasts, and nobody else.
+  /// With `releaseUpstream`: the session may serve this caller on this connection, as long as that lasts, and no other.
   @inlinable public static var dedicateUpstream: Actions { Actions(rawValue: 1 << 8) }
   /// The exchange is over and its session may serve another.
   @inlinable public static var releaseUpstream: Actions { Actions(rawValue: 1 << 9) }
@@ -68,7 +68,7 @@ public struct Actions: OptionSet, Sendable {
 
   /// Take an idle session of the route's identity, or open one; answer with `upstreamReady` or `upstreamRefused`.
   @inlinable public static var openUpstream: Actions { Actions(rawValue: 1 << 13) }
-  /// The same, but not an idle one: the last was stale.
+  /// A session to the upstream is wanted, and not an idle one: the last was stale.
   @inlinable public static var openFreshUpstream: Actions { Actions(rawValue: 1 << 14) }
   /// The upstream calls the credential expired, and its response is held back: have a new value fetched, and answer with
   /// `credentialRenewed` or `renewalRefused`. Until then nothing of the upstream is read.
@@ -89,12 +89,12 @@ public struct Actions: OptionSet, Sendable {
   @inlinable public static var continueLater: Actions { Actions(rawValue: 1 << 20) }
 }
 
-/// What an event brought forth. One per worker, reused: nothing here is allocated per event once it is warm.
+/// The outcome of one event. One per worker, reused: nothing here is allocated per event once it is warm.
 package struct Output: Sendable {
   package var actions: Actions = []
   package var toClient = ByteBuffer()
   package var upstreamHead = ByteBuffer()
-  /// What the keyring has to add to `upstreamHead`, and for whom; nil: nothing, nobody.
+  /// The grant whose credential the keyring has to add to `upstreamHead`; nil: none.
   package var grant: Int?
   package var caller: Caller?
   /// With `grant`: the upstream has answered this request once, and asked for the credential.
@@ -123,7 +123,7 @@ package struct Output: Sendable {
     if !changed.isEmpty { changed.removeAll(keepingCapacity: true) }
   }
 
-  /// What this event staged for the upstream is not sent.
+  /// Drops all that this event staged for the upstream.
   mutating func giveUpRequest() {
     upstreamHead.removeAll()
     toUpstream.removeAll()
@@ -132,7 +132,7 @@ package struct Output: Sendable {
   }
 }
 
-/// What the client connection waits for, and so which of the configured times runs. The shell owns the clock.
+/// The event that the client connection waits for, and so the configured time that runs. The shell owns the clock.
 public enum Deadline: Sendable, Equatable {
   /// Between requests: the idle keep-alive time.
   case idle

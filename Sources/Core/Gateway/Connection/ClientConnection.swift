@@ -20,7 +20,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     case closed
   }
 
-  /// Of the head that is awaited.
+  /// How much has come of the head that is awaited.
   enum HeadProgress {
     /// The first one of the connection: nothing was ever asked here.
     case first
@@ -169,7 +169,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     if phase == .upgraded { endUpgraded(output: &output) } else { clientGone(output: &output) }
   }
 
-  /// The client broke off, or cannot be written to: nobody is left to answer.
+  /// The client broke off, or cannot be written to: no answer can reach it.
   package mutating func clientGone(output: inout Output) {
     switch phase {
     case .awaitingHead, .lingering: close(output: &output)
@@ -232,7 +232,7 @@ package struct ClientConnection: ~Copyable, Sendable {
   @inline(never)
   mutating func refuseHead(_ refusal: Refusal, output: inout Output) {
     headProgress = .next
-    // It stands within the head, or is done after an error.
+    // The reader stands within the head, or is done after an error.
     reader = HeadReader(limits: limits)
     exchange.forgetHead()
     exchange.reset()

@@ -2,7 +2,7 @@ internal import HTTP1
 internal import Policy
 
 /// NTLM and Negotiate authenticate a connection, not a request (RFC 4559): what an upstream answers on it from then on, it
-/// answers to whoever logged in there (T25).
+/// answers to the client that logged in there (T25).
 enum ConnectionLogin {
   /// The program logs in, or goes on to.
   static func isTried(by head: RequestHead) -> Bool {
@@ -31,7 +31,7 @@ enum ConnectionLogin {
 }
 
 extension Exchange {
-  /// What becomes of a session that may serve another request: if its connection was logged in on, one of this client alone, and
+  /// Actions for a session that may serve another request: if its connection was logged in on, one of this client alone, and
   /// only where the service says so, and nothing of ours went out with it.
   var leavingActions: Actions {
     mutating get {

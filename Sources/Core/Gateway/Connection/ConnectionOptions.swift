@@ -1,7 +1,7 @@
 internal import HTTP1
 internal import Policy
 
-/// What the Connection field of one head nominates (RFC 9110 §7.6.1): fields that end at this hop.
+/// The options that the Connection field of one head nominates (RFC 9110 §7.6.1): fields that end at this hop.
 struct ConnectionOptions {
   /// Ranges of the nominated names within the head's bytes; the usual `close` and `keep-alive` are not among them.
   private(set) var nominated: [Range<Int>] = []
@@ -72,7 +72,7 @@ struct ConnectionOptions {
 }
 
 extension RequestForwarding {
-  /// Of a TE field.
+  /// Whether a TE field has `trailers` among its codings (RFC 9110 §10.1.4).
   func mentionsTrailers(_ field: Field, of bytes: [UInt8]) -> Bool {
     var elements = ListElements(field.value)
     while let token = elements.next(in: bytes.span) {

@@ -1,10 +1,10 @@
 package import Policy
 
 extension ClientConnection {
-  /// Where it stands after an event: all that the shell looks at before the next one.
+  /// The state of a client connection after an event: all that the shell looks at before the next one.
   ///
   /// A value of its own, because the connection is large and lives in a class: each question to it there costs a check that
-  /// nobody else is changing it, and a copy of the whole.
+  /// no other access is under way, and a copy of the whole.
   package struct Standing: Sendable {
     package let phase: Phase
     package let deadline: Deadline
@@ -12,7 +12,7 @@ extension ClientConnection {
     package let holdsClientBytes: Bool
     package let awaitsRequestBody: Bool
     package let hasResponseHead: Bool
-    /// Of the configuration that decided the request; 0: none has.
+    /// Number of the configuration that decided the request; 0: none has.
     package let generation: UInt64
     package let route: Route?
     package let grant: Int?
@@ -38,7 +38,7 @@ extension ClientConnection {
       }
     }
 
-    /// Of a connection that has just come.
+    /// The state of a connection that has just come.
     package static let atFirst = Standing(
       phase: .awaitingHead, deadline: .head, wantsClientBytes: true, holdsClientBytes: false, awaitsRequestBody: false,
       hasResponseHead: false, generation: 0, route: nil, grant: nil, redacts: false, bytesUp: 0, isRunning: false,

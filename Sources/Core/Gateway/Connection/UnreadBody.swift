@@ -1,8 +1,8 @@
 internal import HTTP1
 internal import Policy
 
-/// Bodies that an upstream may leave unread, and take for the next request on the connection (T62): whoever sends one would have
-/// any request executed, and the next on that connection would get its answer. So nothing follows such a body there.
+/// Bodies that an upstream may leave unread, and take for the next request on the connection (T62): a client that sends one
+/// would have any request executed, and the next on that connection would get its answer. So nothing follows such a body there.
 enum UnreadBody {
   /// Whether the upstream's connection may serve nothing after this request.
   @inline(__always)
@@ -25,7 +25,7 @@ enum UnreadBody {
     }
   }
 
-  /// Of the registered methods those whose definition gives a body: WebDAV (RFC 4918, 3253, 3648, 3744, 4437, 4791, 5323, 5842),
+  /// Registered methods whose definition gives a body: those of WebDAV (RFC 4918, 3253, 3648, 3744, 4437, 4791, 5323, 5842),
   /// and QUERY. Subversion's MERGE, CHECKOUT and MKACTIVITY are among them.
   private static var withContent: [String] {
     [

@@ -1,4 +1,4 @@
-// After a 101: bytes both ways, nobody's business but theirs, until both sides have ended or one of them broke off.
+// After a 101: bytes both ways, unread, until both sides have ended or one of them broke off.
 extension ClientConnection {
   /// The answer's head is on its way; what came behind it is no HTTP any more.
   mutating func beginUpgraded(

@@ -6,7 +6,7 @@ extension ClientConnection {
     isReused: Bool, _ input: Span<UInt8>, position: inout Int, output: inout Output
   ) {
     guard phase == .awaitingUpstream else {
-      // Nobody waits for this one. During an exchange the word would mean the session that is in use.
+      // No exchange waits for this session. During an exchange the action would mean the session that is in use.
       if !hasSession { output.actions.insert(.dropUpstream) }
       return
     }
@@ -105,7 +105,7 @@ extension ClientConnection {
     output.actions.formUnion(isReusable ? [.releaseUpstream, .openUpstream] : [.dropUpstream, .openFreshUpstream])
   }
 
-  /// It has brought none: the answer that was held back goes on. What follows its head is to be offered again.
+  /// The renewal has brought no token: the answer that was kept goes on. What follows its head is to be offered again.
   package mutating func renewalRefused() {
     guard phase == .exchanging, exchange.isHeld else { return }
     exchange.authRetry.refuse()
@@ -167,8 +167,8 @@ extension ClientConnection {
     phase = .closed
   }
 
-  /// Somebody has ended the use of its credential (T46): who waits for it is told so, and so is who has no answer yet; what
-  /// has begun is cut.
+  /// The credential of the exchange was logged out (T46): a client that waits for it is told so, or that has no answer yet;
+  /// what has begun is cut.
   package mutating func loggedOut(output: inout Output) {
     switch phase {
     case .awaitingUpstream:
@@ -180,7 +180,7 @@ extension ClientConnection {
     }
   }
 
-  /// The daemon ends now: whoever has nothing at an upstream yet is told so, what runs is cut.
+  /// The daemon ends now: a client with nothing at an upstream yet is told so, what runs is cut.
   package mutating func stopped(output: inout Output) {
     switch phase {
     case .awaitingHead: if headProgress == .begun { refuseHead(.plain(.draining), output: &output) }

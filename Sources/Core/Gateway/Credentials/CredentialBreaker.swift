@@ -16,31 +16,31 @@ package struct CredentialBreaker: Sendable {
     case probing(until: UInt64)
   }
 
-  /// What a request gets along on its way, and brings back with its answer.
+  /// The permit that a request gets along on its way, and brings back with its answer.
   package struct Pass: Equatable, Sendable {
     let generation: UInt64
     let isProbe: Bool
   }
 
   package enum Change: Equatable, Sendable {
-    /// It is held back from now on, for so many milliseconds.
+    /// The credential is suspended from now on, for so many milliseconds.
     case suspended(time: UInt64)
-    /// It goes out again: an upstream has accepted it.
+    /// The credential goes out again: an upstream has accepted it.
     case accepted
-    /// It goes out again: it is another value.
+    /// The credential goes out again: its value is another one.
     case renewed
-    /// It goes out again: a person says so.
+    /// The credential goes out again: an administrator has resumed it.
     case resumed
   }
 
   package private(set) var state = State.closed
-  /// Of the credential that all this is about.
+  /// The number of the credential's value that was rejected.
   package private(set) var generation: UInt64 = 0
   /// Answers 401, 407 and 403 without a success between them.
   package private(set) var rejections = 0
   /// How often it came to be held back.
   package private(set) var suspensions: UInt64 = 0
-  /// What they weigh together.
+  /// The rejections' weight together.
   private var weight = 0
   /// How often in a row it came to be held back.
   private var holds = 0
@@ -123,8 +123,8 @@ package struct CredentialBreaker: Sendable {
     }
   }
 
-  /// It did not go out after all. One that did, and is given up, is another matter: whoever gives up before the answer has
-  /// still tried, so the next probe has to wait for its time.
+  /// The request did not go out after all. One that did, and is given up, is another matter: a client that gives up before the
+  /// answer has still tried, so the next probe has to wait for its time.
   package mutating func takeBack(_ pass: Pass, at now: UInt64) {
     guard pass.isProbe, pass.generation == generation, case .probing = state else { return }
     state = .open(until: now)
@@ -141,7 +141,7 @@ package struct CredentialBreaker: Sendable {
       suspensions &+= 1
       return .suspended(time: hold(suspension, at: now))
     case .probing:
-      // Of the others, which were out already when it closed, nothing new is learned.
+      // Nothing new is learned of the other requests, which were out already when the breaker opened.
       guard pass.isProbe else { return nil }
       rejections &+= 1
       _ = hold(suspension, at: now)

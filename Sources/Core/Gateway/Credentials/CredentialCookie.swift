@@ -32,7 +32,7 @@ enum CredentialCookie {
     return false
   }
 
-  /// Of an upstream's answer, whether the line is none of the client's.
+  /// Whether a line of an upstream's answer sets the credential's cookie, which is none of the client's.
   static func isSet(by field: Field, of bytes: [UInt8], name: String) -> Bool {
     var parts = CookieParts(of: field, bytes)
     guard let first = parts.next() else { return false }
@@ -95,7 +95,7 @@ enum CredentialCookie {
   }
 }
 
-/// What stands between the semicolons of a Cookie field, without blanks around it; nothing of what is blank.
+/// The parts between the semicolons of a Cookie field, without blanks around them; blank ones are left out.
 struct CookieParts {
   private let bytes: [UInt8]
   private var rest: Range<Int>

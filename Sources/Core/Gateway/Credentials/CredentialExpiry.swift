@@ -9,7 +9,7 @@ enum CredentialExpiry {
     case isInBody
   }
 
-  /// What its head says.
+  /// Judges by the head of the answer.
   static func judge(_ head: ResponseHead, by signs: ExpirySigns) -> Judgement {
     if isOfScope(head) { return .isNotMeant }
     if head.status == 401, signs.takesAnyUnauthorized || isMeant(by: head) { return .isMeant }
@@ -21,15 +21,15 @@ enum CredentialExpiry {
     return judgement
   }
 
-  /// What its whole body says, where the head says that it matters.
+  /// Judges by the whole body of the answer, where the head says that it matters.
   static func isMeant(by body: [UInt8], of head: ResponseHead, signs: ExpirySigns) -> Bool {
     signs.more.contains { sign in
       sign.status == head.status && sign.field.map { JSONField.isThere($0, in: body) } ?? false
     }
   }
 
-  /// It does if it challenges for a bearer token and gives `invalid_token` for a reason, or none (RFC 6750 section 3.1);
-  /// and if it does not challenge at all. One malformed challenge, and it does not: nothing is known of its reason.
+  /// Whether a head calls the token expired: it challenges for a bearer token and gives `invalid_token` for a reason, or none
+  /// (RFC 6750 section 3.1), or does not challenge at all. With one malformed challenge nothing is known of its reason: false.
   private static func isMeant(by head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
     var isBare = true

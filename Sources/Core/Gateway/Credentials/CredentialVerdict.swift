@@ -1,4 +1,4 @@
-/// What an upstream's answer says of the credential that the request carried.
+/// The verdict of an upstream's answer on the credential that the request carried.
 package enum CredentialVerdict: Equatable, Sendable {
   /// 101, 2xx, 304: it was good.
   case accepted
@@ -7,7 +7,7 @@ package enum CredentialVerdict: Equatable, Sendable {
   /// 403: mostly said of this one request, by some of the account.
   case forbidden
 
-  /// nil: it says nothing. A 404 or a 500 may come from somebody who never looked at the credential.
+  /// nil: the status says nothing. A 404 or a 500 may come from a server that never looked at the credential.
   package init?(status: Int) {
     switch status {
     case 101, 200..<300, 304: self = .accepted

@@ -2,13 +2,13 @@ package import HTTP1
 package import Policy
 internal import Primitives
 
-/// What a line of Set-Cookie may leave in the jar of `cookies: jar` (RFC 6265 section 5, and its successor's draft where that is
-/// stricter): always for this host alone, and nothing that could end a line.
+/// A cookie that a line of Set-Cookie may leave in the jar of `cookies: jar` (RFC 6265 section 5, and its successor's draft
+/// where that is stricter): always for this host alone, and nothing that could end a line.
 package struct JarCookie: Sendable {
-  /// Of the line's bytes, without blanks around them; quotation marks stay.
+  /// Range of the line's bytes, without blanks around them; quotation marks stay.
   package let name: Range<Int>
   package let value: Range<Int>
-  /// It goes out below this path alone.
+  /// The path below which alone the cookie goes out.
   package let path: [UInt8]
   package let cookie: SetCookie
 
@@ -63,7 +63,7 @@ package struct JarCookie: Sendable {
     return String(decoding: text, as: UTF8.self).lowercased() == host.description
   }
 
-  /// What a name promises of its cookie (the draft's section 4.1.3).
+  /// Whether a cookie keeps what the prefix of its name promises (the draft's section 4.1.3).
   private static func keepsPromise(_ cookie: SetCookie, ownPath: [UInt8], _ bytes: Span<UInt8>) -> Bool {
     if begins(cookie.name, with: "__host-", bytes) {
       return cookie.isSecure && ownPath == [UInt8(ascii: "/")] && cookie.domain?.isEmpty ?? true

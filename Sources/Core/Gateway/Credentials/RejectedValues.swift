@@ -1,7 +1,7 @@
 package import Policy
 
-/// What is known of secrets that an origin has rejected, while none of the breakers has them before it: the file is gone for a
-/// moment, the service has been left out or the credential renamed. Whatever comes back is the same wrong password (T41).
+/// Secrets that an origin has rejected, while none of the breakers has them before it: the file is gone for a
+/// moment, the service has been left out or the credential renamed. A value that comes back is the same wrong password (T41).
 package final class RejectedValues {
   private struct Entry {
     let fingerprint: String
@@ -30,7 +30,7 @@ package final class RejectedValues {
     entries.append(Entry(fingerprint: fingerprint, origin: origin, breaker: breaker, until: until))
   }
 
-  /// And forgets it: the caller goes on with it.
+  /// Returns the breaker of a value, and forgets it: the caller goes on with it.
   package func recall(_ fingerprint: String?, at origin: Origin, now: UInt64) -> CredentialBreaker? {
     guard
       let index = entries.firstIndex(where: {

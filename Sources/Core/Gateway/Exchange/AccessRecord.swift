@@ -10,7 +10,7 @@ package struct AccessRecord: Sendable {
   package var refusal: Refusal?
   /// The service that was asked for without a client token that is known: for people, as nothing was decided there.
   package var sought: Int?
-  /// Of the upstream's final answer, whatever became of it; 0: there is none yet.
+  /// Status of the upstream's final answer, whatever became of it; 0: there is none yet.
   package var upstreamStatus = 0
   /// The fault of an upstream's answer that is no clean HTTP/1.1; nil: none was found.
   package var answerProblem: MessageError.Reason?

@@ -2,7 +2,7 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// Of a request whose credential can be renewed: what it takes to send it once more, and how far that has come. At most once.
+/// The second try of a request whose credential can be renewed: what it takes to send it once more, and how far that has come.
 struct AuthRetry: Sendable {
   private enum State { case none, keeping, underWay, refused }
 
@@ -60,7 +60,7 @@ extension Exchange {
   /// of the request is still to be had.
   var mayRetry: Bool { mayRetryUnsent && session.received == .nothing && head.method.isIdempotent }
 
-  /// The same when the head never left: then it may be any method.
+  /// Whether a request whose head never left may be sent once more: then it may be of any method.
   var mayRetryUnsent: Bool { session.isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
 
   /// The upstream has asked for the credential that the request goes out with.
@@ -122,7 +122,7 @@ extension Exchange {
     output.actions.insert(.renewCredential)
   }
 
-  /// What would have to be undone before it can be read.
+  /// Whether the answer has a coding that would have to be undone before it can be read.
   private var isCoded: Bool {
     let bytes = response.bytes.span
     return response.fields.contains { FieldName.matches($0.name, of: bytes, "content-encoding") }
@@ -191,7 +191,7 @@ extension Exchange {
     reading.isWithinHead = true
   }
 
-  /// Who has asked, and for which credential; nil: nobody has.
+  /// The upstream that has asked, and the credential that it asked for; nil: none has.
   var askedPlace: AskedPlace? {
     guard authRetry.isAsked, let grant, let route, let snapshot else { return nil }
     let permission = snapshot.rules.grants[grant]

@@ -4,17 +4,17 @@ internal import Policy
 /// A coding of a body that can be decoded (RFC 9110 section 8.4.1).
 package enum ContentCoding: Sendable { case gzip, deflate }
 
-/// What becomes of an answer's body on its way to the client (T33, T64).
+/// The treatment of an answer's body on its way to the client (T33, T64).
 enum BodyTreatment: Sendable, Equatable {
   case asItIs, searched
-  /// It came compressed, and goes on as it was before that, searched.
+  /// A body that came compressed goes on as it was before that, searched.
   case decoded
-  /// It cannot be searched: what came in its place says so.
+  /// A body that cannot be searched does not go on: an answer in its place says so.
   case withheld
 }
 
 extension Exchange {
-  /// Of a body that is withheld, so many bytes are taken so that the session can serve the next request; one that is longer
+  /// Bytes that are taken of a body that is withheld, so that the session can serve the next request; one that is longer
   /// costs a new session.
   static let mostWithheld = 65_536
 
@@ -41,8 +41,8 @@ extension Exchange {
     return isDecoded ? .decoded : .withheld
   }
 
-  /// Those that a body really has. Of a 226 so are the instance manipulations, which compress as well, or send differences alone
-  /// (RFC 3229 section 10.5.2).
+  /// The codings that a body really has. In a 226 so are the instance manipulations, which compress as well, or send
+  /// differences alone (RFC 3229 section 10.5.2).
   private mutating func contentCodings() -> [Range<Int>] {
     let span = response.bytes.span
     var codings: [Range<Int>] = []
@@ -86,11 +86,11 @@ extension ContentCoding {
   }
 }
 
-/// What a field says of the body.
+/// The part of a body that a field describes.
 struct AboutBody {
-  /// Of its coded bytes: how they are coded, what their digests are, which of them these are.
+  /// Whether it describes the coded bytes: how they are coded, what their digests are, which of them these are.
   let saysCoded: Bool
-  /// Of what it is at all.
+  /// Whether it describes what the body is at all.
   let saysBody: Bool
 
   init(_ field: Field, of bytes: Span<UInt8>) {

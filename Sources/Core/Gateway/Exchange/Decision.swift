@@ -1,6 +1,6 @@
 internal import Policy
 
-/// Where a request came in, and from whom.
+/// The listener that a request came by, and its caller.
 struct Arrival: Sendable {
   /// Index of the listener in the snapshot that is current.
   var listener: Int
@@ -12,7 +12,7 @@ struct Arrival: Sendable {
   var localEnd: LocalEnd?
 }
 
-/// What a configuration says of one request.
+/// The decision of a configuration on one request.
 struct Decision: Sendable {
   /// The configuration; nil: none has been asked.
   var snapshot: Snapshot?

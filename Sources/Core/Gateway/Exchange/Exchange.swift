@@ -9,7 +9,7 @@ package struct Exchange: ~Copyable, Sendable {
   /// The client's request.
   package var head = RequestHead()
   package private(set) var target = CanonicalTarget()
-  /// What the configuration says of it.
+  /// The configuration's decision on the request.
   private(set) var decision = Decision()
   /// For the log.
   package var record = AccessRecord()
@@ -56,13 +56,15 @@ package struct Exchange: ~Copyable, Sendable {
     }
   }
 
-  /// The session ended exactly where its answer did, and both sides may go on (T17, T26). Where it was asked to switch,
-  /// not everybody behind the upstream need agree that it did not; after a body that it may have left unread, nobody knows.
+  /// Whether the session ended exactly where its answer did, and both sides may go on (T17, T26). After a request to switch
+  /// protocols
+  /// not every server behind the upstream need agree that it did not; after a body that may have been left unread, none can
+  /// tell.
   var leavesUpstreamReusable: Bool {
     isComplete && session.received != .surplus && mayServeAnother
   }
 
-  /// What is known of the request, and of the head of its answer, speaks for another request on the session.
+  /// Whether the request, and the head of its answer, allow another request on the session.
   var mayServeAnother: Bool {
     passage.answer != .early && response.isKeepAlive && forwarding.upgrade == nil && !forwarding.isLast
   }
@@ -78,7 +80,7 @@ package struct Exchange: ~Copyable, Sendable {
     target = CanonicalTarget()
   }
 
-  /// As new, but for storage, unless that has become large: the next one may be somebody else's.
+  /// Makes it as new, but for storage, unless that has become large: the next exchange may be another caller's.
   mutating func forget() {
     head.forget()
     reset()
@@ -107,7 +109,7 @@ package struct Exchange: ~Copyable, Sendable {
     return decide(by: snapshot, at: arrival, trace: &trace)
   }
 
-  /// The same, and `trace` (when not nil) says of every rule why it won or lost.
+  /// Decides a request; `trace` (when not nil) says of every rule why it won or lost.
   mutating func decide(by snapshot: Snapshot, at arrival: Arrival, trace: inout [RuleVerdict]?) -> Refusal? {
     if decision.snapshot != nil { decision.forget() }
     decision.snapshot = snapshot
@@ -145,7 +147,7 @@ package struct Exchange: ~Copyable, Sendable {
       if refusal == nil, forwarding.maxForwards == 0 { keepHere() }
       return refusal
     } catch {
-      // Of a request that was not admitted no path was read: the last one's must not stand in the log for it.
+      // A request that was not admitted has no path that was read: the last one's must not stand in the log for it.
       if decision.admitted == nil { target = CanonicalTarget() }
       if error.isOfClientToken { noteWhatWasSought(by: snapshot, at: arrival) }
       // Its Host was not looked at.
@@ -166,8 +168,8 @@ package struct Exchange: ~Copyable, Sendable {
     }
   }
 
-  /// Whoever has given a program no token, or a wrong one, looks for it by what the program asked for. As it came, and up to its
-  /// query: for those without a token no path is taken apart.
+  /// A person who has given a program no token, or a wrong one, looks for it by what the program asked for. As it came, and up
+  /// to its query: for those without a token no path is taken apart.
   private mutating func noteWhatWasSought(by snapshot: Snapshot, at arrival: Arrival) {
     let bytes = head.bytes
     target.keep(unreadable: bytes.span.extracting(head.target))
@@ -187,7 +189,7 @@ package struct Exchange: ~Copyable, Sendable {
   private mutating func checkPreflight(
     _ name: Span<UInt8>, _ admitted: AdmittedRequest, _ snapshot: Snapshot, _ trace: inout [RuleVerdict]?
   ) throws(PolicyRefusal) {
-    // Where tokens are wanted, none has come yet, and whoever has none shall not learn what the rules say.
+    // On a listener that wants tokens, none has come yet, and a caller without one shall not learn what the rules say.
     if snapshot.admissions[admitted.listener].clients.isEmpty {
       _ = try snapshot.rules.decide(admitted, method: Method(name), methodName: name, target: target, trace: &trace)
     }

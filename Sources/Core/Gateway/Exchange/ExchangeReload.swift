@@ -1,6 +1,6 @@
 internal import Policy
 
-/// What a new configuration means for an exchange that the one before let through.
+/// The meaning of a new configuration for an exchange that the one before let through.
 extension Exchange {
   func isStillAllowed(by new: Snapshot, at arrival: Arrival) -> Bool {
     guard let snapshot, let route else { return false }

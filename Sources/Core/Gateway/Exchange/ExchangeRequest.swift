@@ -49,7 +49,7 @@ extension Exchange {
     }
   }
 
-  /// Those trailers that would also go on as fields of the head (T14).
+  /// The request's trailers that would also go on as fields of the head (T14).
   private var requestTrailers: [Field] {
     guard !requestBody.trailers.isEmpty, let route, let snapshot else { return [] }
     return forwarding.trailers(requestBody, of: head, route: route, snapshot: snapshot)

@@ -177,7 +177,7 @@ extension Exchange {
     }
   }
 
-  /// What `output` has of changed bytes, then these of the input.
+  /// Sends what `output` has of changed bytes, then these of the input.
   mutating func sendDown(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
     let changed = output.changed
     if range.isEmpty, changed.isEmpty { return }
@@ -222,7 +222,7 @@ extension Exchange {
     return nil
   }
 
-  /// What goes on in the place of a body that is withheld.
+  /// Sends an answer in the place of a body that is withheld.
   private mutating func sendEncodedAnswer(output: inout Output) {
     let body = Problem.encodedAnswer(response.status)
     output.toClient.append(contentsOf: body.contents)
@@ -243,8 +243,8 @@ extension Exchange {
     passage.end(closes: closes)
   }
 
-  /// Our own answer to an OPTIONS: to a page that asks whether it may send a request, it may; and to whom nobody but us shall
-  /// answer.
+  /// Our own answer to an OPTIONS: to a page that asks whether it may send a request, it may; and to a request that bearerd
+  /// alone shall answer.
   mutating func answerOptions(closes: Bool, output: inout Output) {
     guard let admitted = decision.admitted else { return }
     output.toClient.append("HTTP/1.1 204 No Content\r\n")

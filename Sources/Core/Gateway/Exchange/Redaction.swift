@@ -6,14 +6,14 @@ package import Policy
 package protocol Redaction: AnyObject {
   /// Places that were masked in this answer.
   var count: UInt64 { get }
-  /// What the search has cost in all: one step for each byte that had to be looked at alone, and some for each piece.
+  /// The cost of the search in all: one step for each byte that had to be looked at alone, and some for each piece.
   var steps: Int { get }
   /// Masks what stands in a text that is whole. Returns false if it could not be searched.
   func redact(_ text: inout [UInt8]) -> Bool
   /// Takes the next piece of a stream: `changed` gets what goes on first and is not as it came, and the range of the piece
   /// that is returned follows as it is. What comes behind that is held back. nil: it could not be searched.
   func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>?
-  /// What is held back goes on: nothing follows, or not soon.
+  /// Lets go what was kept for the sake of what might follow: nothing follows, or not soon.
   func release(to changed: inout [UInt8])
   /// The pieces of this answer's body are coded so: from now on they are decoded, and go on decoded. False: they cannot be.
   func decode(_ coding: ContentCoding) -> Bool
@@ -23,7 +23,7 @@ package protocol Redaction: AnyObject {
 }
 
 extension Exchange {
-  /// What of the answer is searched for what was added to the request: nothing if nothing was.
+  /// The parts of the answer that are searched for what was added to the request: none if nothing was.
   @inline(__always) package var redact: Service.Redact {
     guard grant != nil, let route, let snapshot else { return .off }
     return snapshot.rules.services[route.service].redact
@@ -59,7 +59,7 @@ extension Exchange {
     return result
   }
 
-  /// The same for its trailers.
+  /// Masks in the trailers what was added to the request.
   mutating func redactTrailers(_ redaction: (any Redaction)?) -> Bool {
     if redact == .off { return true }
     guard let redaction, reading.body.overwriteTrailers({ redaction.redact(&$0) }) else { return false }
@@ -99,7 +99,8 @@ extension Exchange {
     sendDown(input, 0..<0, output: &output)
   }
 
-  /// The same of what follows an upgrade: a WebSocket's extension that was not offered could compress it.
+  /// Whether an upgrade has extensions that were not offered: one could compress what follows, which could not be searched
+  /// then.
   var hasExtensionsAgainstOurWish: Bool {
     guard redact == .all else { return false }
     let span = response.bytes.span

@@ -55,7 +55,7 @@ struct ResponsePassage: Sendable {
   }
 }
 
-/// What the client has been answered.
+/// How much the client has been answered.
 enum ClientAnswer {
   /// Nothing yet.
   case none
@@ -65,7 +65,7 @@ enum ClientAnswer {
   case early
 }
 
-/// What one exchange does on its upstream session.
+/// The use that one exchange makes of its upstream session.
 struct SessionUse: Sendable {
   enum Received {
     case nothing, bytes
@@ -73,7 +73,7 @@ struct SessionUse: Sendable {
     case surplus
   }
 
-  /// It has served another exchange before.
+  /// Whether the session has served another exchange before.
   private(set) var isReused = false
   var received = Received.nothing
   /// The request's body goes out in chunks, and the last one has not gone.

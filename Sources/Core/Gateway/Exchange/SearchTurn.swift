@@ -5,7 +5,7 @@ enum SearchTurn {
   static let mostSteps = 16_384
   /// Bytes of a body that are searched before steps are counted again.
   static let largestPiece = 16_384
-  /// The same of bytes that are decoded first, which makes a thousand times as many of them (RFC 1951).
+  /// Bytes of one piece that are decoded first, which makes a thousand times as many of them (RFC 1951).
   static let largestCodedPiece = 32
 }
 

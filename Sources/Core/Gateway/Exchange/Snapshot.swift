@@ -8,7 +8,8 @@ package final class Snapshot: Sendable {
   package let rules: RuleSet
   /// By listener index.
   package let admissions: [Admission]
-  /// The same once more, and for those who come by a unix socket: no page can, and clients write any name (T1).
+  /// The gates by listener, and once more for callers by a unix socket: no page can come there, and clients write any name
+  /// (T1).
   private let gates: [Gate]
   private let socketGates: [Gate]
   /// Index of the listener that answers scrapes and nothing else; nil: there is none.
@@ -20,9 +21,9 @@ package final class Snapshot: Sendable {
   package let ownAuthorities: Set<String>
   /// The ports among them.
   let ownPorts: Set<UInt16>
-  /// What forwarding needs of each service, rendered once; by service index.
+  /// The fields that forwarding needs of each service, rendered once; by service index.
   let plans: [ForwardingPlan]
-  /// What some credential writes depends on the parameters of forms.
+  /// Whether some credential signs the parameters of forms.
   let signsForms: Bool
 
   package init(
@@ -45,7 +46,7 @@ package final class Snapshot: Sendable {
     (plans, signsForms) = (tables.plans, tables.signsForms)
   }
 
-  /// The same, but for how client tokens are told apart: `explain` knows a client's name and no token of it.
+  /// A copy, but for how client tokens are told apart: `explain` knows a client's name and no token of it.
   package init(_ other: Snapshot, tokenHash: @escaping TokenHash) {
     self.tokenHash = tokenHash
     (metricsListener, generation, rules) = (other.metricsListener, other.generation, other.rules)
@@ -54,7 +55,7 @@ package final class Snapshot: Sendable {
     (plans, signsForms) = (other.plans, other.signsForms)
   }
 
-  /// What follows from the rules alone: made on any thread, since it takes the longer the more services there are.
+  /// Tables that follow from the rules alone: made on any thread, since that takes the longer the more services there are.
   package struct Tables: Sendable {
     let plans: [ForwardingPlan]
     let signsForms: Bool
@@ -65,7 +66,7 @@ package final class Snapshot: Sendable {
     }
   }
 
-  /// Of a listener that there is.
+  /// The gate of an existing listener.
   func admission(for arrival: Arrival) -> Gate {
     arrival.isLocalSocket ? socketGates[arrival.listener] : gates[arrival.listener]
   }
@@ -98,11 +99,11 @@ extension RuleSet {
   }
 }
 
-/// What forwarding needs of a service, rendered once per generation.
+/// The fields that forwarding needs of a service, rendered once per generation.
 final class ForwardingPlan: Sendable {
   /// The end of the request line, `Host: api.example.com` and its line end.
   let hostLine: [UInt8]
-  /// What a page's `Origin` and `Referer` become: to the upstream it is one of its own.
+  /// The origin that a page's `Origin` and `Referer` become: to the upstream it is one of its own.
   let origin: [UInt8]
   let referer: [UInt8]
   let basePath: [UInt8]

@@ -2,7 +2,7 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// What a browser is told about who may read an answer, and as what it may show it: by us alone (Fetch standard, "CORS
+/// The fields that tell a browser which pages may read an answer, and as what it may show it: ours alone (Fetch standard, "CORS
 /// protocol"). Callers are known by the kernel, so pages need no cookies: credentials are never allowed, which also gives `*`
 /// its wide meaning.
 enum CrossOrigin {
@@ -33,7 +33,7 @@ enum CrossOrigin {
     // `*` does not mean Authorization, which libraries send with whatever they were given as a key.
     output.append("Access-Control-Allow-Headers: *, Authorization\r\nAccess-Control-Max-Age: 600\r\n")
     for field in head.fields {
-      // Whoever comes from the public network, or from another machine's, asks whether a local one takes that.
+      // A page from the public network, or from another machine's, asks whether a local server takes that.
       if FieldName.matches(field.name, of: span, "access-control-request-private-network") {
         output.append("Access-Control-Allow-Private-Network: true\r\n")
       } else if FieldName.matches(field.name, of: span, "access-control-request-local-network") {

@@ -1,4 +1,4 @@
-/// What forwarding did to a request's fields, for `explain`. Names only.
+/// The fields of a request that forwarding changed or left out, for `explain`. Names only.
 package struct ForwardingNotes: Sendable, Equatable {
   package var removed: [String] = []
   package var added: [String] = []

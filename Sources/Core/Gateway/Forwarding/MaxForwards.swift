@@ -3,8 +3,8 @@ internal import HTTP1
 /// How often an OPTIONS may still be passed on (RFC 9110 §7.6.2). The field means something for TRACE, too, which is refused;
 /// with other methods it goes on as it came.
 enum MaxForwards {
-  /// nil: as often as it takes. A field that cannot be read, or more than one, is refused: whoever wrote it wants the request
-  /// to end somewhere, and nobody could say where.
+  /// nil: as often as it takes. A field that cannot be read, or more than one, is refused: the client that wrote it wants the
+  /// request to end somewhere, and no server could say where.
   static func read(_ head: RequestHead) throws(Refusal) -> UInt64? {
     guard head.method == .options else { return nil }
     var found: UInt64?

@@ -48,7 +48,7 @@ enum PlaceRewriting {
     return .reference(seconds + Array("; url=".utf8) + reference)
   }
 
-  /// What follows `url =`.
+  /// The text behind `url =`.
   private static func skipURLWord(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     guard text.prefix(3).map({ $0 | 0x20 }).elementsEqual("url".utf8) else { return nil }
     let rest = text.dropFirst(3).drop(while: isBlank)
@@ -63,7 +63,7 @@ enum PlaceRewriting {
     var result: [UInt8] = []
     var index = 0
     var isQuoted = false
-    // Behind it none is closed any more: nobody has to look for that again at the next one.
+    // Behind it none is closed any more: the next one need not be searched for that again.
     let lastEnd = value.lastIndex(of: UInt8(ascii: ">")) ?? -1
     while index < value.count {
       let byte = value[index]

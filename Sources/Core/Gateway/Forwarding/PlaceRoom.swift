@@ -1,5 +1,5 @@
-/// What reading the places of one answer's head may still cost (T60). An upstream writes as many as it likes into one field, and
-/// each may have to be resolved against the request's path, and read as other servers could.
+/// The steps that reading the places of one answer's head may still cost (T60). An upstream writes as many as it likes into one
+/// field, and each may have to be resolved against the request's path, and read as other servers could.
 struct PlaceRoom {
   private var places = PlaceRoom.mostPlaces
   private var bytes = PlaceRoom.mostBytes
@@ -22,7 +22,7 @@ struct PlaceRoom {
     return bytes >= 0
   }
 
-  /// The same for paths that other servers could read.
+  /// Takes the steps for paths that other servers could read.
   mutating func take(readings: [[UInt8]]) -> Bool { take(PlaceRoom.cost(of: readings)) }
 
   /// A short one costs more than its bytes.

@@ -8,7 +8,7 @@ enum Reference {
   case absolutePath
   /// `https://host/path…` or `//host/path…` (which has the upstream's scheme), with what follows the authority.
   case absolute(Origin, [UInt8])
-  /// The same, but its host is written in a way that is not read here (`http://127.1:7070`, an IDN): all that is known is
+  /// An absolute one whose host is written in a way that is not read here (`http://127.1:7070`, an IDN): all that is known is
   /// what could be its port.
   case unreadable(ports: [UInt16])
   /// `mailto:…`: none of our business.
@@ -95,7 +95,7 @@ enum Reference {
     return count
   }
 
-  /// Where the query or the fragment begins.
+  /// The place where the query or the fragment begins.
   static func endOfPath(_ reference: [UInt8]) -> Int {
     reference.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? reference.count
   }
@@ -105,7 +105,7 @@ enum Reference {
     // Userinfo reaches to the last @ (WHATWG URL); what it says is for the client.
     var authority = bytes[..<(end ?? bytes.endIndex)]
     if let at = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[(at + 1)...] }
-    // Nobody reads a port behind a name that no machine can have.
+    // No server reads a port behind a name that no machine can have.
     if authority.isEmpty || authority.count > longestAuthority { return .odd }
     guard let origin = try? Origin(parsing: "\(scheme.rawValue)://\(String(decoding: authority, as: UTF8.self))") else {
       return .unreadable(ports: ports(authority) + [scheme.defaultPort])

@@ -4,7 +4,7 @@ internal import Primitives
 
 /// The request head as the upstream shall see it: hop-by-hop fields off, the client's own credentials off, Host set.
 struct RequestForwarding {
-  /// What the client's Connection field nominates.
+  /// The options of the client's Connection field.
   private(set) var options = ConnectionOptions()
   private var injection = Injection.none
   /// To what the upstream is asked to switch.
@@ -23,7 +23,7 @@ struct RequestForwarding {
     case none
     /// The keyring writes the rule's credential.
     case credential
-    /// The same, and the request's cookies come from the jar, where those of the answer go.
+    /// A credential is added, and the request's cookies come from the jar, where those of the answer go.
     case credentialAndCookies
   }
 
@@ -35,7 +35,7 @@ struct RequestForwarding {
     options.read(head.fields, of: head.bytes, isNeeded: head.hasConnectionOptions)
   }
 
-  /// What the places that it names and `on_client_header` say of this request, before a connection is opened for it.
+  /// Judges a request by the places that it names and by `on_client_header`, before a connection is opened for it.
   mutating func judge(
     _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route,
     snapshot: Snapshot
@@ -65,7 +65,7 @@ struct RequestForwarding {
       injection = if case .jar = headers.value.cookies { .credentialAndCookies } else { .credential }
       return nil
     case (.keep, 1): return nil
-    // Of two lines nobody knows which one the upstream takes.
+    // Two lines: it is unknown which one the upstream takes.
     case (.keep, _), (.reject, _): return .plain(.clientCredentialField)
     }
   }
@@ -148,7 +148,8 @@ struct RequestForwarding {
     if injects { notes?.added.append(contentsOf: credentialFields) }
   }
 
-  /// What asks for an answer in which nothing can be found: coded, cut up (RFC 3229), or compressed by a WebSocket's extension.
+  /// Whether a field asks for an answer that cannot be searched: coded, cut up (RFC 3229), or compressed by a WebSocket's
+  /// extension.
   private func hidesFromSearch(_ field: Field, of bytes: [UInt8]) -> Bool {
     FieldName.resembles(field.name, of: bytes.span, "accept-encoding")
       || FieldName.resembles(field.name, of: bytes.span, "a-im")
@@ -193,7 +194,7 @@ struct RequestForwarding {
       .proxyAuthenticate, .proxyAuthenticationInfo:
       return .endsHere
     case .proxyAuthorization: return .removed
-    // It says how the page stands to us, and contradicts the Origin that the upstream gets.
+    // The field says how the page stands to us, and contradicts the Origin that the upstream gets.
     case .secFetchSite where isFromPage: return .removed
     // RFC 9110 §10.1.1: an HTTP/1.0 client does not know that it could have to wait.
     case .expect where !head.expectsContinue: return .endsHere

@@ -118,7 +118,7 @@ struct ResponseForwarding {
     }
   }
 
-  /// It sets the cookie that the keyring wrote for this request: whatever it says, it is not for the client (T34).
+  /// Whether a field sets the cookie that the keyring wrote for this request: whatever it says, it is not for the client (T34).
   private static func isCredential(_ field: Field, of bytes: [UInt8], _ context: Context) -> Bool {
     guard context.injected, let name = context.snapshot.rules.grant(of: context.route)?.cookie else { return false }
     return CredentialCookie.isSet(by: field, of: bytes, name: name)

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// Where a URI reference in an answer leads, in the words of this client.
+/// The target of a URI reference in an answer, in the words of this client.
 enum RewrittenReference: Equatable {
   case reference([UInt8])
   /// Nothing that could be passed on.

@@ -30,7 +30,7 @@ struct WebDAVReferences {
       if case .if = field.known {
         values.append((field.value, try WebDAVReferences.conditions(head.bytes[field.value], &judging)))
       } else if head.method == .other {
-        // Of two nobody knows which one the upstream takes.
+        // Two fields: it is unknown which one the upstream takes.
         if hasDestination { throw .badDestination }
         hasDestination = true
         values.append((field.value, try judging.place(Array(head.bytes[field.value]))))
@@ -83,14 +83,14 @@ struct WebDAVReferences {
   }
 }
 
-/// What a request may name, and how the upstream calls it.
+/// Judges which places a request may name, and knows how the upstream calls them.
 private struct PlaceJudge {
   let head: RequestHead
   let admitted: AdmittedRequest
   let target: CanonicalTarget
   let route: Route
   let snapshot: Snapshot
-  /// What the client calls this listener: the URL that it made the place of has the same authority.
+  /// The origin by which the client calls this listener: the URL that it made the place of has the same authority.
   private let ownOrigin: Origin?
   /// How many places may still be named, and how many bytes of paths judged for them, in all readings.
   private var places = PlaceJudge.mostPlaces

@@ -71,7 +71,7 @@ package struct GateReports: Sendable {
     return obstacle.refusal.code
   }
 
-  /// What the reports say; a wait has an end.
+  /// The facts of the reports; a wait has an end.
   private struct Facts: GateFacts {
     let reports: [RequestGate: GateReport]
 

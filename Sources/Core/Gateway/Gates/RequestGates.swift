@@ -27,7 +27,7 @@ package enum RequestGate: String, CaseIterable, Sendable {
   }
 }
 
-/// What is known of one gate.
+/// The state of one gate, as far as it is known.
 package enum GateFact: Sendable {
   case open
   /// Only a running daemon knows.
@@ -76,7 +76,7 @@ package enum GateObstacle: Equatable, Sendable {
   }
 }
 
-/// What becomes of a request at its gates.
+/// The outcome of a request at its gates.
 package enum GateVerdict: Sendable {
   case passed
   case awaited(RequestGate)

@@ -1,7 +1,7 @@
 internal import Policy
 
-/// Whom nobody lets in shall not write the log full: of their requests so many have a line of their own, and the metrics have
-/// all (T58).
+/// Callers who are not admitted shall not write the log full: so many of their requests have a line of their own, and the
+/// metrics have all (T58).
 package struct LogRateLimiter {
   private var since: UInt64 = 0
   private var lines = 0
@@ -28,7 +28,7 @@ package struct LogRateLimiter {
     return false
   }
 
-  /// Of those that had no line since, if there are any.
+  /// Reports the number of requests that had no line since, if there are any.
   package mutating func tellOmitted(_ tell: (UInt64) -> Void) {
     if omitted > 0 { tell(omitted) }
     omitted = 0

@@ -1,12 +1,12 @@
 package import Policy
 
 /// How many requests a service, or one of its rules, still lets out for each caller (T8): a token bucket that holds as many as
-/// the rate allows in its period, and fills evenly. Whoever has not asked for a whole period may send them all at once.
+/// the rate allows in its period, and fills evenly. A caller that has not asked for a whole period may send them all at once.
 ///
 /// No clock: times are milliseconds of any that only goes on. Only admitted callers have a bucket, and one that is full is
 /// forgotten when there are many: an unknown caller's is full.
 package final class RateLimiter {
-  /// What it limits, whatever number the rule has: the same place goes on counting after a reload.
+  /// The service or rule that is limited, whatever number the rule has: the same place goes on counting after a reload.
   struct Place: Equatable {
     let service: String
     /// Both nil: the service itself.
@@ -53,14 +53,14 @@ package final class RateLimiter {
     return nil
   }
 
-  /// It goes out.
+  /// Counts a request of the caller that goes out.
   package func spend(_ caller: Caller, at milliseconds: UInt64) {
     guard let bucket = buckets[caller], bucket.reserved > 0 else { return }
     buckets[caller]?.reserved &-= 1
     buckets[caller]?.fullAt = sum(max(bucket.fullAt, ticks(milliseconds)), cost)
   }
 
-  /// It did not go out.
+  /// Gives back what a request that did not go out has taken.
   package func giveBack(to caller: Caller) {
     guard let bucket = buckets[caller], bucket.reserved > 0 else { return }
     buckets[caller]?.reserved &-= 1
@@ -89,7 +89,7 @@ package final class RateLimiter {
     package let wait: UInt64
   }
 
-  /// Of those who have not all that the rate allows; by user, then by client.
+  /// The standings of callers who have not all that the rate allows; by user, then by client.
   package func standings(at milliseconds: UInt64) -> [Standing] {
     let now = ticks(milliseconds)
     return buckets.filter { !isFull($0.value, at: now) }.map { standing(of: $0, $1, at: now) }.sorted {
@@ -97,7 +97,7 @@ package final class RateLimiter {
     }
   }
 
-  /// What is left to one caller. Reserves nothing.
+  /// The standing of one caller: what is left of the rate. Reserves nothing.
   package func standing(of caller: Caller, at milliseconds: UInt64) -> Standing {
     standing(of: caller, buckets[caller] ?? Bucket(), at: ticks(milliseconds))
   }
@@ -114,7 +114,7 @@ package final class RateLimiter {
 
   // A tick is a millisecond divided by the number of requests, so that nothing is ever rounded.
   private var perMillisecond: UInt64 { UInt64(rate.requests) }
-  /// Of one request, in ticks.
+  /// The cost of one request, in ticks.
   private var cost: UInt64 { rate.period.milliseconds }
   private var capacity: UInt64 { cost &* perMillisecond }
 

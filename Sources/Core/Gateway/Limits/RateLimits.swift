@@ -13,8 +13,8 @@ package struct RateLimits {
   /// By service; nil: nothing of it is counted. The last one is for requests that no rule decided.
   private var byService: [[RateLimiter?]?] = []
 
-  /// - Parameter earlier: of the generation before. What limits the same place in the same way goes on: a reload gives nobody a
-  ///   new budget.
+  /// - Parameter earlier: of the generation before. What limits the same place in the same way goes on: a reload gives no
+  /// caller a   new budget.
   package init(_ rules: RuleSet, after earlier: RateLimits?) {
     let known = Dictionary(grouping: earlier?.all ?? []) { $0.limiter.place.service }
     for (index, service) in rules.services.enumerated() {

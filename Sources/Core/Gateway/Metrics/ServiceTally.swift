@@ -1,8 +1,8 @@
 package import Primitives
 
-/// What was counted for one service. It outlives reloads: the same service goes on counting.
+/// The counters of one service, which outlive reloads: the same service goes on counting.
 package final class ServiceTally {
-  /// Of the service; empty: of requests that came to none.
+  /// The service's name; empty: requests that came to none.
   package let name: String
   package var counts: ServiceCounts { current }
   // Seen here alone, so that the compiler can prove each access to it alone.
@@ -24,7 +24,7 @@ package final class ServiceTally {
     if isResumed { current.resumedHandshakes &+= 1 } else { current.fullHandshakes &+= 1 }
   }
 
-  /// What the pins of a connection came to.
+  /// The outcome of a connection's pins.
   package enum Pins { case none, matched, mismatched, reported }
 
   package func judged(_ pins: Pins) {
@@ -45,7 +45,7 @@ package struct ServiceCounts: Sendable {
 
   /// Exchanges that ended.
   package private(set) var requests: UInt64 = 0
-  /// Those among them that were refused.
+  /// The exchanges among them that were refused.
   package private(set) var refusals: UInt64 = 0
   /// Body bytes.
   package private(set) var bytesUp: UInt64 = 0
@@ -63,7 +63,7 @@ package struct ServiceCounts: Sendable {
   package fileprivate(set) var pinsMismatched: UInt64 = 0
   package fileprivate(set) var pinsReported: UInt64 = 0
 
-  /// Of the last exchange that ended; 0: none has.
+  /// Status of the last exchange that ended; 0: none has.
   package private(set) var lastStatus = 0
   private var lastAt: UInt64 = 0
   /// When the upstream last gave an answer that was passed on and no failure of its own; when it last did not. Milliseconds
@@ -121,7 +121,7 @@ package struct ServiceCounts: Sendable {
 }
 
 extension ServiceCounts {
-  /// What another worker has counted of the same service, too.
+  /// Adds what another worker has counted of the same service.
   package mutating func add(_ other: ServiceCounts) {
     let missing = other.byRule.count - byRule.count
     if missing > 0 { byRule += [UInt64](repeating: 0, count: missing) }

@@ -1,12 +1,12 @@
 package import Policy
 
-/// What a worker has counted, as one generation of the configuration names it.
+/// The counters of a worker, as one generation of the configuration names them.
 package final class Tally {
   /// In the order of the rule set.
   package let services: [ServiceTally]
   /// In the order of the grants.
   package let credentials: [CredentialTally]
-  /// Of requests that came to no service.
+  /// The counters of requests that came to no service.
   package let unplaced: ServiceTally
   package let recent: RecentRefusals
 
@@ -55,14 +55,14 @@ extension Tally {
   }
 }
 
-/// What was counted for one credential.
+/// The counters of one credential.
 package final class CredentialTally {
   package struct Use: Sendable {
     package fileprivate(set) var count: UInt64 = 0
     /// Milliseconds of the loop's clock.
     package fileprivate(set) var last: UInt64?
 
-    /// What another worker has counted of the same credential, too.
+    /// Adds what another worker has counted of the same credential.
     package mutating func add(_ other: Use) {
       count &+= other.count
       last = later(last, other.last)

@@ -2,7 +2,7 @@ package import HTTP1
 package import Policy
 internal import Primitives
 
-/// What would happen to a request, decided by the code of the live path; nothing is opened and nothing is sent.
+/// The fate of a request, decided by the code of the live path; nothing is opened and nothing is sent.
 package struct Explanation: Sendable {
   /// nil: it would go out.
   package let refusal: Refusal?
@@ -19,15 +19,15 @@ package struct Explanation: Sendable {
   package let upstreamHead: [UInt8]
   /// The keyring would write this grant's fields; nil: it would add nothing.
   package let grant: Grant?
-  /// What the upstream would be asked to switch to.
+  /// The protocol that the upstream would be asked to switch to; nil: none.
   package let upgrade: UpgradeProtocol?
   /// The upstream's connection would serve nothing after it, for the sake of its body.
   package let closesUpstream: Bool
   /// The origin of the page that asks, if it is listed.
   package let page: String?
-  /// It is the page's preflight, which we answer.
+  /// Whether the request is a page's preflight, which bearerd answers.
   package let isPreflight: Bool
-  /// It may go no further than to us, who answer.
+  /// Whether the request may go no further than to bearerd, which answers.
   package let isFinalRecipient: Bool
 
   /// - Parameter localEnd: our end of the connection, where `Host` may name that.

@@ -28,7 +28,7 @@ package enum Problem {
       body.append(trouble.rawValue)
       body.append("\"")
     }
-    // Of all that a request says this alone is repeated: an origin that was taken apart and put together again.
+    // Nothing else that a request says is repeated: an origin that was taken apart and put together again.
     if refusal == .policy(.originNotAllowed), let origin = PageOrigins.origin(of: head) {
       var line = JSONWriter()
       line.member(nil, PageOrigins([]).line(adding: origin))
@@ -100,7 +100,7 @@ package enum Problem {
     output.append("\"\r\nX-Content-Type-Options: nosniff\r\n")
   }
 
-  /// What everybody takes for methods; a rule may know others.
+  /// Methods that are in general use; a rule may know others.
   static let allowedMethods: StaticString = "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
 
   /// Which limit it is that is reached: numbers of the configuration.

@@ -45,7 +45,7 @@ extension Refusal {
     }
   }
 
-  /// What is wrong with a target has the same code whoever finds it.
+  /// The code for a malformed target: the same one for every place that finds it.
   private static func code(ofMalformed reason: MessageError.Reason) -> RefusalCode {
     if reason == .fragmentInTarget { return .fragment }
     if reason == .forbiddenInTarget { return .forbiddenCharacter }

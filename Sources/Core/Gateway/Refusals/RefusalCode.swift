@@ -1,4 +1,4 @@
-/// What a client is told when bearerd, and not the upstream, says no: one code for each `type`.
+/// The code of a refusal by bearerd, and not by the upstream: one for each `type`.
 ///
 /// A code is one case here and its row below; everything else that there is to say of a code is read from the row: the
 /// answer, log and metrics, `bearerctl errors`, `docs/errors.md`. The order is that of the page, by who refused. Raw values are

@@ -8,9 +8,9 @@ package struct RefusalRow: Sendable {
   package let proxyError: StaticString
   /// One sentence without its full stop, which the client is told.
   package let title: StaticString
-  /// What happened, in whole sentences. Markdown's backticks and links are the only markup, here and in `todo`.
+  /// An account of what happened, in whole sentences. Markdown's backticks and links are the only markup, here and in `todo`.
   package let what: StaticString
-  /// What to do about it.
+  /// Advice: what to do about it.
   package let todo: StaticString
 
   init(

@@ -19,9 +19,9 @@ public struct IdlePool<Connection> {
     public let connection: Connection
     /// A credential has gone out on it.
     public let hasCarriedCredential: Bool
-    /// What its handshake proved holds from this second since 1970 on.
+    /// The second since 1970 from which on the proofs of the connection's handshake hold.
     public let validFrom: Int64
-    /// And ends at this one.
+    /// The second since 1970 at which the proofs of the connection's handshake end.
     public let validUntil: Int64
 
     /// - Parameters:
@@ -96,7 +96,7 @@ public struct IdlePool<Connection> {
     return entries.count > limit ? time / 2 : time
   }
 
-  /// It is idle no longer, if it was.
+  /// Takes connections out that are idle no longer.
   @inlinable public mutating func forget(where isMeant: (Connection) -> Bool) {
     if let index = entries.lastIndex(where: { isMeant($0.connection) }) { entries.remove(at: index) }
   }

@@ -20,7 +20,7 @@ package struct UpstreamLifecycle: Sendable {
     case idle
   }
 
-  /// What the shell is to do with the connection and with the bytes of the event.
+  /// One thing that the shell is to do with the connection and with the bytes of the event.
   package enum Step: Sendable, Equatable {
     case nothing
     case advanceHandshake
