@@ -11,9 +11,9 @@ struct Attack: Sendable {
   }
 }
 
-/// What came of an attack.
+/// The outcome of an attack.
 enum Outcome {
-  /// What was tried, in a few words.
+  /// The attack did no harm; with what was tried, in a few words.
   case passed(String)
   case failed([Finding])
   /// Why it does not concern this configuration, or cannot be played here.

@@ -8,7 +8,7 @@ struct Canary {
   let secret: String
   /// In the throw-away directory.
   let file: String
-  /// Of the field, as the configuration writes it.
+  /// The field's name, as the configuration writes it.
   let field: String
   /// The whole value of that field.
   let value: String
@@ -68,7 +68,7 @@ struct Canary {
     return settings.credentials.enumerated().flatMap { canaries($0, $1.scheme) }
   }
 
-  /// Of the field, if its secret were this one.
+  /// The field's value, if its secret were this one.
   func value(with other: String) -> String {
     guard value.hasPrefix("Basic "), !value.contains(secret) else { return value.replacing(secret, with: other) }
     let pair = Base64.decode(Array(value.utf8.dropFirst("Basic ".utf8.count))) ?? []
@@ -79,7 +79,7 @@ struct Canary {
   /// The secret as programs write a value.
   struct Encoding {
     let name: String
-    /// What is the same whatever stands around the secret.
+    /// The part that is the same whatever stands around the secret.
     let text: String
     /// All of it: in base64 its ends depend on the neighbours.
     let whole: String

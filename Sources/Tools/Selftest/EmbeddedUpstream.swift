@@ -2,7 +2,7 @@ internal import TestServer
 internal import Policy
 internal import Synchronization
 
-/// What stands in for one origin of the configuration.
+/// A server that stands in for one origin of the configuration.
 final class EmbeddedUpstream {
   let origin: Origin
   private let script: UpstreamScript

@@ -1,6 +1,6 @@
 internal import Console
 
-/// What a client of the test got back.
+/// The bytes that a client of the test got back.
 struct Reply {
   let text: String
 
@@ -11,7 +11,7 @@ struct Reply {
     text.hasPrefix("HTTP/1.1 ") ? Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)) ?? 0 : 0
   }
 
-  /// Those of all answers, interim ones too.
+  /// The statuses of all answers, interim ones too.
   var statuses: [Int] { text.matches(of: #/HTTP/1\.1 (\d\d\d) /#).compactMap { Int($0.1) } }
 
   /// bearerd's own answer, by its own code.

@@ -4,7 +4,7 @@ internal import System
 
 /// The installed `bearerd`, under the throw-away configuration.
 final class SelftestDaemon {
-  /// Where a listener answers.
+  /// The address at which a listener answers.
   enum Place {
     /// `hosts`: what its sockets are bound to.
     case port(UInt16, hosts: [String])
@@ -31,7 +31,7 @@ final class SelftestDaemon {
 
   deinit { process.stop(patience: 3_000) }
 
-  /// Reads what it has said. Throws when somebody interrupts.
+  /// Reads what the daemon has said. Throws when the user interrupts.
   func drain() throws {
     while let line = try lines.next(patience: 0) { text += line + "\n" }
   }
@@ -60,7 +60,7 @@ final class SelftestDaemon {
     }
     guard let listener = value("listener"), let address = value("address") else { return }
     if address.hasPrefix("unix:") {
-      // Of a listener with both, the port is what more can reach.
+      // A listener with both is taken by its port, which more programs can reach.
       if places[listener] == nil { places[listener] = .unix(String(address.dropFirst("unix:".count))) }
       return
     }

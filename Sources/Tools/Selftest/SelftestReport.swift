@@ -2,7 +2,7 @@ internal import Console
 internal import Primitives
 internal import System
 
-/// What the self-test prints.
+/// The output of the self-test.
 struct SelftestReport {
   let isJSON: Bool
   let terminal: Terminal

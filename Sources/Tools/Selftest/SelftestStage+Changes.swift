@@ -45,7 +45,7 @@ extension SelftestStage {
         configuration: file, signals: SignalDescriptor(Interruption.signals)))
   }
 
-  /// It must not start under such a configuration.
+  /// The daemon must not start under such a configuration.
   func refuseToStart(
     _ tried: String, _ tally: inout AttackTally, mode: UInt32 = 0o600, more: String = "",
     _ change: (inout TestConfiguration) -> Void = { _ in }

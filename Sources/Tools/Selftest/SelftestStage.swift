@@ -84,10 +84,10 @@ final class SelftestStage {
     directory.remove()
   }
 
-  /// Those through which a credential goes out.
+  /// The targets through which a credential goes out.
   var injecting: [Target] { targets.filter { $0.grant != nil } }
 
-  /// What the user's file says there of this key; nil: nothing.
+  /// The value of a key in the user's file at a target; nil: none.
   func written(_ key: String, of target: Target) -> String? {
     guard case .scalar(let text, _) = standIn.tree["services"]?[target.name]?[key] else { return nil }
     return text
@@ -100,7 +100,7 @@ final class SelftestStage {
     return rules.allSatisfy { $0["rate"] == nil }
   }
 
-  /// The same services, where this daemon answers.
+  /// The services' targets, where this daemon answers.
   func targets(at daemon: SelftestDaemon) -> [Target] {
     targets.compactMap { target in
       let name = settings.listeners[target.service.listener].name
@@ -108,7 +108,7 @@ final class SelftestStage {
     }
   }
 
-  /// Those of the credential that goes out through it.
+  /// The canaries of the credential that goes out through a target.
   func canaries(of target: Target) -> [Canary] { canaries.filter { $0.credential == target.grant } }
 
   /// One target for each credential.
@@ -131,7 +131,7 @@ final class SelftestStage {
       while answer.count < Self.most, !Reply(answer).isWholeAndKept(toHead: isHead),
         case let more = try socket.receive(), !more.isEmpty
       { answer += more }
-    } catch {}  // What came until then is the answer.
+    } catch {}  // The bytes until then are the answer.
     if !isReflection { received += answer }
     return try reply(answer, of: target)
   }
@@ -150,7 +150,7 @@ final class SelftestStage {
       while answer.count < Self.most, !Reply(answer).isWholeAndKept(toHead: isHead),
         case let more = try socket.receive(), !more.isEmpty
       { answer += more }
-    } catch {}  // What came until then is the answer.
+    } catch {}  // The bytes until then are the answer.
     received += answer
     return try reply(answer, of: target)
   }
@@ -170,7 +170,7 @@ final class SelftestStage {
       let socket = try target.connect(seconds: 10)
       try socket.send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
       while Reply(answer).status == 0, case let more = try socket.receive(), !more.isEmpty { answer += more }
-    } catch {}  // What came until then decides.
+    } catch {}  // The bytes until then decide.
     try daemon.drain()
     guard Reply(answer).status == 0 else { return }
     let last = daemon.text.split(separator: "\n").suffix(5).map { String($0).harmless }.joined(separator: "\n")
@@ -192,14 +192,14 @@ final class SelftestStage {
     return false
   }
 
-  /// What the upstreams received while `body` ran.
+  /// The requests that the upstreams received while `body` ran.
   func receivedDuring(_ body: () throws -> Void) rethrows -> [ReceivedRequest] {
     let before = script.count
     try body()
     return Array(script.received.dropFirst(before))
   }
 
-  /// It has to be refused by bearerd, and nothing may be sent.
+  /// The request has to be refused by bearerd, and nothing may be sent.
   /// - Parameter statuses: those of the refusal; nil: any refusal.
   func refuse(
     _ request: String, to target: Target, _ tried: String, _ statuses: Set<Int>? = nil, _ tally: inout AttackTally
@@ -217,7 +217,7 @@ final class SelftestStage {
       seen: "\(reply.short)\(sent > 0 ? ", and the upstream got it" : "")", expected: "\(wanted), and nothing sent")
   }
 
-  /// It has to get through: what must keep working.
+  /// The request has to get through: it must keep working.
   /// - Returns: what the upstream received.
   @discardableResult
   func pass(_ request: String, to target: Target, _ tried: String, _ tally: inout AttackTally) throws -> (

@@ -7,14 +7,14 @@ struct Target {
   let service: Service
   let index: Int
   let place: SelftestDaemon.Place
-  /// What `Host` says.
+  /// The value of `Host`.
   let authority: String
   let method: String
   /// As a program writes it, below the mount.
   let path: String
   /// Path of the mount, with its closing slash.
   let mount: String
-  /// What that request goes out with; nil: no credential of ours.
+  /// The grant that the request goes out with; nil: no credential of ours.
   let grant: Int?
   let headers: HeaderPolicy
   let upstream: Origin
@@ -30,7 +30,7 @@ struct Target {
     }
   }
 
-  /// The same at another daemon.
+  /// This target at another daemon.
   func at(_ place: SelftestDaemon.Place) -> Target {
     var authority = authority
     if case .port(let port, _) = place, let old = self.port {
@@ -41,7 +41,7 @@ struct Target {
       mount: mount, grant: grant, headers: headers, upstream: upstream)
   }
 
-  /// What `UpstreamScript.ok` answers to its request.
+  /// The body that `UpstreamScript.ok` answers to the target's request.
   var usualBody: String { method == "HEAD" ? "" : "hello\n" }
 
   var port: UInt16? {

@@ -81,7 +81,7 @@ extension Target {
 }
 
 extension Snapshot {
-  /// What the code of the live path says to a head; nil: it is malformed.
+  /// The verdict of the live path's code on a head; nil: it is malformed.
   func explain(_ head: String, listener: Int) -> Explanation? {
     var parsed = RequestHead()
     let bytes = Array(head.utf8)

@@ -7,7 +7,7 @@ struct TestAuthority {
   let leaf: Certificate
   /// The key of the backup pin.
   let backup: Certificate
-  /// Another authority, which nobody trusts.
+  /// Another authority, which no trust store has.
   let stranger: Certificate
 
   init() throws {

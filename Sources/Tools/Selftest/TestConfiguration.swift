@@ -9,16 +9,16 @@ struct TestConfiguration {
   var uid: UInt32
   /// From an origin of the user's file to the one that stands in for it.
   var origins: [Origin: Origin]
-  /// Where a credential's origins lead that no service goes to.
+  /// The origin in the place of a credential's origins that no service goes to.
   let nowhere: Origin
-  /// Where its unix sockets are made.
+  /// The directory of its unix sockets.
   let directory: String
   var pins: [String]
   /// nil: the system's.
   var authority: String? = "ca.pem"
   var rate = "1000000/s"
   var control = "control.sock"
-  /// Of several daemons each has its own.
+  /// The number of the daemon, where there are several.
   var number = 0
   /// The last change of all.
   var edit: @Sendable (inout ConfigurationTree) -> Void = { _ in }
@@ -31,7 +31,7 @@ struct TestConfiguration {
     derived["credentials"] = tree["credentials"]?.mapValues { name, credential in self.credential(credential, name) }
     derived["services"] = tree["services"]?.mapValues { _, service in self.service(service) }
     derived["control"] = .text(control)
-    // What is played here is no request of the user's.
+    // Attacks are no requests of the user's.
     derived["audit"] = tree["audit"].map { audit in
       var audit = audit
       audit["file"] = .text("audit-\(number).log")
@@ -53,7 +53,7 @@ struct TestConfiguration {
     return admittingMe(derived)
   }
 
-  /// In place of users, groups and client tokens; nobody but their owners has those.
+  /// Admits this user in place of users, groups and client tokens, which none but their owners have.
   private func admittingMe(_ entry: ConfigurationTree) -> ConfigurationTree {
     var derived = entry
     for key in ["allow_groups", "allow_clients", "clients"] { derived[key] = nil }
@@ -94,7 +94,7 @@ struct TestConfiguration {
     derived["origins"] = credential["origins"].map(self.origins)
     // Attacks let the upstream reject it; the later ones would not get past that.
     derived["suspend"] = .text("off")
-    // What a token endpoint grants is played by a file: nobody is asked for tokens here.
+    // A file stands in for what a token endpoint grants: no endpoint is asked here.
     let granted = credential["oauth2"] ?? credential["registry"] ?? credential["login"]
     derived["bearer"] = (credential["bearer"] ?? granted).map { secret($0, name, 0) }
     (derived["oauth2"], derived["registry"], derived["login"]) = (nil, nil, nil)

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A request as an upstream of the test received it.
 package struct ReceivedRequest: Sendable {
-  /// Of which upstream, and on which of its connections: no two are alike.
+  /// The port of the upstream that received it; with its connection below, no two are alike.
   package let upstream: UInt16
   package let connection: Int
   package let head: String
@@ -21,7 +21,7 @@ package struct ReceivedRequest: Sendable {
   }
 }
 
-/// What all upstreams of the test received, and what they answer next.
+/// The requests that all upstreams of the test received, and the answers that they give next.
 package final class UpstreamScript: Sendable {
   package typealias Answer = @Sendable (ReceivedRequest) -> [UInt8]
   private struct State {

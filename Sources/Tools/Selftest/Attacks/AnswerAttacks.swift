@@ -2,7 +2,7 @@ internal import Console
 internal import TestServer
 internal import Policy
 
-/// What an upstream may answer.
+/// Attacks by answers of upstreams.
 enum AnswerAttacks {
   static let all = [
     Attack(32, "redirects", redirects), Attack(33, "the secret in an answer", ReflectionAttack.play),

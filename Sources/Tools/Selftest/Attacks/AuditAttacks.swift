@@ -15,7 +15,7 @@ enum AuditAttacks {
     let count = 5
     try stage.reloaded({ standIn in standIn.edit = { $0.set("audit", to: .mapping([.init("file", .text(path))])) } }) {
       for _ in 0..<count { try stage.pass(target.request(), to: target, "with an audit file", &tally) }
-      // It is written beside the requests, which do not wait for it.
+      // The audit file is written beside the requests, which do not wait for it.
       let deadline = Clock.monotonicMicroseconds + 5_000_000
       while lines(path) < count, Clock.monotonicMicroseconds < deadline { usleep(20_000) }
     }

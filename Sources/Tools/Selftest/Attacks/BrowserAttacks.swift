@@ -2,7 +2,7 @@ internal import Console
 internal import Configuration
 internal import Policy
 
-/// What web pages can do with a port on localhost.
+/// Attacks of web pages on a port of localhost.
 enum BrowserAttacks {
   static let all = [
     Attack(1, "DNS rebinding", rebinding), Attack(2, "requests of web pages", pages),
@@ -49,7 +49,7 @@ enum BrowserAttacks {
 }
 
 extension SelftestStage {
-  /// What `hosts` adds that is not loopback.
+  /// The names that `hosts` adds and that are not loopback.
   fileprivate func strangeNames(of target: Target) -> [String] {
     settings.listeners[target.service.listener].extraAuthorities.filter { authority in
       guard target.port != nil, let colon = authority.lastIndex(of: ":") else { return false }

@@ -2,7 +2,7 @@ internal import Console
 internal import Configuration
 internal import System
 
-/// What a reload finds under way.
+/// Attacks by what a reload finds under way.
 enum ChangeAttacks {
   static let all = [Attack(47, "reload in mid-flight", midFlight)]
 

@@ -13,7 +13,7 @@ enum ConfigurationAttacks {
       standIn.edit = { $0.set("services", service, "alow_users", to: .words("0")) }
     }
     try stage.refuseToStart("a key that stands twice", &tally, more: "\nservices: {}\n")
-    // What is refused for nothing else.
+    // A configuration that is refused for nothing else.
     let isReady = try stage.another { $0.isReady }
     tally.check(isReady, "the file as it should be", seen: "bearerd does not start", expected: "it starts")
     return tally.outcome("\(tally.refused) files that others can write or that say it wrongly are refused")

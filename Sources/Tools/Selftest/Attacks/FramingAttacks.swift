@@ -26,8 +26,8 @@ enum FramingAttacks {
     return tally.outcome("\(tally.refused) messages refused; a well-formed one not")
   }
 
-  /// The upstream answers before the body is over: what is left of it must not become anybody's request, and what is left
-  /// of the answer nobody else's answer.
+  /// The upstream answers before the body is over: what is left of it must not become another request, and what is left
+  /// of the answer no other client's answer.
   private static func early(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     let line = "GET /early?smuggled HTTP/1.1\r\n\r\n"

@@ -6,7 +6,7 @@ internal import System
 enum HangingAttacks {
   static let all = [Attack(55, "a blocked event loop", hanging)]
 
-  /// Seconds: nobody may wait for longer because another does.
+  /// Seconds: no client may wait for longer because another does.
   private static let patience: UInt64 = 3
 
   private static func hanging(_ stage: SelftestStage) throws -> Outcome {

@@ -15,7 +15,7 @@ enum LoadAttacks {
   private static let time = "300ms"
   private static let patience: UInt64 = 6
   private static let most = 8
-  /// What the configuration allows at most. The limits that are asked for come from the code under test: without these, one
+  /// Bounds of what the configuration allows. The limits that are asked for come from the code under test: without these, one
   /// that lost its own would have us make up a head that fills the memory.
   private static let mostHeadBytes = 1 << 20
   private static let mostFields = 4096
@@ -66,7 +66,7 @@ enum LoadAttacks {
     try stage.reloaded({ standIn in
       standIn.edit = {
         $0.set("limits", "connections", to: .text("\(most)"))
-        // What is beyond one user's share would be refused, and would look as if it waited.
+        // Connections beyond one user's share would be refused, and would look as if they waited.
         $0.set("limits", "connections_per_user", to: .text("\(2 * most)"))
       }
     }) {

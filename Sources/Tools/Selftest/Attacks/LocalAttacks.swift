@@ -4,7 +4,7 @@ internal import Glibc
 internal import Policy
 internal import System
 
-/// What other programs and users of the machine can do.
+/// Attacks of other programs and users of the machine.
 enum LocalAttacks {
   static let all = [
     Attack(5, "a squatter on half of localhost", squatter), Attack(6, "another user", otherUser),
@@ -102,7 +102,7 @@ enum LocalAttacks {
   }
 }
 
-/// Whether somebody else could listen beside bearerd.
+/// Whether another program could listen beside bearerd.
 enum LoopbackPort {
   static func canBeTaken(_ address: String, _ port: UInt16) -> Bool {
     var hints = addrinfo()

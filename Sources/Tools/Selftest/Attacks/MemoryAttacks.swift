@@ -31,7 +31,7 @@ enum MemoryAttacks {
 
 /// Memory of another process, for root.
 private struct ProcessMemory {
-  /// What can be written and is not locked.
+  /// Memory that can be written and is not locked.
   let unlocked: [Range<UInt64>]
   private let descriptor: FileDescriptor
 

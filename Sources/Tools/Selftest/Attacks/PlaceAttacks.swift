@@ -3,7 +3,7 @@ internal import Configuration
 internal import Glibc
 internal import System
 
-/// Where bearerd listens, and what stands in its place.
+/// Attacks on the places where bearerd listens.
 enum PlaceAttacks {
   static let all = [
     Attack(4, "listening on all interfaces", interfaces), Attack(8, "programs of an admitted user", programs),
@@ -77,7 +77,7 @@ enum PlaceAttacks {
   private static let become = "/usr/bin/setpriv"
   private static let compare = "/usr/bin/cmp"
 
-  /// What the kernel says to a program of another user that reads this file.
+  /// The kernel's answer to a program of another user that reads this file.
   private static func look(at path: String) throws -> String {
     let child = try ChildProcess(
       path: become,

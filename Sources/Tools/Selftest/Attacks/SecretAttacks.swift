@@ -3,7 +3,7 @@ internal import TestServer
 internal import Glibc
 internal import System
 
-/// Where a secret could be seen, and what happens without it.
+/// Attacks on the places where a secret could be seen, and requests without one.
 enum SecretAttacks {
   static let all = [
     Attack(40, "nothing to inject", missing), Attack(48, "the secret in answers and logs", leaks),

@@ -10,7 +10,7 @@ enum SessionAttacks {
     Attack(25, "shared connections", identities),
   ]
 
-  /// Those whose upstream has to prove something.
+  /// The targets whose upstream has to prove something.
   private static func verified(_ stage: SelftestStage) -> [Target] {
     stage.targets.filter { $0.upstream.scheme == .https }
   }

@@ -4,7 +4,7 @@ internal import TestServer
 internal import Glibc
 internal import Policy
 
-/// Where secrets come from: files and programs that are not what they should be.
+/// Attacks on the sources of secrets: files and programs that are not what they should be.
 enum SourceAttacks {
   static let all = [
     Attack(42, "helper programs", programs), Attack(43, "bytes that break a field", bytes),

@@ -28,7 +28,7 @@ enum TimeAttacks {
     return tally.outcome("strangers are closed at their first byte; a full request and a full answer hold up nobody")
   }
 
-  /// Callers who are not admitted: nobody is at that time.
+  /// Callers who are not admitted: none is at that time.
   private static func strangers(at target: Target, _ stage: SelftestStage, _ tally: inout AttackTally) {
     let list = target.request("Connection: " + String(repeating: "a,", count: most / 2), connection: "")
     for (name, request) in [("one byte", "G"), ("a long list in Connection", list)] {

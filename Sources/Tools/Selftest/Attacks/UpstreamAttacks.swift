@@ -4,7 +4,7 @@ internal import TestServer
 internal import Glibc
 internal import Policy
 
-/// Where upstreams are, and who decides that.
+/// Attacks on where upstreams are, and who decides that.
 enum UpstreamAttacks {
   static let all = [
     Attack(28, "names that point inside", inside), Attack(29, "plain text", plain),

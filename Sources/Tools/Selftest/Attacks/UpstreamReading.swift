@@ -28,7 +28,7 @@ struct UpstreamReading {
     let base = UpstreamReading.decoded(target.service.upstream.basePath)
     guard path.starts(with: base) else { return path + Array("/".utf8) == base }
     let below = Array(path.dropFirst(base.count).drop { $0 == UInt8(ascii: "/") })
-    // A `%2F` that is left is text here: either as a rule writes it, or as one that nobody takes for a slash.
+    // A `%2F` that is left is text here: either as a rule writes it, or as one that no server takes for a slash.
     return [true, false].contains { keepsSlashes in
       let local = target.mount + UpstreamReading.escaped(below, keepingSlashes: keepsSlashes)
       return isAllowed(local, for: request, target, snapshot)

@@ -1,10 +1,10 @@
-/// What an upstream may answer (T26, T32, T35, T36).
+/// Rows of answers by upstreams (T26, T32, T35, T36).
 enum AnswerRows {
   static let all = surplus + malformed + redirects + hygiene + challenges
 
   private static let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
-  /// What comes behind an answer reaches nobody.
+  /// Bytes behind an answer reach no client.
   private static let surplus: [AttackRow] = [
     contained("a second answer", [200], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" + evil),
     contained("bytes behind the answer", [200], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokevil"),
@@ -63,7 +63,7 @@ enum AnswerRows {
       }
     }
 
-  /// Nobody is asked for a password because ours was rejected.
+  /// No user is asked for a password because ours was rejected.
   private static let challenges: [AttackRow] = [
     ("401 Unauthorized", "WWW-Authenticate: Basic realm=\"theirs\"\r\nWWW-Authenticate: Negotiate"),
     ("407 Proxy", "Proxy-Authenticate: Basic realm=\"theirs\""),

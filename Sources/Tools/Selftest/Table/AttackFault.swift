@@ -2,7 +2,7 @@ internal import Policy
 
 /// How what came of a row is judged.
 extension AttackRow {
-  /// What is not as it has to be.
+  /// One thing that is not as it has to be.
   package struct Fault: Sendable {
     package let seen: String
     package let expected: String

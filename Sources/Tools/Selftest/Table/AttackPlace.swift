@@ -1,15 +1,15 @@
 internal import Policy
 
-/// Where rows of the table are played: what the words in their messages stand for.
+/// A place at which rows of the table are played: what the words in their messages stand for.
 package struct AttackPlace: Sendable {
   let method: String
   /// A target that is let through.
   let path: String
-  /// What stands before the service's paths, with its closing slash.
+  /// The prefix of the service's paths, with its closing slash.
   let mount: String
   /// A path below the mount that is refused; nil: there is none.
   let outside: String?
-  /// What `Host` says here, and what it has to say at the upstream.
+  /// The value of `Host` here, and the one that it has to have at the upstream.
   let authority: String
   let upstream: String
   /// An origin's authority that nothing leads to.
@@ -19,7 +19,7 @@ package struct AttackPlace: Sendable {
   let credential: (field: String, value: String)?
   /// Names that clients may set all the same, lower case.
   let allowed: Set<String>
-  /// What becomes of a client's own credential; nil: none is added.
+  /// The treatment of a client's own credential; nil: none is added.
   let onClientHeader: HeaderPolicy.OnClientHeader?
   /// Nil: the rules let through whatever the upstream may make of this request's path. Else how it may read it.
   let escape: @Sendable (ReceivedRequest) -> String?
@@ -52,7 +52,7 @@ package struct AttackPlace: Sendable {
     return text
   }
 
-  /// What goes to bearerd, and what the upstream says to it.
+  /// The bytes that go to bearerd, and the upstream's answer to them.
   package func messages(of row: AttackRow) -> (request: [UInt8], answer: [UInt8]?) {
     (Array(text(row.request).utf8), row.answer.map { Array(text($0).utf8) })
   }

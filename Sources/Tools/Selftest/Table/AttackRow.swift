@@ -12,33 +12,33 @@ package struct AttackRow: Sendable {
     case harmless(without: [String])
     /// Refused, or every way to read the path that goes out is one that the rules let through.
     case inside
-    /// Of what the upstream says: an answer with one of these statuses, without any of these words; and no other request goes
+    /// The client gets an answer with one of these statuses, without any of these words; and no other request goes
     /// out on its connection.
     case contained([Int], without: [String])
-    /// Of what the upstream says: an answer with one of these statuses, without any of these words in its head, and with this
+    /// The client gets an answer with one of these statuses, without any of these words in its head, and with this
     /// line (nil: any) if it is not 502.
     case cleaned([Int], without: [String], with: String? = nil)
   }
 
-  /// Where a row can be played.
+  /// The places at which a row can be played.
   package enum Concern: Sendable {
     case everything
     /// Listeners with a port.
     case ports
-    /// Where a credential is added.
+    /// Places where a credential is added.
     case credentials
-    /// Where a credential is added and the client may not set this field or parameter all the same.
+    /// Places where a credential is added and the client may not set this field or parameter all the same.
     case name(String)
-    /// Where a credential is added by a field.
+    /// Places where a credential is added by a field.
     case ownField
   }
 
   /// Its number in docs/security/threats.md.
   package let threat: Int
   package let name: String
-  /// What is sent, with words that `AttackPlace` replaces.
+  /// The request, with words that `AttackPlace` replaces.
   let request: String
-  /// What the upstream answers; nil: 200.
+  /// The upstream's answer; nil: 200.
   let answer: String?
   let concern: Concern
   package let expectation: Expectation
@@ -86,7 +86,7 @@ package struct AttackRow: Sendable {
       .refused(statuses), .ports)
   }
 
-  /// What the upstream answers to the ordinary request.
+  /// A row by what the upstream answers to the ordinary request.
   static func answer(
     _ threat: Int, _ name: String, _ answer: String, _ expectation: Expectation, _ concern: Concern = .everything
   ) -> AttackRow {

@@ -3,7 +3,7 @@ enum LengthRows {
   static let all = doubles + lengths + codings + lines
 
   private static let smuggled = "{smuggled}"
-  /// A body that ends at once for whoever reads chunks.
+  /// A body that ends at once for a server that reads chunks.
   private static let ended = "0\r\n\r\n{smuggled}"
   private static let start = "{method} {path} HTTP/1.1\r\nHost: {host}\r\n"
 

@@ -42,7 +42,7 @@ enum NameRows {
       "Host: {host}\r\nHost : evil.test", "Host: {host}@evil.test", "Host: {host}#evil.test", "Host: {host}/evil.test",
     ].map { .host(10, $0, [400, 421]) } + [.host(10, "Host: evil.test", [400, 421], target: "http://{host}{path}")]
 
-  /// What claims to say where a request was going is neither believed nor passed on.
+  /// Fields that claim to say where a request was going are neither believed nor passed on.
   private static let forwarded: [AttackRow] =
     [.fields(10, "X-Forwarded-Host: evil.test", .passed(without: []))]
     + [
