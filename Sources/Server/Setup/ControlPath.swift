@@ -1,6 +1,6 @@
 internal import System
 
-/// Where the control socket is when the configuration does not say.
+/// The path of the control socket when the configuration does not say.
 package enum ControlPath {
   /// For a system daemon below `$RUNTIME_DIRECTORY` (systemd) or `/run/bearerd`, for a person's `$XDG_RUNTIME_DIR/bearerd-control.sock`; nil:
   /// nowhere.

@@ -1,7 +1,7 @@
 internal import Policy
 
 extension Service {
-  /// Where it stands, as `at` says it.
+  /// The place of the service, as `at` says it.
   package var place: String {
     switch mount {
     case .path(let path): String(decoding: path, as: UTF8.self)

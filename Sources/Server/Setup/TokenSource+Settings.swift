@@ -26,7 +26,7 @@ extension TokenSource {
 }
 
 extension TokenSource {
-  /// Where a registry's tokens are granted, and what TLS has to prove there. It has no grant and no client of RFC 6749.
+  /// The endpoint of a registry's tokens, and what TLS has to prove there. It has no grant and no client of RFC 6749.
   init(_ registry: CredentialSettings.Registry) {
     self.init(
       credential: registry.name, endpoint: registry.realm, grant: .clientCredentials,
@@ -88,7 +88,7 @@ extension SecretSource {
 }
 
 extension Settings {
-  /// What TLS has to prove, by where the file says so.
+  /// The proofs that TLS has to give, by where the file says so.
   var trusts: [(name: String, trust: TrustPolicy)] {
     let services = rules.services.map { ("services.\($0.name)", $0.trust) }
     return services

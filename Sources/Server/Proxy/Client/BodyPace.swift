@@ -5,7 +5,7 @@ struct BodyPace {
   private var since: UInt64?
   private var bytes: UInt64 = 0
 
-  /// It is not the client's turn.
+  /// Stops the watch: the client is not to send just now.
   mutating func rest() { since = nil }
 
   /// - Parameters:

@@ -3,11 +3,11 @@ internal import System
 /// In which unit of systemd a caller's socket was made. For the log alone: nothing is decided by it (T6).
 struct CallerUnits {
   private let groups = ControlGroups()
-  /// Of control groups that were looked for; nil: no unit's, or not found.
+  /// Units of control groups that were looked for; nil: no unit's, or not found.
   private var known: [UInt64: String?] = [:]
   private var searchAgain: UInt64 = 0
 
-  /// What is not known is looked for at once, so that the first line of a caller has it, if the last search is long enough ago:
+  /// An unknown group is looked for at once, so that the first line of a caller has it, if the last search is long enough ago:
   /// callers that make one control group after the other have a small part of the loop's time.
   mutating func unit(of group: UInt64?) -> String? {
     guard let group, let groups else { return nil }

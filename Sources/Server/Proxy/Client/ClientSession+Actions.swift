@@ -27,7 +27,7 @@ extension ClientSession {
       upstream.send(input.extracting(output.upstreamBody))
     }
     if actions.contains(.sendToClient) {
-      // Whoever sees the end of the answer may ask once more, and another worker at that.
+      // A client that sees the end of the answer may ask once more, and another worker at that.
       if actions.contains(.record) { attempt.returnQuotaEarly() }
       stream.write(
         output.toClient.storage.span.extracting(first: output.toClient.count), input.extracting(output.clientBody))

@@ -36,7 +36,7 @@ extension ClientSession {
       let challenge = DigestChallenge.strongest(in: head, of: hashes)
       if challenge == nil { complain(attempt) }
       _ = attempt.rejected(with: challenge)
-      // Somebody else has used the nonce up meanwhile: it says that the password was right.
+      // Another request has used the nonce up meanwhile: the answer says that the password was right.
       if challenge?.isStale == true {
         self.attempt.returnBreaker()
         self.attempt.heardValues = []

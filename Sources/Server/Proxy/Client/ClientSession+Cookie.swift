@@ -8,7 +8,7 @@ internal import Setup
 internal import System
 
 extension ClientSession {
-  /// An upstream has set the credential's cookie anew: from here it goes into locked memory, and to nobody else.
+  /// An upstream has set the credential's cookie anew: from here it goes into locked memory, and nowhere else.
   func offerFreshCookie() {
     guard let slot else { return }
     let grant = generation === worker.generation ? standing.grant : nil

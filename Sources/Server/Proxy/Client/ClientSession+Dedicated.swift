@@ -4,8 +4,8 @@ internal import Setup
 internal import Transport
 
 extension ClientSession {
-  /// Only where the program's own login may go out. A session that somebody logged in on is no place for a request that is to
-  /// go without.
+  /// Takes the session on which this client has logged in, only where the program's own login may go out. It is no place for a
+  /// request that is to go without.
   func takeDedicated(for destination: UpstreamPool, at now: Int64) -> UpstreamSession? {
     guard dedicated != nil, let routeContext, routeContext.route.credential == .pass else { return nil }
     return dedicated.take()?.take(for: destination, slot?.machine.exchange.caller, at: now)

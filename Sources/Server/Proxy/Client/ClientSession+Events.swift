@@ -78,7 +78,7 @@ extension ClientSession {
     keep(held, from: feed(bytes.span))
   }
 
-  /// What is left of bytes that waited goes on waiting.
+  /// Keeps what is left of bytes that waited.
   func keep(_ held: PendingBytes, from position: Int) {
     guard position < held.bytes.count, !isClosed else { return }
     if position == 0, pending == nil { return pending = held }

@@ -10,7 +10,8 @@ extension ClientSession {
   /// After every event: what waited goes on if it can; neither side is read while the other cannot take more; and the
   /// deadline that now runs.
   func settle() {
-    // That goes on within this turn. A turn reads for as long as there is something to read, and here it would pile up (T54).
+    // Opening goes on within this turn. A turn reads for as long as there is something to read, and here it would pile up
+    // (T54).
     if case .endOfTurn = opening {
       if isReading, let pending, pending.bytes.count >= ClientSession.muchPending {
         isReading = false
@@ -96,7 +97,7 @@ extension ClientSession {
     let wentOut = attempt.end()
     bodyPace.rest()
     generation.tally.count(&exchange, responseHead: timing.responseHeadTook, at: worker.loop.now)
-    // Nothing went anywhere, and whoever asks too much would fill the log as well: one line for many.
+    // Nothing went anywhere, and a client that asks too much would fill the log as well: one line for many.
     if let refusal = exchange.record.refusal {
       if refusal == .plain(.tooManyRequests) { return recordExcess() }
       if case .rateLimited(let excess) = refusal { return record(excess, of: exchange.caller) }
@@ -114,7 +115,7 @@ extension ClientSession {
       ("help", "limits: { requests_per_user: N } says how many one user may have under way"))
   }
 
-  /// What is queued goes out first, for as long as the client takes some of it.
+  /// Closes the connection. Queued bytes go out first, for as long as the client takes some of them.
   func close(reset: Bool = false) {
     guard !isClosed else { return }
     endUpstream(reuse: false)

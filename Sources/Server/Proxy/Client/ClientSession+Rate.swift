@@ -21,7 +21,7 @@ extension ClientSession {
     return RateExcess(limiter.rate, rule: limit.rule, wait: wait)
   }
 
-  /// Whoever asks too much would fill the log as well: one line for many.
+  /// Logs an excess: a caller that asks too much would fill the log as well, so one line stands for many.
   func record(_ excess: RateExcess, of caller: Caller?) {
     guard let routeContext, let caller, let limiter = routeContext.limiter,
       let refused = worker.sharedState.lock({ limiter.countRefusal(of: caller, at: worker.loop.now) })

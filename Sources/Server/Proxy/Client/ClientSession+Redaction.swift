@@ -30,7 +30,7 @@ extension ClientSession {
   /// Whenever something came from the upstream.
   func settleHeld() {
     guard let redactor = slot?.redactor else { return }
-    // What follows is here already, and is searched in a moment.
+    // The following bytes are here already, and are searched in a moment.
     if redactor.isHolding, !isClosed, !response.isSearching {
       let timer = holdTimer ?? HoldTimer(self)
       holdTimer = timer

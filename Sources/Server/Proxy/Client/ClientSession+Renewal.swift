@@ -57,7 +57,7 @@ extension ClientSession {
 
   private func renewed(_ hasAnother: Bool) {
     opening = .nothing
-    // The same value once more would be rejected once more.
+    // A value that was rejected would be rejected once more.
     if hasAnother, let grant = standing.grant, generation === worker.generation,
       generation.keyring.generation(ofGrant: grant) != attempt.valueVersion
     {

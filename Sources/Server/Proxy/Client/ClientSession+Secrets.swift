@@ -2,11 +2,11 @@ internal import Credentials
 internal import Providers
 internal import Setup
 
-/// What a request waits for before it goes out, one after the other: a credential may have secrets of several kinds (T44).
+/// The waits of a request before it goes out, one after the other: a credential may have secrets of several kinds (T44).
 enum SecretStage: Int {
-  /// Those of its files that are being read.
+  /// Files of the credential that are being read.
   case files
-  /// What the files of its token endpoint hold now, if they may bring the token that is missing.
+  /// Files of the credential's token endpoint, if they may bring the token that is missing.
   case filesOfToken
   case token
   case command
@@ -49,7 +49,7 @@ extension ClientSession {
 
   private func isReading(_ grant: Int) -> Bool { worker.providers.secrets?.isReading(forGrant: grant) == true }
 
-  /// What was waited for at `stage` has come, or will not.
+  /// The wait of `stage` has ended: the value has come, or will not.
   func valueCame(_ fresh: Bool, after stage: SecretStage) {
     opening = .nothing
     let opened = openNow(fresh: fresh, from: SecretStage(rawValue: stage.rawValue + 1) ?? .over)

@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// What one client may have, so that others have theirs: turns of the loop, and requests under way (T54).
+/// The share of one client, so that others have theirs: turns of the loop, and requests under way (T54).
 extension ClientSession {
   /// One more request of this client begins.
   func takeTurn() {

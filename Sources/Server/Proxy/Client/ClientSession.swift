@@ -20,15 +20,15 @@ final class ClientSession: Timed, StreamDelegate {
   var quota: CallerQuota
   /// The session's number in `Worker.unproven`; nil: it is no stranger's.
   var unprovenNumber: UInt64?
-  /// Where its request is worked on; nil: there is none, nor the beginning of one.
+  /// The slot in which the client's request is worked on; nil: there is none, nor the beginning of one.
   var slot: ExchangeSlot?
-  /// Where the machine stands after its last event.
+  /// The state of the machine after its last event.
   var standing = ClientConnection.Standing.atFirst
   /// The configuration by which the request under way was decided, or by which the next one will be.
   var generation: Generation
-  /// Of the request under way, or the last one; nil: it had no route.
+  /// The route's context of the request under way, or of the last one; nil: it had no route.
   var routeContext: RouteContext?
-  /// What the request under way has been given.
+  /// The permits and values that the request under way has been given.
   let attempt = Attempt()
   var timing = ExchangeTiming()
   /// For the log: why the request was refused, or ended.
@@ -138,7 +138,7 @@ final class ClientSession: Timed, StreamDelegate {
     guard let index else {
       if state == .open { state = .orphaned }
       guard standing.hasSession else {
-        // There is nobody any more who could let it in.
+        // No listener is left that could admit the client.
         close(reset: standing.phase != .lingering)
         return true
       }

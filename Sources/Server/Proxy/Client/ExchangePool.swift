@@ -37,7 +37,7 @@ final class ExchangePool {
   func takeOutput() -> Output { output.take() ?? Output() }
   func giveBack(_ output: consuming Output) { self.output = consume output }
 
-  /// Those that were of use for a while only.
+  /// Frees the slots that were of use for a while only.
   func clear() {
     // One by one: each keeps the next.
     while let slot = first.take() { first = slot.next.take() }

@@ -3,11 +3,11 @@ internal import Gateway
 internal import HTTP1
 internal import Redaction
 
-/// Where requests are worked on: what an exchange needs, and a connection between two of them does not. As large as a connection
-/// is small otherwise, so there are as many as are in use at once.
+/// A place to work on a request: what an exchange needs, and a connection between two of them does not. As large as a
+/// connection is small otherwise, so there are as many as are in use at once.
 final class ExchangeSlot {
   var machine: ClientConnection
-  /// What looks for the credential in the answer.
+  /// The search for the credential in the answer.
   let redactor = Redactor()
   /// The next one of the pool, while no connection uses this one.
   var next: ExchangeSlot?

@@ -1,6 +1,6 @@
 internal import Primitives
 
-/// Bytes that nobody can use yet. Rare: a session without them has none of these.
+/// Bytes that cannot be used yet. Rare: a session without them has none of these.
 final class PendingBytes {
   private(set) var bytes: [UInt8] = []
 

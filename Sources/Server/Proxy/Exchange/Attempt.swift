@@ -6,7 +6,8 @@ internal import Providers
 internal import Secrets
 internal import Setup
 
-/// What the request under way has been given to go out with. Whatever it has not used goes back when its exchange ends.
+/// The permits and values with which the request under way goes out. The ones that it has not used go back when its exchange
+/// ends.
 ///
 /// A class, whose properties are emptied by `take`: a value that is destroyed where it stands costs a check of exclusive access
 /// at each use of its neighbours.
@@ -18,17 +19,17 @@ final class Attempt {
   private(set) var rate: RatePermit?
   /// A request costs once, however often it is sent.
   private(set) var hasSpentRate = false
-  /// Of a request that is out with a credential and has no response yet.
+  /// The breaker's permit of a request that is out with a credential and has no response yet.
   private(set) var breaker: BreakerPermit?
   /// How the request went out, if its credential answers challenges, until that is known.
   var challenge: ChallengeAttempt?
-  /// Where its cookies came from, and those of the response go.
+  /// The jar that the request's cookies came from, and where those of the response go.
   var jarTicket: JarTicket?
-  /// What programs gave for it that want to hear of the response.
+  /// Values for the request from programs that want to hear of the response.
   var heardValues: [HelperValue] = []
   /// The number of the token that went out with it; 0: there was none.
   var tokenVersion: UInt64 = 0
-  /// And of the token's value, which may stay the same from one token to the next.
+  /// The version of the token's value, which may stay the same from one token to the next.
   var valueVersion: UInt64 = 0
 
   /// Ready for another request.

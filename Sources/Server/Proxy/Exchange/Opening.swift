@@ -1,7 +1,7 @@
 internal import Providers
 internal import Transport
 
-/// What a request waits for on its way to an upstream connection, or to another try.
+/// The wait of a request on its way to an upstream connection, or to another try.
 enum Opening {
   case nothing
   /// The end of this turn of the loop. `isFresh`: a connection that was kept will not do.
@@ -10,7 +10,7 @@ enum Opening {
   case value(SecretWait)
   case connection(Connector)
 
-  /// Nobody waits any more.
+  /// The request waits no longer.
   func cancel() {
     switch self {
     case .nothing, .endOfTurn: break
@@ -20,7 +20,7 @@ enum Opening {
   }
 }
 
-/// What opening a connection came to.
+/// The outcome of opening a connection.
 enum Opened: ~Copyable {
   case session(UpstreamSession, isReused: Bool)
   case failed(ConnectFailure)

@@ -1,6 +1,6 @@
 internal import Gateway
 
-/// What an upstream has sent, or done, that the exchange cannot use yet.
+/// Bytes and events of an upstream that the exchange cannot use yet.
 struct PendingResponse {
   var bytes: PendingBytes?
   /// How the connection ended, behind these bytes.

@@ -26,7 +26,7 @@ struct RatePermit: ~Copyable {
   private let lock: SharedLock
   private var isSpent = false
 
-  /// Of a reservation that `limiter` has granted.
+  /// The permit for a reservation that `limiter` has granted.
   init(of limiter: RateLimiter, for caller: Caller, under lock: SharedLock) {
     (self.limiter, self.caller, self.lock) = (limiter, caller, lock)
   }

@@ -2,7 +2,7 @@ internal import Configuration
 internal import Policy
 internal import System
 
-/// What one caller has of connections and of requests under way, so that none can take all of them (T54). Of all workers
+/// The connections and requests under way of one caller, so that none can take all of them (T54). Counted for all workers
 /// together.
 ///
 /// `@unchecked Sendable`, because what changes is touched under the lock alone.
@@ -11,7 +11,7 @@ final class CallerQuota: @unchecked Sendable {
   enum Holder: Hashable {
     case user(UInt32)
     /// All callers whom the listener does not admit, or whom the kernel does not name, together: were each to have a share
-    /// of its own, many users could take everything although nobody lets them in. A connection by a network is one of them
+    /// of its own, many users could take everything although none of them is admitted. A connection by a network is one of them
     /// until a client token has come over it.
     case strangers
     /// All connections by a network over which a client token has come, together: addresses are cheap.
@@ -124,7 +124,7 @@ final class CallerQuotas: @unchecked Sendable {
     (lock { quotas[holder] })?.requestsUnderWay ?? 0
   }
 
-  /// What was refused since the log last spoke of each. It does now.
+  /// Takes the counts of what was refused since the log last spoke of each caller.
   func takeRefused() -> [(name: String, count: Int)] {
     lock {
       let refused = quotas.values.filter { $0.refused > 0 }.map { ($0.holder.name, $0.refused) }

@@ -22,7 +22,7 @@ package final class Acceptor {
   private static let silence: UInt64 = 10_000
   /// Descriptors for what is no connection: files of secrets, the control socket, programs that print secrets.
   private static let reserve = 16
-  /// And for what each worker besides the first one has of its own: its loop, and what tells it of callers and of files.
+  /// Descriptors that each worker besides the first one has of its own: its loop, and what tells it of callers and of files.
   private static let perWorker = 8
 
   package init(worker: Worker, workerGroup: WorkerGroup) {
@@ -142,7 +142,8 @@ package final class Acceptor {
     for slot in slots { slot.pause() }
   }
 
-  /// Whoever ends a connection looks at this, and the end of this turn at how many are left.
+  /// Says that there is no room, or that there is: a worker that ends a connection looks at this, and the end of this turn at
+  /// how many are left.
   private func setFull(_ isFull: Bool) {
     worker.listening.isFull = isFull
     worker.sharedState.isFull.store(isFull, ordering: .sequentiallyConsistent)

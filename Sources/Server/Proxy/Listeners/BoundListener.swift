@@ -6,7 +6,7 @@ internal import System
 
 /// A listener of the configuration with the sockets that it has, which outlive a reload.
 package final class BoundListener: ListenerDelegate {
-  /// What connections know of it.
+  /// The listener as connections know it.
   package let listenerID: ListenerID
   private(set) var addresses: [ListenerSettings.Address]
   private let listeners: [Listener]
@@ -49,7 +49,7 @@ package final class BoundListener: ListenerDelegate {
     }
   }
 
-  /// What a new configuration says of it: another name, another place in the list, another mode.
+  /// Takes over what a new configuration says of it: another name, another place in the list, another mode.
   package func follow(_ settings: ListenerSettings, index: Int) {
     for case (.unix(_, let old), .unix(let path, let new)) in zip(addresses, settings.addresses) where old != new {
       UnixSocket.setMode(new, path: path)
@@ -64,7 +64,8 @@ package final class BoundListener: ListenerDelegate {
 
   func pause() { for listener in listeners { listener.pause() } }
   func resume() { for listener in listeners { listener.resume() } }
-  /// Nobody shall find a socket in the file system behind which nobody stands; those of the service manager are its own.
+  /// Closes the sockets. No program shall find one in the file system behind which no daemon stands; those of the service
+  /// manager are its own.
   package func close() {
     for listener in listeners { listener.close() }
     for case .unix(let path, _) in addresses { UnixSocket.remove(path: path) }
@@ -95,7 +96,7 @@ extension ListenerSettings.Address {
 }
 
 extension BoundListener {
-  /// What a person should know of where it listens.
+  /// Logs what an administrator should know of where it listens.
   package func announce(in journal: AccessLog) {
     for place in places {
       journal.event(

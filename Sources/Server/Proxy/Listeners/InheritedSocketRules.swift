@@ -27,7 +27,7 @@ extension InheritedSocket {
     }
   }
 
-  /// The same, of who can connect alone: it has to hold after each reload.
+  /// Checks who can connect, alone: that has to hold after each reload.
   func reach(for listener: ListenerSettings) -> (message: String, help: String)? {
     guard case .tcp(let ip, _) = place, listener.clients.isEmpty, !(IPAddress(bytes: ip)?.isLoopback ?? false) else {
       return nil
@@ -38,7 +38,7 @@ extension InheritedSocket {
     )
   }
 
-  /// What is allowed and will surprise.
+  /// A remark on what is allowed and will surprise.
   /// - Parameter members: of the group that may connect.
   func remark(
     beside others: [InheritedSocket], for listener: ListenerSettings, members: Set<UInt32>

@@ -4,7 +4,7 @@ package import Policy
 package import System
 
 /// The sockets that the service manager holds for us, by the names of its socket unit. They outlive reloads, and it keeps
-/// them while we are not there, so that nobody else can take the port (T5). Listeners accept from duplicates.
+/// them while the daemon is not there, so that no other program can take the port (T5). Listeners accept from duplicates.
 package final class InheritedSockets {
   private var sockets: [InheritedSocket]
   /// By the path of a socket, those of the group that it has. Asked at the start: a directory service may take any time.
@@ -49,8 +49,8 @@ package final class InheritedSockets {
     }
   }
 
-  /// What the configuration's own check cannot see: an upstream that is one of these sockets, and a listener that wants no
-  /// tokens of who comes from another machine.
+  /// Checks what the configuration's own check cannot see: an upstream that is one of these sockets, and a listener that wants
+  /// no tokens of who comes from another machine.
   /// - Parameter upstreams: each origin, and a service that has it.
   package func check(_ settings: Settings, _ upstreams: [(origin: Origin, service: String)]) throws(StartError) {
     if sockets.isEmpty { return }
@@ -71,7 +71,7 @@ package final class InheritedSockets {
   /// The name under which a port that is in use is ours.
   func name(ofPort port: UInt16) -> String? { sockets.first { $0.port == port }?.name }
 
-  /// Closes what no listener of the configuration names. Whoever connects there waits in vain, so the log says it.
+  /// Closes what no listener of the configuration names. A client that connects there waits in vain, so the log says it.
   package func closeUnclaimed(by settings: Settings, journal: AccessLog) {
     var claimed: Set<String> = []
     for case .systemd(let name) in settings.listeners.flatMap(\.addresses) { claimed.insert(name) }

@@ -1,6 +1,7 @@
-/// Where a connection came in, as its worker's current generation has it: a listener of the configuration, without its sockets.
+/// A listener of the configuration without its sockets, as its worker's current generation has it: the place where a connection
+/// came in.
 package final class ListenerID {
-  /// Of the listener, for as long as the process lives.
+  /// The listener's number, for as long as the process lives.
   let id: UInt64
   private(set) var name: String
   /// In the current generation's settings.
@@ -12,7 +13,7 @@ package final class ListenerID {
     self.index = index
   }
 
-  /// What a new configuration says of it: another name, another place in the list.
+  /// Takes over what a new configuration says of it: another name, another place in the list.
   func follow(name: String, index: Int) {
     self.name = name
     self.index = index

@@ -7,9 +7,9 @@ internal import System
 package struct ListenerSockets {
   let settings: ListenerSettings
   private(set) var listeners: [Listener] = []
-  /// What stands where: the addresses of the file as they were bound, and those of sockets that were handed over.
+  /// The addresses of the file as they were bound, and those of sockets that were handed over.
   private(set) var places: [Place] = []
-  /// What is in order and will surprise.
+  /// Remarks on what is in order and will surprise.
   private(set) var remarks: [(message: String, help: String)] = []
 
   package struct Place {
@@ -29,7 +29,7 @@ package struct ListenerSockets {
     }
   }
 
-  /// Of sockets that nobody will listen on; those in the file system go, too.
+  /// Closes sockets that will not be listened on; those in the file system go, too.
   package func close() {
     for listener in listeners { listener.close() }
     for case .unix(let path, _) in settings.addresses where places.contains(where: { $0.text == "unix:\(path)" }) {
@@ -61,7 +61,7 @@ package struct ListenerSockets {
       } catch {
         let problem = UnixSocketProblem(path: path, error)
         let message = "listener \(settings.name): \(problem.message)"
-        // What passes by itself, a start may try again.
+        // A start may try again what passes by itself.
         guard !problem.isPassing else { throw .system("\(message); \(problem.help)") }
         throw .configuration([.about(file: file, message, help: problem.help)])
       }
@@ -91,8 +91,8 @@ package struct ListenerSockets {
     }
   }
 
-  /// Both families, or somebody else could take the other one (T5). ::1 is left out only where the machine has none. With port
-  /// 0 the system chooses a port that is free for 127.0.0.1, and another one if ::1 has it in use.
+  /// Both families, or another program could take the other one (T5). ::1 is left out only where the machine has none. With
+  /// port 0 the system chooses a port that is free for 127.0.0.1, and another one if ::1 has it in use.
   private mutating func openLocalhost(port: UInt16, held: InheritedSockets, loop: Loop) throws(StartError) {
     var triesLeft = port == 0 ? Self.mostTries : 1
     while true {

@@ -6,7 +6,7 @@ internal import Policy
 internal import Setup
 internal import System
 
-/// What a person could do about a refusal.
+/// Advice on what a person could do about a refusal.
 extension AccessLog {
   private func userName(_ uid: UInt32) -> String? {
     if let known = userNames[uid] { return known }

@@ -1,6 +1,6 @@
 package import Primitives
 
-/// What a logout has ended, by kind: of one worker, or of several together.
+/// Counts of what a logout has ended, by kind: of one worker, or of several together.
 package struct LogoutCut: Sendable, Equatable {
   /// Requests that waited for a token or a connection: nothing of them was sent.
   package var waiting = 0

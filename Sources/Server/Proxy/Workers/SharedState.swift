@@ -3,20 +3,20 @@ internal import Gateway
 internal import Synchronization
 package import System
 
-/// What the workers have in common, one per process.
+/// The state that the workers have in common, one per process.
 package final class SharedState: Sendable {
   /// How many there are.
   package let workers: Int
-  /// Of all that is counted for all workers together.
+  /// The lock of all that is counted for all workers together.
   package let lock: SharedLock
   let quotas: CallerQuotas
   let strangers: Strangers
   package let jars: CookieJars
-  /// No more connections are accepted just now: whoever ends one says so.
+  /// Whether no more connections are accepted just now: a worker that ends one says so.
   let isFull = Atomic<Bool>(false)
   /// Some worker has no descriptor left: the others close what they do not use, once the main thread hears of it.
   let wantsRoom = Atomic<Bool>(false)
-  /// What other workers have for the main thread to do.
+  /// Work that other workers have for the main thread.
   let errands = Guarded<[WorkerLink.Message]>([])
 
   package init(workers: Int) {
@@ -27,7 +27,7 @@ package final class SharedState: Sendable {
     jars = CookieJars(isShared: workers > 1)
   }
 
-  /// What one worker may have of something that there is so much of in all: together they have no less, and each has some.
+  /// The share of one worker in something that there is so much of in all: together they have no less, and each has some.
   func share(of all: Int) -> Int { all == 0 ? 0 : (all - 1) / workers + 1 }
 
   /// `@unchecked Sendable`, because they are counted under the lock alone.

@@ -9,7 +9,7 @@ internal import Providers
 package import Setup
 internal import System
 
-/// What every worker gets of a configuration that will be used. The rest it makes for itself.
+/// The part of a configuration that every worker gets when it comes into use. The rest it makes for itself.
 package struct Installation: Sendable {
   let preparation: Preparation
   let snapshot: Snapshot
@@ -46,7 +46,7 @@ package struct Installation: Sendable {
 extension Worker {
   /// Reads the files that a configuration names, and makes its keyring. `onEnd` is called on a later turn, with what is in
   /// the way.
-  /// - Parameter loggedOut: credentials that somebody has logged out since the reload began.
+  /// - Parameter loggedOut: credentials that were logged out since the reload began.
   package func prepare(_ preparation: Preparation, loggedOut: Set<String>, onEnd: @escaping (StartError?) -> Void) {
     providers.loggedOutMeanwhile = loggedOut
     let make = { [unowned self] in
@@ -83,13 +83,13 @@ extension Worker {
     return true
   }
 
-  /// It will not be used.
+  /// Drops what was prepared: it will not be used.
   package func forgetPrepared() {
     providers.prepared = nil
     providers.secrets?.follow(generation)
   }
 
-  /// What was prepared is in use from now on.
+  /// Puts what was prepared into use.
   package func install(_ next: Installation, listenerIDs: [ListenerID]) {
     guard let draft = providers.prepared, let keyring = draft.keyring.keyring else { return }
     loop.note(.reload)

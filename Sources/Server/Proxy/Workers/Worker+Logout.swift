@@ -6,7 +6,7 @@ internal import Setup
 internal import TLS
 internal import Transport
 
-/// What one worker does when somebody logs a credential out (T46). Its value is gone first; so whatever is decided anew in
+/// The work of one worker when a credential is logged out (T46). Its value is gone first; so whatever is decided anew in
 /// here goes nowhere.
 extension Worker {
   /// Wipes it, and ends whatever uses it, alone or together with others, and nothing of any other.
@@ -45,7 +45,7 @@ extension UpstreamPool {
 }
 
 extension ClientSession {
-  /// Somebody has logged a credential out: the request under way ends, if it has that one.
+  /// A credential was logged out: the request under way ends, if it has that one.
   func loggedOut(_ credential: String, _ cut: inout LogoutCut) {
     guard let grant = standing.grant, state == .open || state == .orphaned,
       generation.snapshot.rules.grants[grant].includes(credential)

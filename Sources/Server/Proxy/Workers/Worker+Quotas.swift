@@ -9,7 +9,7 @@ internal import Setup
 internal import System
 internal import Transport
 
-// What one caller may have of this worker (T54).
+// The share of one caller in this worker (T54).
 extension Worker {
   /// Whose connections this one counts among.
   func quotaHolder(of peer: Peer, at listenerID: ListenerID) -> CallerQuota.Holder {
@@ -43,8 +43,8 @@ extension Worker {
     return true
   }
 
-  /// A client token has come over a connection by a network: it counts as what it is from now on. Where there are as many of
-  /// those as there may be, it goes on as a stranger's, which nobody ends for its age any more.
+  /// Counts a connection by a network, over which a client token has come, as what it is from now on. Where there are as many
+  /// of those as there may be, it goes on as a stranger's, which is not ended for its age any more.
   func prove(_ session: ClientSession) {
     sessions.prove(session)
     let share = limits.connections(of: .network, outOf: connectionLimit)
@@ -56,7 +56,7 @@ extension Worker {
     QuotaPermit(of: quota, outOf: limits.requestsPerUser(outOf: connectionLimit))
   }
 
-  /// Whether a request of somebody who is not admitted gets a line in the log.
+  /// Whether a request of a caller who is not admitted gets a line in the log.
   func logsStranger() -> Bool {
     let (isTaken, omitted) = sharedState.strangers.takeLine(at: loop.now)
     tell(omitted: omitted)

@@ -5,7 +5,7 @@ internal import Transport
 extension Worker {
   package var sessionCount: Int { sessions.count }
 
-  /// No descriptor is left: those that nobody uses just now are the first to go.
+  /// No descriptor is left: those that are not in use just now are the first to go.
   func makeRoom() {
     closeIdle()
     if let link { link.askForRoom() } else { workerGroup?.tell { $0.closeIdle() } }

@@ -32,7 +32,7 @@ package final class Worker {
     let deferredRelease: DeferredRelease
   }
 
-  /// Where connections come in, and how many there may be.
+  /// The listeners by which connections come in, and how many connections there may be.
   struct Listening {
     var listenerIDs: [ListenerID] = []
     /// Accepts connections; nil: another thread does, which knows this worker by its link.
@@ -51,7 +51,7 @@ package final class Worker {
     weak var group: WorkerGroup?
   }
 
-  /// What status, metrics and the log say of this worker.
+  /// State of this worker for status, metrics and the log.
   package struct Reporting {
     package var lifetime = Lifetime()
     package var scrapes = Scrapes()
@@ -61,7 +61,7 @@ package final class Worker {
   /// How scrapes are answered, which ask this worker.
   package struct Scrapes {
     package var text: (WorkerCounts) -> [UInt8] = { _ in [] }
-    /// What all workers have counted, while one is answered; nil: there is one worker.
+    /// The counts of all workers, while a scrape is answered; nil: there is one worker.
     var allCounts: WorkerCounts?
   }
 
@@ -110,7 +110,7 @@ package final class Worker {
     listen(at: slots.map(\.listenerID), affordable: affordable)
   }
 
-  /// The same, if another thread accepts them.
+  /// Connections come by these listeners, and another thread accepts them.
   func listen(at listenerIDs: [ListenerID], affordable: Int) {
     listening.listenerIDs = listenerIDs
     listening.affordable = affordable

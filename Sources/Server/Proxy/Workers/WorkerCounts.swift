@@ -7,7 +7,7 @@ internal import Providers
 package import Setup
 internal import System
 
-/// What a worker has counted so far, or several together: for those who ask how it goes.
+/// The counts of a worker so far, or of several together: for status and metrics.
 package struct WorkerCounts: Sendable {
   package struct ServiceRow: Sendable {
     package let name: String
@@ -37,9 +37,9 @@ package struct WorkerCounts: Sendable {
   /// The newest first.
   package private(set) var recent: [RecentRefusals.Entry]
   package private(set) var pools: [Generation.Pool]
-  /// Of each worker.
+  /// Connections of each worker.
   package private(set) var connections: [Int]
-  /// The same.
+  /// Loops of each worker.
   package private(set) var loops: [LoopCounts]
   package private(set) var droppedLines: UInt64
 
@@ -92,7 +92,7 @@ extension Worker {
     return standing.isAvailable(at: BootTimer.now)
   }
 
-  /// Whether it is missing only because nobody has asked for its token for a while.
+  /// Whether a credential is missing only because no request has asked for its token for a while.
   func isRenewable(grant index: Int) -> Bool {
     !generation.keyring.isAvailable(grant: index) && isAvailable(grant: index)
   }

@@ -76,7 +76,7 @@ package final class WorkerGroup {
     }
   }
 
-  /// What all workers have counted.
+  /// Adds up what all workers have counted.
   package func count(_ then: @escaping (WorkerCounts) -> Void) {
     ask { worker, reply in
       reply(WorkerCounts(of: worker))
@@ -90,7 +90,7 @@ package final class WorkerGroup {
   /// Connections that the others have.
   package var connections: Int { links.reduce(0) { $0 + $1.connections.load(ordering: .sequentiallyConsistent) } }
 
-  /// Of those that have started.
+  /// The pulses of the workers that have started.
   package var pulses: [LoopPulse] { links.compactMap { $0.pulse.withLock(\.self) } }
 
   /// Whatever still runs is cut. Returns when they have ended, or take too long for it.
@@ -119,7 +119,7 @@ package final class WorkerGroup {
     let open = questions
     questions = []
     let unanswered = open.filter { !$0() }
-    // Those that an answer has led to come behind them.
+    // Questions that an answer has led to come behind them.
     questions = unanswered + questions
   }
 }

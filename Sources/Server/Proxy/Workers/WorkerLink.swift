@@ -11,7 +11,7 @@ package final class WorkerLink: Sendable {
   let number: Int
   /// Connections that it has, and those that are on their way to it.
   let connections = Atomic<Int>(0)
-  /// Of its loop, once it listens.
+  /// The pulse of the worker's loop, once it listens.
   let pulse = Guarded<LoopPulse?>(nil)
   private let box = Box()
   private let sharedState: SharedState
@@ -31,13 +31,13 @@ package final class WorkerLink: Sendable {
   /// One of its connections has ended.
   func connectionEnded() {
     connections.subtract(1, ordering: .sequentiallyConsistent)
-    // Whoever accepts looks at the numbers after it has said that there are too many: one of the two sees the other.
+    // The acceptor looks at the numbers after it has said that there are too many: one of the two sees the other.
     if sharedState.isFull.load(ordering: .sequentiallyConsistent) { bell.wake() }
   }
 
   // MARK: on its own thread
 
-  /// It has no descriptor left, and others may have some that nobody uses just now.
+  /// Asks the others for room: this worker has no descriptor left, and they may have some that are not in use just now.
   func askForRoom() {
     sharedState.wantsRoom.store(true, ordering: .sequentiallyConsistent)
     bell.wake()

@@ -7,7 +7,7 @@ internal import System
 
 /// The life of a worker besides the first one: everything that it touches is made on its own thread.
 package enum WorkerThread {
-  /// What it begins with.
+  /// All that a worker's thread begins with.
   package struct Beginning: Sendable {
     let installation: Installation
     let sharedState: SharedState
@@ -96,7 +96,7 @@ extension Worker {
     loop.stop()
   }
 
-  /// Those that it has already, and new ones for the others.
+  /// The listeners that the worker has already, and new ones for the others.
   package func listenerIDs(_ rows: [Installation.Row]) -> [ListenerID] {
     rows.map { row in
       let known = listening.listenerIDs.first { $0.id == row.id }

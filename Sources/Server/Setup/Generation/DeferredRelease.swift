@@ -3,7 +3,7 @@ package import EventLoop
 internal import Synchronization
 internal import Transport
 
-/// Where a worker puts what nobody needs any more and what takes long to let go: what is no secret is freed beside the loop,
+/// The place for what a worker needs no longer and what takes long to let go: what is no secret is freed beside the loop,
 /// and credentials are wiped on it, piece by piece.
 package final class DeferredRelease {
   private let loop: Loop

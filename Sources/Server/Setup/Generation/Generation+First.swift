@@ -4,7 +4,7 @@ package import Gateway
 package import Secrets
 
 extension Generation {
-  /// The first one, which is made at once: nobody is served yet.
+  /// The first generation, which is made at once: no client is served yet.
   /// - Parameters:
   ///   - files: what the start has read.
   ///   - changing: of these, files that are being written, and will be read again.

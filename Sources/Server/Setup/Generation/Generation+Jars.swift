@@ -17,7 +17,7 @@ extension Generation {
 }
 
 extension CookieJars.Place {
-  /// Where these rules want a jar.
+  /// The places for which these rules want a jar.
   static func all(for rules: RuleSet) -> Set<CookieJars.Place> {
     var places: Set<CookieJars.Place> = []
     for service in rules.services where service.headers.cookies == .jar {

@@ -54,7 +54,7 @@ package final class Generation {
     return made
   }
 
-  /// Where the sessions of a route are. Services with the same identity and upstream share one.
+  /// The pool of a route's sessions. Services with the same identity and upstream share one.
   package func destination(of routeContext: RouteContext) throws(TLSError) -> UpstreamPool {
     if let known = routeContext.destination { return known }
     let ofService = ways[routeContext.route.service].lazy.compactMap { first in

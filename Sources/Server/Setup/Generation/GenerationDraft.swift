@@ -3,7 +3,7 @@ package import Credentials
 package import Gateway
 package import Secrets
 
-/// What one worker makes for itself of a configuration that is to come, piece by piece.
+/// The part of a configuration to come that one worker makes for itself, piece by piece.
 package final class GenerationDraft {
   package let keyring: KeyringDraft
   package let tally: TallyDraft

@@ -4,8 +4,8 @@ package import Gateway
 package import Policy
 package import Secrets
 
-/// What follows from a configuration alone, and all workers use: made where nobody waits for it, since each table takes the
-/// longer the more services and credentials there are.
+/// Tables that follow from a configuration alone, and all workers use: made where no client waits for them, since each takes
+/// the longer the more services and credentials there are.
 package struct PreparedTables: Sendable {
   let keyring: KeyringPlan
   /// The files that its secrets are in.

@@ -4,10 +4,10 @@ package import Policy
 internal import Primitives
 internal import Transport
 
-/// What all requests of one route have in common within a generation: found once per request.
+/// The state that all requests of one route have in common within a generation: found once per request.
 package final class RouteContext {
   package let route: Route
-  /// Of the configuration.
+  /// The configuration's number.
   package let generation: UInt64
   package let timeouts: Timeouts
   /// nil: its credential is never held back, or it has none.
@@ -18,10 +18,10 @@ package final class RouteContext {
   package let jarOrigin: Origin?
   /// There is one: asked for each request.
   package let keepsCookies: Bool
-  /// What the log says of it whatever the request was, and if a credential was added.
+  /// The part of a log line that is the same for all requests of the route, and the one if a credential was added.
   package let logText: [UInt8]
   package let credentialText: [UInt8]
-  /// Where its sessions are; nil: none was asked for yet.
+  /// The pool of its sessions; nil: none was asked for yet.
   var destination: UpstreamPool?
   /// Another route of the same rule.
   let next: RouteContext?
@@ -43,7 +43,7 @@ package final class RouteContext {
     self.next = next
   }
 
-  /// What a route's lines begin with, as it never changes within a generation: made once.
+  /// The beginning of a route's log lines, which never changes within a generation: made once.
   static func logText(of route: Route, rules: RuleSet) -> [UInt8] {
     var line = LogLine()
     line.field("event", LogEvent.request.rawValue)
@@ -54,7 +54,7 @@ package final class RouteContext {
     return Array(line.bytes.contents)
   }
 
-  /// What follows if a credential was added: the number of its value comes behind it.
+  /// The text that follows if a credential was added: the number of its value comes behind it.
   static func credentialText(of route: Route, rules: RuleSet) -> [UInt8] {
     guard let grant = rules.grant(of: route) else { return [] }
     var line = LogLine()
@@ -63,7 +63,7 @@ package final class RouteContext {
     return Array(line.bytes.contents)
   }
 
-  /// Of this one and those behind it.
+  /// The first context that is wanted, of this one and those behind it.
   func first(where isWanted: (RouteContext) -> Bool) -> RouteContext? {
     var routeContext: RouteContext? = self
     while let known = routeContext {

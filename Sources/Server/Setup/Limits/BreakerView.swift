@@ -6,7 +6,7 @@ internal import Policy
 /// A breaker as one generation of one worker sees it, whose keyring numbers the values that it reads by itself.
 package final class BreakerView {
   package let shared: OriginBreaker
-  /// Of the keyring, and what the breaker calls the same value.
+  /// The keyring's number of the value, and what the breaker calls the same value.
   private var generation: UInt64 = 0
   private var number: UInt64 = 0
 

@@ -26,8 +26,8 @@ package final class OriginBreaker: @unchecked Sendable {
     self.lock = lock
   }
 
-  /// Those that the services of a configuration need, each once; `byService` has them by the index of the grant, too.
-  /// Changes none of them: their settings are for whoever puts the configuration into use.
+  /// The breakers that the services of a configuration need, each once; `byService` has them by the index of the grant, too.
+  /// Changes none of them: their settings follow when the configuration is put into use.
   /// - Parameter earlier: of the configuration before.
   static func all(
     for settings: Settings, after earlier: [OriginBreaker], rejected: RejectedValues, lock: SharedLock
@@ -145,14 +145,14 @@ package final class OriginBreaker: @unchecked Sendable {
     return result
   }
 
-  /// What tells a credential's values apart, in every worker alike.
+  /// A mark that tells a credential's values apart, in every worker alike.
   package func value(in keyring: Keyring, ofGrant index: Int) -> String {
     keyring.fingerprint(ofGrant: index) ?? "\(credential) \(keyring.generation(ofGrant: index))"
   }
 }
 
 extension Service {
-  /// Those that its requests may get, each once.
+  /// The grants that the service's requests may get, each once.
   fileprivate var grants: [Int] {
     let choices =
       [credential]

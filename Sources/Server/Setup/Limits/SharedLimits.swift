@@ -3,12 +3,12 @@ package import Gateway
 internal import Policy
 package import System
 
-/// What all workers count together, as one generation of the configuration names it: a limit is one however many loops there
-/// are.
+/// The counts of all workers together, as one generation of the configuration names them: a limit is one however many loops
+/// there are.
 ///
 /// `@unchecked Sendable`, because the limiters are touched under `lock` alone, and the breakers see to that themselves.
 package final class SharedLimits: @unchecked Sendable {
-  /// Of every credential that is ever held back, and each origin that its services have.
+  /// The breakers of every credential that is ever suspended, and of each origin that its services have.
   package let breakers: [OriginBreaker]
   /// By the index of the grant, and of the breaker.
   let breakersByService: [[(grant: Int, breaker: Int)]]

@@ -45,7 +45,7 @@ extension ClientCertificateLook {
 }
 
 extension Preparation.Trust {
-  /// What is shown to an origin with a credential; nil: it has no certificate. The grant's list ends where this goes, too.
+  /// The certificate that is shown to an origin with a credential; nil: none. The grant's list ends where this goes, too.
   func certificate(
     of credential: CredentialSettings, _ grant: Grant, for origin: Origin
   ) throws(TLSError) -> ClientCertificate? {
@@ -64,7 +64,7 @@ extension Preparation.Trust {
 }
 
 extension Generation {
-  /// Of a client that says by it who it is (RFC 8705 section 2).
+  /// The certificate of a client that says by it who it is (RFC 8705 section 2).
   package func certificate(for source: TokenSource) throws(TLSError) -> ClientCertificate? {
     guard case .certificate = source.client.authentication else { return nil }
     let credential = settings.credentials.first { $0.name == source.credential }

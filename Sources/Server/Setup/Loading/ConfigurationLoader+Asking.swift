@@ -13,7 +13,7 @@ extension ConfigurationLoader {
       ?? []
   }
 
-  /// Where the file says that its daemon can be asked; nil: it does not say. Only the file itself is looked at: who wants to
+  /// The control socket's path that the file says; nil: it does not say. Only the file itself is looked at: who wants to
   /// know how the daemon fares wants to know it all the more when a file server has gone.
   package static func controlSocket(of file: String) throws(LoadError) -> String? {
     let text: [UInt8]

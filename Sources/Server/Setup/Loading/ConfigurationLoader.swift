@@ -11,7 +11,7 @@ internal import TLS
 /// A configuration that could not be used: every finding, in the order of the file.
 package struct LoadError: Error, Sendable {
   package let diagnostics: [Diagnostic]
-  /// Where the file's daemon can be asked, if the file says so all the same.
+  /// The control socket's path, if the file says it all the same.
   package let controlSocket: String?
 
   init(diagnostics: [Diagnostic], controlSocket: String? = nil) {
@@ -22,7 +22,7 @@ package struct LoadError: Error, Sendable {
 
 /// From a file to settings, the same for the daemon and for `bearerctl`.
 package enum ConfigurationLoader {
-  /// Where the configuration is looked for when nobody says.
+  /// The path of the configuration where no option says another.
   package static var defaultFile: String {
     if Users.currentUID < 1000 { return "/etc/bearerd/bearerd.yaml" }
     if let base = ProcessEnvironment.value("XDG_CONFIG_HOME"), base.hasPrefix("/") {
@@ -49,7 +49,7 @@ package enum ConfigurationLoader {
     /// The `ca_file`s, by path.
     let stores: [String: TrustStore]
     let certificates: ClientCertificates
-    /// Files of secrets, and programs, that did not answer, so that nobody knows who else could change them.
+    /// Files of secrets, and programs, that did not answer, so that it is unknown who else could change them.
     let unanswered: Set<String>
   }
 
@@ -111,12 +111,12 @@ package enum ConfigurationLoader {
     Set(settings.credentials.flatMap(\.sources).map { SecretSource($0) }.filter(\.isFile))
   }
 
-  /// Those of them that did not answer.
+  /// The sources of secrets that did not answer.
   package static func unanswered(in preparation: Preparation) -> Set<SecretSource> {
     preparation.tables.secretFiles.intersection(preparation.unanswered.map { .file($0) })
   }
 
-  /// What the gateway decides by. `ports`: what each listener's TCP sockets are bound to.
+  /// The snapshot that the gateway decides by. `ports`: what each listener's TCP sockets are bound to.
   package static func snapshot(
     of settings: Settings, generation: UInt64, ports: [[UInt16]], tables: Snapshot.Tables? = nil,
     tokenHash: @escaping TokenHash = { TokenDigest.of($0) }
@@ -139,7 +139,7 @@ package enum ConfigurationLoader {
 }
 
 extension ListenerSettings {
-  /// What `Host` may say here; nil when it is not checked (unix sockets only).
+  /// The values that `Host` may have here; nil when it is not checked (unix sockets only).
   package func authorities(ports: [UInt16]) -> [String]? {
     // A host that was mounted on port 0 stands on whatever port was bound.
     var names = extraAuthorities.flatMap { name in

@@ -13,7 +13,7 @@ package final class FileProbe: Sendable {
   /// - Parameter silent: files that have just been asked for and did not answer: they are not asked again.
   package init(silent: Set<String> = []) { underWay.withLock { $0 = silent } }
 
-  /// What was found within one reading of the configuration.
+  /// The findings of one reading of the configuration.
   final class Answers: Sendable {
     typealias Status = (owner: UInt32, mode: UInt32, isRegular: Bool)
 
@@ -35,7 +35,7 @@ package final class FileProbe: Sendable {
 
     func routeContext(to path: String) -> FileWay { look(at: path).routeContext }
 
-    /// What was walked to is judged, and no path is walked a second time.
+    /// Notes a walk that is judged, so that no path is walked a second time.
     func note(_ walk: FileWalk) { _ = add(walk) }
 
     @discardableResult
@@ -55,8 +55,8 @@ package final class FileProbe: Sendable {
     fileprivate func add(unanswered paths: some Sequence<String>) { silent.withLock { $0.formUnion(paths) } }
   }
 
-  /// Those that answer, and so do the directories that lead to them. One that has not answered yet when it was asked before is
-  /// not asked again.
+  /// The paths that answer, and so do the directories that lead to them. One that has not answered yet when it was asked before
+  /// is not asked again.
   func answering(_ paths: [String], into answers: Answers) -> Set<String> {
     let asked = underWay.withLock { underWay in paths.filter { !underWay.contains($0) } }
     let ended = BoundedWork.run(asked, milliseconds: Self.patience) { [self] path in

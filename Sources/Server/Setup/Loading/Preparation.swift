@@ -17,7 +17,7 @@ package struct Preparation: Sendable {
   /// Differences to the reach of the credentials of the configuration before; empty at a start.
   package let reachChanges: [CredentialReach.Change]
   package let tables: PreparedTables
-  /// Files of secrets that nobody could look at yet.
+  /// Files of secrets that could not be looked at yet.
   let unanswered: Set<String>
 
   /// The certificates that chains may end in.
@@ -36,7 +36,7 @@ package struct Preparation: Sendable {
     }
   }
 
-  /// What is being read at the moment.
+  /// The step of the reading at the moment.
   package final class Step: Sendable {
     private let current = Mutex("")
     private let onBegin: @Sendable (String) -> Void

@@ -3,12 +3,12 @@ package import Log
 internal import Policy
 internal import Secrets
 
-/// Where one credential may go, what has to be proved there, who may have it sent, and which secret it is. Whoever can change
-/// the configuration can change this, so a reload that does is told (T51).
+/// The reach of one credential: where it may go, what has to be proved there, who may have it sent, and which secret it is. A
+/// user who can change the configuration can change this, so a reload that does is told (T51).
 package struct CredentialReach {
   /// Each as the log has it.
   private var items: Set<String> = []
-  /// Of each list in the log. A group may have thousands of members.
+  /// Entries of each list in the log. A group may have thousands of members.
   private static let longestList = 16
 
   /// A difference that a new configuration makes for one credential; each text as the log has it.
@@ -32,7 +32,7 @@ package struct CredentialReach {
     let oldSources = old.credentials.indices.map { secrets(of: $0, in: old) }
     let oldIndex = Dictionary(old.rules.grants.indices.map { (old.rules.grants[$0].name, $0) }) { first, _ in first }
     var changes: [Change] = []
-    // Those that go out together are told one by one.
+    // Credentials that go out together are reported one by one.
     for (index, grant) in new.rules.grants.enumerated() where grant.parts.isEmpty {
       let items = now[index].items
       let change: Change
@@ -59,7 +59,7 @@ package struct CredentialReach {
       ("removed", change.removed))
   }
 
-  /// Where its secrets come from now, and came from before, as far as that is not the same.
+  /// The sources of its secrets now and before, as far as they are not the same.
   private static func secrets(
     of index: Int, _ before: Int, in new: Settings, _ old: Settings
   ) -> (now: Set<String>, was: Set<String>) {
@@ -103,7 +103,7 @@ package struct CredentialReach {
     for name in lists.dropFirst().reduce(first, { $0.intersection($1) }) { items.insert("\(what) \(name)") }
   }
 
-  /// What its server has to show, beyond its name.
+  /// Adds what the origin's server has to show, beyond its name.
   private mutating func insert(_ trust: TrustPolicy, of origin: Origin) {
     let authorities = trust.caFile ?? "the system's authorities"
     let pins = trust.pinning.mode == .enforce ? trust.pinning.pins : []
