@@ -1,14 +1,14 @@
 /// Every sample that a value can show where it stands escaped: all that the bytes of one can be.
 struct EncodedTrigrams {
   let value: UnsafeRawBufferPointer
-  /// Of the text, from where it begins.
+  /// How many bytes of the escaped text samples may begin in.
   let stride: Int
 
   /// One way to write a byte or a character.
   private struct Spelling {
     private var bits: UInt128 = 0
     private(set) var count = 0
-    /// Bytes of the value.
+    /// Bytes of the value that the spelling stands for.
     let advance: Int
 
     init(_ text: StaticString = "", advance: Int = 1) {

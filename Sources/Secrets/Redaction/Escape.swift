@@ -25,7 +25,7 @@ struct Escape {
 
   fileprivate struct Cut: Error {}
 
-  /// Of the text that one may stand for, per byte that it stands for.
+  /// The most bytes of text that an escape can take per byte that it stands for.
   static let longest = 12
 
   static func canBegin(with byte: UInt8) -> Bool {

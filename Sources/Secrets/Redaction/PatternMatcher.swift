@@ -145,7 +145,7 @@ struct PatternMatcher {
     }
   }
 
-  /// Those behind an escape join the others.
+  /// Lets the states go on that have waited for the end of an escape which lies at `position`.
   private mutating func land(at position: Int, _ patterns: [SecretPattern], _ found: (Range<Int>) -> Void) {
     guard landingCount > 0 else { return }
     let place = position % Self.places
@@ -178,7 +178,7 @@ struct PatternMatcher {
     next.removeAll(keepingCapacity: true)
   }
 
-  /// Of the patterns, only those that this byte can begin: no other state is at their beginning.
+  /// Begins the patterns that this byte can begin: no other state is at their beginning.
   private mutating func begin(
     _ byte: UInt8, at position: Int, _ patterns: [SecretPattern], _ bytes: UnsafeRawBufferPointer
   ) {

@@ -14,7 +14,7 @@ package final class Redactor {
   private var spare: Held?
   /// Knows of what is held back which patterns began there.
   private var matcher = PatternMatcher()
-  /// Of an answer that is searched decoded.
+  /// Decodes an answer whose content is compressed; nil: it is searched as it comes.
   private(set) var decoder: Inflater?
   /// Places that were masked.
   package var count: UInt64 { masked }

@@ -14,7 +14,7 @@ package struct SecretEncodings {
 
   // MARK: base64 (RFC 4648)
 
-  /// Of the value within a longer text at each of three alignments, and in both alphabets; where they differ.
+  /// Adds the value in base64, as it stands within a longer text: at each of three alignments, and in both alphabets.
   func addBase64(to list: inout SecretList) throws(SystemError) {
     for alphabet in [Base64Alphabet.standard, .urlSafe] {
       for alignment in 0..<3 {

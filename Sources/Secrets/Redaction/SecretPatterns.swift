@@ -184,7 +184,7 @@ package final class SecretPatterns {
     return start &+ Sample.loaded > text.count || filter.doubt(bytes, start) != 0
   }
 
-  /// They come by their ends.
+  /// Adds a place, joined with those that it overlaps or touches. Places come in the order of their ends.
   private static func add(_ place: Range<Int>, to places: inout [Range<Int>]) {
     var place = place
     while let last = places.last, place.lowerBound <= last.upperBound {

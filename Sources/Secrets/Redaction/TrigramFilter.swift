@@ -27,7 +27,7 @@ enum Sample {
 }
 
 extension SecretPatterns {
-  /// Which samples some pattern has, roughly: one that it has not passes once in thousands. A table of bytes comes first, since
+  /// The samples that patterns have, roughly: one that none has passes once in thousands. A table of bytes comes first, since
   /// a byte that is zero is told from others faster than a bit.
   struct Filter {
     private let base: UnsafeRawPointer
@@ -70,7 +70,7 @@ extension SecretPatterns {
 
     // MARK: making one
 
-    /// Of the samples that begin within the first `stride` bytes of each pattern: it shows one of them wherever it stands.
+    /// A filter of the samples that begin within the first `stride` bytes of each pattern: text is sampled at that distance.
     static func made(
       of patterns: [SecretPattern], _ bytes: UnsafeRawBufferPointer, stride: Int, in arena: SecretArena
     ) throws(SystemError) -> Secret {

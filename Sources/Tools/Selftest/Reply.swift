@@ -40,7 +40,7 @@ struct Reply {
     return text
   }
 
-  /// Its end has come, and the connection stays open.
+  /// Whether the whole answer has come, and the connection stays open.
   func isWholeAndKept(toHead: Bool) -> Bool {
     guard status >= 200, let length = values("Content-Length").first.flatMap({ Int($0) }) else { return false }
     return (toHead || body.utf8.count >= length) && !values("Connection").contains("close")

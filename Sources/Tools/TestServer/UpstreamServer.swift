@@ -19,7 +19,7 @@ package final class UpstreamServer: @unchecked Sendable {
     package var isPlain = false
     /// Whose certificates clients are asked for; none: they are not asked.
     package var clientAuthorities: [Certificate] = []
-    /// Who has none is refused.
+    /// Whether a client without a certificate is refused.
     package var requiresClient = false
     /// Ciphers of TLS 1.2, as OpenSSL writes them; nil: its default.
     package var ciphers: String?

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// Which header fields a configuration may name, and what it may write there.
+/// The header fields that a configuration may name, and what it may write there.
 enum FieldRules {
   enum Use {
     case credential, set, remove, allow

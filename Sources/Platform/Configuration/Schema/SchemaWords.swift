@@ -15,7 +15,7 @@ enum SchemaWords {
     others[ASCII.lowercased(word.filter { $0 != "_" && $0 != "-" })] ?? []
   }
 
-  /// Which kinds of mapping have a key of this name.
+  /// The kinds of mapping that have a key of this name.
   static func kinds(with key: String) -> [String] {
     tables.filter { $0.keys.contains(key) }.map(\.kind)
   }

@@ -56,7 +56,7 @@ package struct CredentialSettings: Sendable, Equatable {
   package struct Command: Sendable, Equatable {
     /// The program, by its absolute path.
     package let path: String
-    /// They may be secrets, although they should not: never to be shown.
+    /// The arguments that the program is called with. Arguments may be secrets, although they should not: never to be shown.
     package let arguments: [String]
     package let format: CommandFormat
     /// Milliseconds for which what it prints counts; nil: for ever.

@@ -38,7 +38,8 @@ package final class AppendFile: Sendable {
     return there.device == mine.device && there.inode == mine.inode
   }
 
-  /// Writes at the end, unless no name leads to the file any more. Returns how much of it, and why not all: a disk that fills up takes a part.
+  /// Writes at the end, unless no name leads to the file any more.
+  /// - Returns: how many bytes were written, and why not all: a disk that fills up takes a part.
   package func append(_ bytes: Span<UInt8>) -> (count: Int, error: SystemError?) {
     // A deleted file could never be read.
     guard let status = try? content.status(), status.links > 0 else {

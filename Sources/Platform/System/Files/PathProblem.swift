@@ -1,7 +1,7 @@
 /// A step on the way to a file that another user could exchange, and so choose what is read there (T61).
 package struct PathProblem: Error, Sendable, Equatable {
   enum Kind: Sendable {
-    /// Its owner is neither root nor we.
+    /// The owner of the step is neither root nor we.
     case owner
     /// Others can write the directory.
     case writable

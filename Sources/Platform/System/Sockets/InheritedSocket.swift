@@ -13,7 +13,7 @@ package struct InheritedSocket: Sendable, Equatable {
     case unusable(String)
   }
 
-  /// Its `FileDescriptorName=`, which several may share.
+  /// `FileDescriptorName=` of the socket's unit, which several sockets may share.
   package let name: String
   package let descriptor: Int32
   package let place: Place

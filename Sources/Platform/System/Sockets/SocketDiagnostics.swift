@@ -88,7 +88,7 @@ package final class SocketDiagnostics {
 /// The user of the process that made a socket, when it did.
 package struct SocketOwner: Equatable {
   package let uid: UInt32
-  /// Its number in version 2 of control groups; nil: the kernel does not say (Linux before 5.8).
+  /// Number of its control group (version 2); nil: the kernel does not say (Linux before 5.8).
   package let controlGroup: UInt64?
 }
 

@@ -1,7 +1,7 @@
 /// Work in pieces of which each may take any time, such as asking a file system that may have gone (T55). One thread does
 /// them all, one after the other; whenever nothing has ended for a while, there are more threads.
 package enum BoundedWork {
-  /// Milliseconds without an end after which there are twice as many.
+  /// Milliseconds without an end of any piece, after which the number of threads is doubled.
   private static let pause = 10
   /// The most threads of one call: as long as fewer pieces hang, the others are done.
   private static let mostThreads = 64

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// `2026-11-21T05:12:08.123Z`: now, as RFC 3339 writes it in UTC. The part down to the second is made once per second.
 package struct Timestamp {
-  /// Its 24 bytes, as of the last `update`.
+  /// The timestamp's 24 bytes, as of the last `update`.
   package private(set) var text: [UInt8] = Array("0000-00-00T00:00:00.000Z".utf8)
   private var secondShown: Int64 = -1
 

@@ -3,16 +3,16 @@ internal import System
 
 /// The cookies of one credential for one origin, those that still count.
 struct CookieJar {
-  /// Whose they are: another value of the credential may be another person's.
+  /// The value of the credential that the cookies belong to: another value may be another person's.
   var holder: CookieHolder?
-  /// Of what is in it now. What belongs to an earlier one comes too late.
+  /// Another number each time the jar is emptied: cookies of answers to requests from before that are not kept.
   var number: UInt64
   private(set) var cookies: [StoredCookie] = []
   private var made: UInt64 = 0
 
-  /// More than that nobody needs, and each takes locked memory: the oldest goes first.
+  /// Cookies that the jar keeps: enough for any login, and each takes locked memory. The oldest goes first.
   static let mostCookies = 50
-  /// Bytes of all of them together, so also of a request's line: more than servers take.
+  /// Bytes of all cookies together, so also of a request's line: more than servers take.
   static let mostBytes = 8_192
 
   init(number: UInt64) { self.number = number }

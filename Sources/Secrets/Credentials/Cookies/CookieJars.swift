@@ -24,10 +24,10 @@ package final class JarTicket: Sendable {
 }
 
 /// `cookies: jar`: what upstreams have set in answers to requests with a credential, for later ones with the same credential
-/// to the same origin, and for nobody else (T34).
+/// to the same origin, and for no other (T34).
 ///
 /// One for all workers, and not a copy in each: a program that has begun a session by one connection goes on with it by the
-/// next, whichever worker that comes to; and whoever logs out knows that there is none left.
+/// next, whichever worker accepts that; and a logout leaves no jar behind in another worker.
 ///
 /// Unchecked: the jars and their arena are touched under the lock alone.
 package final class CookieJars: @unchecked Sendable {
@@ -45,10 +45,10 @@ package final class CookieJars: @unchecked Sendable {
   private let lock: SharedLock
   private let arena = SecretArena()
   private var jars: [Place: CookieJar] = [:]
-  /// Of all that ever were, so that nothing of an earlier one is taken for a later one's.
+  /// The highest number that a jar has had: none is used twice, so no cookie of an earlier jar gets into a later one.
   private var lastNumber: UInt64 = 0
 
-  /// Of a cookie that does not say how long it lasts, milliseconds: as long as a day at work.
+  /// How long a cookie is kept that does not say how long it lasts, in milliseconds: as long as a day at work.
   static let sessionTime: UInt64 = 24 * 3_600_000
   /// Seconds; longer counts as this (RFC 6265bis section 5.5).
   static let longestTime: UInt64 = 400 * 86_400
@@ -58,7 +58,7 @@ package final class CookieJars: @unchecked Sendable {
 
   // MARK: which there are
 
-  /// These and no others: what is in others is wiped.
+  /// Makes a jar for each of these places, and wipes those of all others.
   /// - Parameter mustLock: a cookie lies in locked memory, or nowhere.
   package func follow(_ places: Set<Place>, mustLock: Bool) {
     lock {
@@ -130,7 +130,7 @@ package final class CookieJars: @unchecked Sendable {
     return try jars[pass.place]?.line(for: path, in: own)
   }
 
-  /// Of an answer to a request that went out with this pass. Without memory for it, it is not kept.
+  /// Keeps a cookie of an answer to a request that went out with this pass, unless there is no memory for it.
   /// - Parameter lifetime: seconds; nil: it does not say. 0: it takes away what there is.
   package func take(
     name: Span<UInt8>, value: Span<UInt8>, path: [UInt8], lifetime: UInt64?, with pass: JarTicket

@@ -1,7 +1,7 @@
 /// Where a head has other cookies in its last line, so that the credential's cookie joins them there: a request has one Cookie
 /// field (RFC 6265 section 5.4).
 struct CookieMerge {
-  /// Of the cookies' line, without its line break.
+  /// Where the line of cookies ends in the head, before its line break.
   let end: Int
 
   private static let name = Array("Cookie: ".utf8)

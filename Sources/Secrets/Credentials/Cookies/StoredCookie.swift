@@ -6,11 +6,11 @@ final class StoredCookie {
   /// `NAME=VALUE`, as it goes out.
   let pair: Secret
   private let nameCount: Int
-  /// It goes out below this path alone.
+  /// The cookie goes out with requests below this path alone.
   let path: [UInt8]
   /// Counts up with each cookie that is no newer value of an older one.
   let number: UInt64
-  /// Milliseconds of the clock that goes on in sleep.
+  /// When the cookie ends, in milliseconds of the clock that goes on in sleep.
   private let end: UInt64
 
   init(

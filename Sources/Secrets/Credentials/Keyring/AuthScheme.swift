@@ -8,7 +8,7 @@ package enum AuthScheme: Sendable, Equatable {
   case headers([HeaderTemplate])
   /// RFC 7616: what is written depends on what the upstream has asked for.
   case digest(user: FieldValue, password: SecretSource, hashes: Set<DigestHash>)
-  /// Tokens that a registry's token server grants for what the registry asks for. `login`: nil: for nobody in particular.
+  /// Tokens that a registry's token server grants for what the registry asks for. `login`: nil: asked for without a user.
   case registry(login: RegistryLogin?, TokenSource)
   /// A parameter of the query.
   case query(name: String, value: SecretSource)

@@ -68,7 +68,7 @@ struct CredentialLines {
       let start = parts.parameter.count
       try value.withBytes { try parts.parameter.append(escaped: $0) }
       try values.add(value)
-      // As it goes out, too: whoever repeats the target may escape it once more.
+      // As it goes out, too: a server that repeats the target may escape it once more.
       try parts.parameter.withBytes { (bytes) throws in
         try values.add { (text) throws(SystemError) in
           try text.append(UnsafeRawBufferPointer(rebasing: bytes[start...]))

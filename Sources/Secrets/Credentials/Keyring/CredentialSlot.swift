@@ -68,7 +68,7 @@ final class CredentialSlot {
   ///
   /// While a file takes long to read, everything stays: with another file's new value it could be half of two.
   ///
-  /// - Parameter isOfBefore: it was there already when somebody logged out.
+  /// - Parameter isOfBefore: whether what the sources hold was there already at the logout.
   func load(_ reader: SecretReader, isOfBefore: Bool = false) -> Bool {
     if rendered.isThere, isLasting, let delay = delay(reader) {
       problem = delay
@@ -168,7 +168,7 @@ final class CredentialSlot {
     traits.registry?.tokens.forget()
   }
 
-  /// Its value has no end of its own.
+  /// Whether the value has no end of its own: it comes neither from a command nor from a token endpoint.
   private var isLasting: Bool { entry.scheme.commands.isEmpty && entry.scheme.token == nil }
 
   /// A file of it is being read, and what the others hold may belong to another value.
@@ -188,7 +188,7 @@ final class CredentialSlot {
     }
   }
 
-  /// The same credential of an earlier configuration has lines, and a file of it takes long to read: they stay, too.
+  /// Takes over the lines of this credential in an earlier configuration while one of its files takes long to read.
   func inherit(_ earlier: CredentialSlot, _ reader: SecretReader, isPending: Bool) {
     guard entry.scheme == earlier.entry.scheme else { return }
     self.earlier = earlier

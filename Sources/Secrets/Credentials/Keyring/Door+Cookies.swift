@@ -4,9 +4,8 @@ internal import System
 internal import TLS
 
 extension Keyring {
-  /// Under which the cookies of a request go out, and those of its answer come in; nil: nothing is kept there, or there is no
-  /// value.
-  /// - Parameter holder: counts up with whoever logs in; of interest for tokens alone.
+  /// A pass with which a request's cookies go out and its answer's come in; nil: the credential keeps none, or has no value.
+  /// - Parameter holder: counts up with each login; of interest for tokens alone.
   package func jarTicket(ofGrant index: Int, to origin: Origin, holder: UInt64) -> JarTicket? {
     guard let jars, slots.indices.contains(index), let owner = slots[index].holder(holder) else { return nil }
     return jars.pass(to: CookieJars.Place(credential: slots[index].entry.grant.name, origin: origin), of: owner)

@@ -14,7 +14,7 @@ package final class Keyring {
       self.scheme = scheme
     }
 
-    /// Those of a token endpoint as well, which are in no line.
+    /// The files of the credential's secrets, with those that only its token endpoint is shown.
     var files: [SecretSource] { scheme.files + (scheme.token?.sources.map(\.source).filter(\.isFile) ?? []) }
     var commands: [SecretCommand] {
       scheme.commands + (scheme.token?.sources.compactMap(\.source.command) ?? [])
@@ -99,7 +99,7 @@ package final class Keyring {
   }
 
   /// What to look for in the answer to the request that `authorize` has just written: the credential's value, and what went out
-  /// in its place or beside it. nil: nothing was written. Whoever asks has it; nothing is kept here for longer.
+  /// in its place or beside it. nil: nothing was written. The caller takes it over; nothing is kept here for longer.
   package func takeSent(ofGrant index: Int) -> SecretPatterns? {
     slots.indices.contains(index) ? slots[index].sent.take() : nil
   }
@@ -116,7 +116,7 @@ package final class Keyring {
   }
 }
 
-/// The credentials of a keyring that nobody uses any more. Each is wiped as it goes.
+/// The credentials of a keyring that is no longer in use. Each is wiped as it goes.
 package struct KeyringRemains {
   private var slots: [CredentialSlot]
 
@@ -134,13 +134,13 @@ package struct KeyringRemains {
 extension Keyring {
   package var fileContents: FileValues { reader.files }
 
-  /// Those that its secrets are in, and those that its token endpoints are shown; each once.
+  /// The files that secrets are in, including those that only token endpoints are shown; each once.
   package var files: Set<SecretSource> { plan.files }
 
   /// Whether some of a credential's secrets are in files.
   package func hasFiles(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].traits.hasFiles }
 
-  /// Those of one credential.
+  /// The files that one credential's lines are made of.
   package func files(ofGrant index: Int) -> [SecretSource] {
     slots.indices.contains(index) ? slots[index].traits.files : []
   }
@@ -150,19 +150,19 @@ extension Keyring {
   /// - Parameters:
   ///   - pending: files that are still being read: a credential that has one of them stays as it is until then, or it could be
   ///     half of one value and half of another.
-  ///   - loggedOut: credentials that somebody has logged out since the file was asked for: it may hold what they had then.
+  /// - loggedOut: credentials that were logged out after the file was asked for: it may hold what they had then.
   package func reload(file: SecretSource, pending: Set<SecretSource> = [], loggedOut: Set<String> = []) -> [Int] {
     slots.reload(plan.users(of: file), reader, pending: pending, loggedOut: loggedOut)
   }
 
-  /// Indices of grants that have it in what they write.
+  /// Indices of the grants whose lines have what is in the file.
   package func users(of file: SecretSource) -> [Int] { plan.users(of: file) }
 }
 
 // MARK: - Commands
 
 extension Keyring {
-  /// Whose output some credential needs that nobody has logged out; each once.
+  /// The commands whose output some credential needs that is not logged out; each once.
   package var commands: Set<SecretCommand> {
     plan.commanding.reduce(into: []) { if !slots[$1].isLoggedOut { $0.formUnion(plan.rows[$1].commands) } }
   }

@@ -2,8 +2,8 @@ internal import Policy
 package import Secrets
 internal import System
 
-/// A keyring in the making: credential by credential, so that whoever makes one has others served in between. What is read,
-/// granted or logged out meanwhile reaches those that are there; the others begin with it.
+/// A keyring in the making: credential by credential, so that the worker can serve requests in between. What is read, granted
+/// or logged out meanwhile reaches the credentials that are there; the others begin with it.
 package final class KeyringDraft {
   let plan: KeyringPlan
   let staging: LockedMemory
@@ -11,11 +11,11 @@ package final class KeyringDraft {
   private(set) var slots: [CredentialSlot] = []
   private let previous: Keyring?
   private let requireLockedMemory: Bool
-  /// Credentials that somebody has logged out meanwhile.
+  /// Credentials that were logged out while the keyring was being made.
   private var loggedOut: Set<String>
-  /// Some file could not be read for want of locked memory.
+  /// Whether some file could not be read for want of locked memory.
   private var isUnlocked = false
-  /// Once it is whole.
+  /// The finished keyring; nil: some credentials are still to be made.
   package private(set) var keyring: Keyring?
 
   /// - Parameters:

@@ -1,7 +1,7 @@
 internal import Policy
 package import Secrets
 
-// Credentials whose use somebody has ended (T46).
+// Logging out of credentials (T46).
 extension Keyring {
   /// Wipes what would be written for a credential, alone and together with others. Its value comes back when its file holds
   /// another one; of a credential with a command only a later keyring has one again, and so it has of any other. A token's
@@ -21,7 +21,7 @@ extension Keyring {
     !slots.indices.contains { !indices.contains($0) && slots[$0].entry.files.contains(file) }
   }
 
-  /// Whether it is only not available because somebody has logged it out.
+  /// Whether the credential is not available only because it was logged out.
   package func isLoggedOut(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].isLoggedOut }
 
   /// With what a client proves who it is, and nothing else: to give a token back. Fails if that is not there.
@@ -41,7 +41,7 @@ extension Keyring {
 }
 
 extension TokenValues {
-  /// The token itself, which is no longer here then: somebody ends its use; nil: there is none.
+  /// The token itself, which is removed from here to be revoked; nil: there is none.
   package func withdraw(_ source: TokenSource) -> Secret? {
     let routeContext =
       if source.isByLogin {

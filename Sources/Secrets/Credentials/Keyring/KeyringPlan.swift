@@ -7,23 +7,23 @@ package struct KeyringPlan: Sendable {
   /// One credential.
   struct Row: Sendable {
     let entry: Keyring.Entry
-    /// Those that its lines are made of.
+    /// The files that the credential's lines are made of.
     let files: [SecretSource]
-    /// Those of a token endpoint as well.
+    /// The commands that the credential needs, including those that only its token endpoint is shown.
     let commands: [SecretCommand]
-    /// Its lines are made of files and of nothing else that changes.
+    /// Whether the lines are made of files and of nothing else that changes.
     let isOfFiles: Bool
-    /// Of credentials that go out together: each by itself. They stand ahead of it.
+    /// Indices of the credentials that go out together under this one's name; they stand ahead of it. Empty for most.
     let parts: [Int]
   }
 
   let rows: [Row]
   let indices: [String: Int]
-  /// Those that secrets are in, and those that token endpoints are shown; each once.
+  /// The files that secrets are in, including those that only token endpoints are shown; each once.
   package let files: Set<SecretSource>
   /// Where credentials get their value that a token endpoint grants; each once.
   let tokens: Set<TokenSource>
-  /// Who has it in its lines.
+  /// Indices of the credentials whose lines have what comes from there.
   private let usersOfFiles: [SecretSource: [Int]]
   private let usersOfCommands: [SecretCommand: [Int]]
   private let usersOfTokens: [TokenSource: [Int]]

@@ -23,10 +23,10 @@ extension Keyring {
     return plan.users(of: token)
   }
 
-  /// Indices of grants that have it in what they write.
+  /// Indices of the grants whose lines have the token.
   package func users(of token: TokenSource) -> [Int] { plan.users(of: token) }
 
-  /// As `tokenSecrets(of:)`, but whoever has a stored login needs no first refresh token any more.
+  /// As `tokenSecrets(of:)`, but a first refresh token may be missing where a login can be stored.
   package func keptTokenSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
     let secrets = TokenSecrets()
     for (role, secret) in source.sources {
@@ -58,7 +58,7 @@ extension Keyring {
 }
 
 extension TokenSource {
-  /// Those of its secrets that files hold.
+  /// The files that hold this source's secrets.
   package var files: Set<SecretSource> { Set(sources.map(\.source).filter(\.isFile)) }
 
   /// Whether this is among its secrets.

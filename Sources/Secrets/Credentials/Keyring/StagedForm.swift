@@ -29,7 +29,7 @@ struct StagedForm {
     }
   }
 
-  /// Of the first such line.
+  /// The value of the first field of this name, without spaces around it; nil: there is none.
   private static func value(of name: StaticString, in head: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     name.withUTF8Buffer { name in
       for line in head.split(separator: 0x0A) {

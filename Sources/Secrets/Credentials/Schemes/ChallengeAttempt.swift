@@ -13,7 +13,7 @@ package final class ChallengeAttempt {
 
   let kind: Kind
   package let origin: Origin
-  /// Of what was shown; nil: the request went out bare, since nothing was known of what the upstream wants.
+  /// Identifies the nonce or token that was shown; nil: the request went out bare, as it was not known what the upstream wants.
   let serial: UInt64?
   private let epoch: UInt64
 
@@ -49,9 +49,9 @@ extension ChallengeAttempt {
   }
 }
 
-/// Of Digest.
+/// An attempt by Digest.
 extension ChallengeAttempt {
-  /// What may be computed; nil: it is of another kind.
+  /// The hashes that may be computed; nil: the attempt is of another kind.
   package var hashes: Set<DigestHash>? {
     if case .digest(_, let hashes) = kind { hashes } else { nil }
   }
@@ -64,16 +64,16 @@ extension ChallengeAttempt {
     return spaces.learn(challenge, of: origin, after: serial)
   }
 
-  /// It has answered otherwise, and took what was shown.
+  /// The upstream has answered other than 401, and so accepted what was shown.
   /// - Parameter nonce: to be used from now on; nil: as before.
   package func accepted(next nonce: [UInt8]?) {
     if case .digest(let spaces, _) = kind, let serial { spaces.accepted(serial, next: nonce) }
   }
 }
 
-/// Of a registry's token.
+/// An attempt with a registry's token.
 extension ChallengeAttempt {
-  /// Who grants the tokens; nil: it is of another kind.
+  /// Where the tokens are granted; nil: the attempt is of another kind.
   package var tokenServer: TokenSource? {
     if case .registry(_, _, let source) = kind { source } else { nil }
   }
@@ -94,13 +94,13 @@ extension ChallengeAttempt {
     try tokens.put(token, for: challenge, of: origin, lifetime: lifetime, at: BootTimer.now, in: arena)
   }
 
-  /// The same credential, and the same value of it.
+  /// Whether both attempts are with the same value of the same credential, at the same origin.
   package func isOfSame(as other: ChallengeAttempt) -> Bool {
     guard case .registry(let mine, _, _) = kind, case .registry(let theirs, _, _) = other.kind else { return false }
     return mine === theirs && origin == other.origin && epoch == other.epoch
   }
 
-  /// The value that it was made with is still the credential's: what is granted to another one is not used.
+  /// Whether the credential still has the value that the attempt was made with: a token granted to another one is not used.
   package var isCurrent: Bool {
     if case .registry(let tokens, _, _) = kind { epoch == tokens.epoch } else { true }
   }

@@ -12,7 +12,7 @@ package struct DigestAnswer {
   let target: UnsafeRawBufferPointer
   /// How often the nonce has been used, with this time.
   let count: UInt32
-  /// Of ours; visible characters, none of which has to be quoted.
+  /// The client's nonce (`cnonce`): visible characters, none of which has to be quoted.
   let number: [UInt8]
   private let arena: SecretArena
 

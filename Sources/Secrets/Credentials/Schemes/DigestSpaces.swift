@@ -2,20 +2,20 @@ internal import Policy
 internal import Secrets
 internal import System
 
-/// What a Digest credential knows of the servers that it goes to: their challenges, with which later requests go out at once. Of
-/// one value of the credential, and of one worker, whose nonces nobody else counts (RFC 7616 section 3.4.5).
+/// What a Digest credential knows of the servers that it goes to: their challenges, with which later requests go out at once.
+/// There is one for each worker and each value of the credential, so that no other counts its nonces (RFC 7616 section 3.4.5).
 final class DigestSpaces {
   /// What one challenge is for.
   private final class Space {
     let origin: Origin
     var challenge: DigestChallenge
-    /// Of the nonce: no other has it.
+    /// Identifies the nonce: no other has it.
     var serial: UInt64
     /// Requests that have gone out with the nonce.
     var count: UInt32 = 0
     /// An upstream has taken an answer to it.
     var isAccepted = false
-    /// Of a session's key, which is of one number.
+    /// The client's nonce (`cnonce`); for a session's `key`, the one that it was made with.
     var number: [UInt8] = []
     /// H(A1).
     var key: Secret?
@@ -133,7 +133,7 @@ final class DigestSpaces {
     return best?.space
   }
 
-  /// Of the system's randomness, in hexadecimal digits.
+  /// A client's nonce: random hexadecimal digits.
   private static func number() -> [UInt8] {
     var random = SystemRandomNumberGenerator()
     return (0..<(2 * numberSize)).map { _ in

@@ -2,7 +2,7 @@ internal import Crypto
 internal import System
 
 /// What tells one secret from another without showing anything of either: HMAC-SHA-256 under a key that this process has
-/// drawn and keeps to itself. Nobody can try out guesses without it, and it ends with the process.
+/// drawn and keeps to itself. Without it no guess can be tried out, and it ends with the process.
 ///
 /// Unchecked: locked memory is not Sendable, and this is written in `init` and then only read.
 final class FingerprintKey: @unchecked Sendable {

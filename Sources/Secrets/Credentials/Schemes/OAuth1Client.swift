@@ -7,7 +7,7 @@ package struct OAuth1Client: Sendable, Equatable {
   package var method = Method.hmacSHA1
   package var consumerKey: FieldValue
   package var consumerSecret: SecretSource
-  /// nil, as is its secret then: there is nobody for whom the client asks.
+  /// The token of the user for whom the client asks; nil, as is its secret then: the client asks for itself.
   package var token: SecretSource?
   package var tokenSecret: SecretSource?
   /// Visible ASCII without quotes and backslashes; nil: none is said.

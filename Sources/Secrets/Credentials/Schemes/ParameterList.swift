@@ -13,10 +13,10 @@ struct ParameterList: ~Copyable {
     self.arena = arena
   }
 
-  /// More no server takes: frameworks stop at a thousand. Each is compared with some of the others (T60).
+  /// More than servers take: frameworks stop at a thousand. Each is compared with some of the others (T60).
   static let mostParameters = 1_024
 
-  /// Those of a query, or of a body of the same form (W3C.REC-html40-19980424 section 17.13.4).
+  /// Adds the parameters of a query, or of a body of the same form (W3C.REC-html40-19980424 section 17.13.4).
   mutating func add(_ query: UnsafeRawBufferPointer) throws(SystemError) {
     for pair in query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
       let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex

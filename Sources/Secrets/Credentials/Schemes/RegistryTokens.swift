@@ -55,7 +55,7 @@ final class RegistryTokens {
     /// `BootTimer`'s milliseconds.
     let end: UInt64
     let serial: UInt64
-    /// Of what goes out with it: made when it does for the first time.
+    /// What to look for in answers to requests with this token: made when it goes out for the first time; nil until then.
     var patterns: SecretPatterns?
 
     init(_ challenge: RegistryChallenge, _ origin: Origin, line: consuming Secret, end: UInt64, serial: UInt64) {
@@ -75,7 +75,7 @@ final class RegistryTokens {
   private var lastSerial: UInt64 = 0
   /// An upstream asks for something else, and that has been told.
   var hasComplained = false
-  /// Of the credential's value.
+  /// Counts up each time the credential's value changes.
   private(set) var epoch: UInt64 = 0
 
   /// The oldest go: clients of many repositories, and upstreams that ask for ever new things.

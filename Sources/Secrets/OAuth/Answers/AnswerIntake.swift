@@ -8,11 +8,11 @@ package final class AnswerIntake {
     case needsMore
     /// `withAnswer` has it.
     case complete
-    /// It cannot be one. Why, without a byte of it.
+    /// What came cannot be an answer: why, without a byte of it.
     case malformed(String)
   }
 
-  /// Bytes.
+  /// The most bytes of a head.
   private static let longestHead = 16_384
   private static let mostInterim = 8
 
@@ -89,7 +89,7 @@ package final class AnswerIntake {
     scannedCount = startCount
   }
 
-  /// Of one that is not whole only what cannot be right matters.
+  /// The whole lines of the head that came, so that an incomplete line is not judged; everything, if there is room for no more.
   private var lines: UnsafeBufferPointer<UInt8> {
     let isFull = startCount == Self.longestHead
     return UnsafeBufferPointer(rebasing: started[..<(isFull ? startCount : lineCount)])
@@ -152,7 +152,7 @@ package final class AnswerIntake {
       retryAfter: value("retry-after"), date: value("date"))
   }
 
-  /// Of all lines of this name.
+  /// The values of all lines of this name, joined; nil: there is no such line.
   private func value(_ name: String) -> String? {
     var values: [String] = []
     for field in head.fields {

@@ -7,7 +7,7 @@ internal import System
 /// What a login URL says to a `LoginBody`: a token in its JSON, or a cookie. It is read as strictly as a token endpoint's answer;
 /// never is a byte of it in a sentence.
 ///
-/// A redirect is no success, although some sites log in by one: it may as well lead to the form, with a session of nobody's.
+/// A redirect is no success, although some sites log in by one: it may as well lead to the form, with a session of no user.
 struct LoginAnswer {
   let head: AnswerHead
   let form: LoginForm
@@ -45,7 +45,7 @@ struct LoginAnswer {
       remark: nil)
   }
 
-  /// Nobody knows how often a wrong password may be tried until the account is locked (T41): 401 ends it until there is another.
+  /// Judges the status. After 401 the password is not tried again until it changes: the site may lock the account (T41).
   private func checkStatus() throws(TokenRefusal) {
     switch head.status {
     case 200..<300: return

@@ -6,7 +6,7 @@ internal import System
 package final class SetCookieLines {
   private let memory: LockedMemory
   private var count = 0
-  /// Of the values, in their order.
+  /// Where each value lies in the memory, in the order of the lines.
   package private(set) var ranges: [Range<Int>] = []
 
   init(byteCount: Int, mustLock: Bool) throws(SystemError) {
@@ -21,7 +21,7 @@ package final class SetCookieLines {
     return try body(bytes.span)
   }
 
-  /// Of an interim answer, or of one before.
+  /// Wipes what came with an interim answer, or with the answer before.
   func forget() {
     wipe(UnsafeMutableRawBufferPointer(rebasing: memory.bytes[..<count]))
     count = 0

@@ -7,7 +7,7 @@ package enum TokenAnswer: ~Copyable {
   case granted(TokenGrant)
   case refused(TokenRefusal)
 
-  /// Of a body, more is not read: the connection can be closed (bytes).
+  /// The most bytes of a body that are read: after that the connection can be closed.
   package static let longestBody = JSONDocument.maximumSize
 
   /// An answer to `.token`, `.code` and `.deviceToken`.

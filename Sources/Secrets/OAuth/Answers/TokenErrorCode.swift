@@ -35,7 +35,7 @@ package enum TokenErrorCode: String, Sendable, CaseIterable {
 }
 
 extension TokenRefusal {
-  /// What a code means for whoever asked so.
+  /// What a code means in an answer to a request of this purpose.
   init(_ code: TokenErrorCode, of source: TokenSource, to purpose: TokenRequest.Purpose) {
     let said = "\(source.endpoint.origin) said \(code.rawValue): "
     switch code {
@@ -66,7 +66,7 @@ extension TokenRefusal {
 }
 
 extension TokenErrorCode {
-  /// Of a poll's; others mean an end, too.
+  /// What the code means in the answer to a poll; most codes end the login.
   fileprivate var polled: DevicePolling.Answer {
     switch self {
     case .authorizationPending: .pending

@@ -1,7 +1,7 @@
 /// Why there is no token.
 package struct TokenRefusal: Error, Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
-    /// It may be asked again: for `Renewal`, `.transient`. Milliseconds for which it wants to be left alone.
+    /// The server may be asked again, after these milliseconds if it named a time: for `Renewal`, `.transient`.
     case transient(retryAfter: UInt64?)
     /// What we asked with is worth nothing any more (`invalid_grant` of a refresh token): a person has to log in, or place
     /// another first token. For `Renewal`, `.final`.

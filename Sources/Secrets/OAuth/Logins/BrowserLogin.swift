@@ -8,9 +8,9 @@ package struct BrowserLogin: ~Copyable {
   package enum Verdict: ~Copyable {
     /// The code, for `TokenRequest.Purpose.code`, together with `codeVerifier()`.
     case code(Secret)
-    /// It is over: a sentence for the person.
+    /// The login is over: a sentence for the person.
     case refused(String)
-    /// It is none of ours (another path, or another `state`), and the login goes on waiting: a sentence for whoever asked.
+    /// The request is not this login's (another path, or another `state`), which goes on waiting: a sentence for the answer.
     case stranger(String)
   }
 
@@ -70,7 +70,7 @@ package struct BrowserLogin: ~Copyable {
       guard case .once(let answered) = try query.value("state", in: arena), answered.isEqual(to: state) else {
         return .stranger("this answers another login, or none")
       }
-      // Whatever it says, nobody gets a second try with the same state.
+      // The same state does not get a second try, whatever the answer says.
       guard !isOver else { return .refused("this login is over already") }
       isOver = true
       return try verdict(query, in: arena)

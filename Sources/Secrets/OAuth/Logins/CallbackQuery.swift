@@ -12,10 +12,10 @@ struct CallbackQuery: ~Copyable {
 
   let path: [UInt8]
   private let query: Secret
-  /// Of each field in `query`, as it is written.
+  /// Where the name and the value of each field lie in `query`, as they are written.
   private let fields: [(name: Range<Int>, value: Range<Int>)]
 
-  /// Bytes; codes are short.
+  /// The most bytes of a query: codes are short.
   private static let longest = 16_384
 
   init(_ target: Span<UInt8>, in arena: SecretArena) throws(SystemError) {

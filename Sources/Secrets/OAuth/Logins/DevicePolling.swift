@@ -39,7 +39,7 @@ package struct DevicePolling: Sendable {
     self.interval = min(max(interval ?? Self.usual, Self.shortest), Self.longest)
   }
 
-  /// Nobody is that fast: an interval passes first.
+  /// The first step: to ask after one interval, since no person is faster.
   package var first: Step { next(at: begin) }
 
   /// A poll was answered.

@@ -4,13 +4,13 @@ internal import Policy
 @_spi(SecretBytes) package import Secrets
 package import System
 
-/// A refresh token that is kept in a file, for the source that it was granted to and no other: whoever changes the token
-/// endpoint, the client's id or the configured first token makes what is stored worthless, and begins anew with what is
-/// configured. Where a server gives a person's login no refresh token, it is the access token itself.
+/// A refresh token that is kept in a file, for the source that it was granted to and no other: a change of the token
+/// endpoint, the client's id or the configured first token makes what is stored worthless, and what is configured is used
+/// again. Where a server gives a person's login no refresh token, it is the access token itself.
 ///
-/// The file has four lines, and nothing else; the last one is `logged_out` where somebody has ended the login (T46), and `refused`
-/// where the server has said that the refresh token is worth nothing (RFC 6749 section 5.2): without that, the next start would
-/// begin with the configured first token again.
+/// The file has four lines, and nothing else; the last one is `logged_out` after a logout (T46), and `refused` where the server
+/// has said that the refresh token is worth nothing (RFC 6749 section 5.2): without that, the next start would begin with the
+/// configured first token again.
 /// ```
 /// bearerd login 1
 /// for SALT:DIGEST
@@ -20,14 +20,14 @@ package import System
 package struct StoredLogin: ~Copyable {
   package enum Kind: Sendable, Equatable {
     case refreshToken
-    /// Seconds since 1970; nil: nobody knows an end.
+    /// `until`: when the token expires, in seconds since 1970; nil: the server did not say.
     case accessToken(until: Int64?)
-    /// Somebody has logged out.
+    /// The login was logged out.
     case ended
     /// The server takes the refresh token no more.
     case refused
 
-    /// There is a token behind the word.
+    /// Whether a token stands behind the word.
     var hasToken: Bool {
       switch self {
       case .refreshToken, .accessToken: true
@@ -140,7 +140,7 @@ package struct StoredLogin: ~Copyable {
     }
     do throws(SystemError) {
       let marks = try Marks(source, secrets, salt: salt, in: arena)
-      // Whose first token is gone goes on; whoever has placed another one wants to begin with it.
+      // If the first token is gone, the login goes on; if another one has taken its place, it begins anew with that.
       guard place == marks.place, marks.first == nil || marks.first == first else { return nil }
       if !kind.hasToken { return StoredLogin(token: nil, kind: kind) }
       var secret = try Secret(capacity: token.count, in: arena)
@@ -211,9 +211,9 @@ extension StoredLogin.Kind {
 
 /// What a login was granted for: salted digests, in hexadecimal.
 private struct Marks {
-  /// Of the endpoint and the client.
+  /// Digest of the endpoint and the client's id.
   let place: String
-  /// Of the configured first token; nil: there is none.
+  /// Digest of the configured first token; nil: there is none.
   let first: String?
 
   init(_ source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], in arena: SecretArena) throws(SystemError) {

@@ -35,7 +35,7 @@ extension TokenGrant {
 }
 
 extension TokenSource {
-  /// Its tokens come from a person's login, and go on by refresh tokens.
+  /// Whether tokens come from a person's login, and are renewed with refresh tokens.
   var isRenewedByLogin: Bool {
     switch grant {
     case .refreshToken: true

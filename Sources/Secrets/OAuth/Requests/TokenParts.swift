@@ -1,7 +1,7 @@
 @_spi(SecretBytes) package import Secrets
 internal import System
 
-// What is granted or stored, taken apart by whoever holds it: no other module can.
+// What is granted or stored, taken apart by its holder: no other module can.
 
 extension TokenGrant {
   /// Puts both tokens where they are held from now on.
@@ -20,10 +20,10 @@ extension StoredLogin {
     }
   }
 
-  /// Nothing else stays of it; nil: somebody has logged out.
+  /// The stored token, to be revoked; nil: the file says that the login has ended.
   package consuming func withdraw() -> Secret? { consume token }
 
-  /// Of an access token: what is left of it, as if it had been granted now. nil: its time is over, or it is none.
+  /// What is left of a stored access token, as if it had been granted now; nil: it has expired, or another kind is stored.
   /// - Parameter now: seconds since 1970.
   package consuming func grant(now: Int64) -> TokenGrant? {
     guard case .accessToken(let end) = kind, let token = consume token else { return nil }
@@ -42,7 +42,7 @@ extension DeviceAuthorization {
 }
 
 extension BrowserLogin {
-  /// The same for a code that came back, and what proves that it is ours.
+  /// Puts a copy of what proves that the login is ours, and the code that came back, where the request finds them.
   package borrowing func put(
     _ code: consuming Secret, into secrets: TokenSecrets, in arena: SecretArena
   ) throws(SecretProblem) {

@@ -1,6 +1,6 @@
 package import System
 
-/// A command whose program nobody else could have changed, when it was looked at.
+/// A command whose program no other user could have changed, when it was looked at.
 package struct CheckedCommand: Sendable {
   package let command: SecretCommand
 

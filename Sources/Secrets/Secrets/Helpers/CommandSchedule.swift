@@ -53,7 +53,7 @@ package struct CommandSchedule: Sendable, Equatable {
   /// The value's time is over.
   package mutating func expired() { expiry = nil }
 
-  /// Somebody has looked after what was wrong, perhaps.
+  /// Runs at once what has failed: the administrator may have removed the cause.
   package mutating func hurry() {
     if failures > 0 { nextRun = 0 }
   }

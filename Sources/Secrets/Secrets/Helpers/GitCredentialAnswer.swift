@@ -33,7 +33,7 @@ extension HelperAnswerReader {
     return SourceValue(user: try copy(user), secret: secret, expiry: expiry)
   }
 
-  /// A helper that answers for somebody else has misread what it was asked, or wants us to.
+  /// Refuses an answer for another place or user than was asked for: the helper has misread the question, or is hostile.
   private func checkPlace(
     _ found: GitCredentialLines, _ output: UnsafeRawBufferPointer, _ description: GitDescription
   ) throws(SecretProblem) {

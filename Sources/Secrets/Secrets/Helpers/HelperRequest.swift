@@ -56,7 +56,7 @@ extension CommandFormat {
     }
   }
 
-  /// Kubernetes' convention has its question in the environment. Nobody is there to answer questions back.
+  /// Environment variables with the question, as Kubernetes' convention has it: the helper cannot ask a person anything.
   fileprivate var variables: [String] {
     switch self {
     case .text, .gitCredential, .dockerCredential: []

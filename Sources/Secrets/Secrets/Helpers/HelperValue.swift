@@ -1,9 +1,9 @@
 internal import Policy
 
-/// Which of a command's answers a request went out with.
+/// The answer of a command with which a request went out.
 package struct HelperValue: Sendable, Equatable {
   package let command: SecretCommand
-  /// The same for the same answer in every worker.
+  /// Identifies the answer; equal in all workers that have it.
   package let number: UInt64
 
   package init(command: SecretCommand, number: UInt64) {

@@ -36,7 +36,7 @@ package struct Secret: ~Copyable {
     used += bytes.count
   }
 
-  /// The same for one.
+  /// Appends one byte, in locked memory as all others.
   @_spi(SecretBytes) public mutating func append(_ byte: UInt8) throws(SystemError) {
     try makeRoom(for: 1)
     block.bytes[used] = byte

@@ -8,7 +8,7 @@ package final class FileValues: SourceValues<SecretSource> {
   private var byName: [WatchedName: Set<SecretSource>] = [:]
   private var byDirectory: [String: Set<SecretSource>] = [:]
 
-  /// Of a file, as it was read last.
+  /// What was known of a file when it was read last.
   private struct Facts {
     var names: Set<WatchedName> = []
     var modified: Int64?
@@ -77,7 +77,7 @@ package final class FileValues: SourceValues<SecretSource> {
 
   package func isUnlocked(_ source: SecretSource) -> Bool { entry(source)?.problem?.isUnlocked == true }
 
-  /// It takes long to read, or cannot be: what is there stays.
+  /// Notes that the file takes long to read, or cannot be read; the value that is there stays.
   package func delay(_ source: SecretSource, _ reason: String) { fail(source, "\(source.name) \(reason)") }
 
   /// What it held is of no use any more. The file goes on being watched.

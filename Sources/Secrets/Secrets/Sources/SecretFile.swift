@@ -4,11 +4,11 @@ package import System
 /// A secret in a file: who may own it, who may read it, how large it may be.
 package struct SecretFile {
   let path: String
-  /// Its name, when systemd put it there: its ways with modes are its own.
+  /// The credential's name, if systemd put the file there: systemd sets the mode in ways of its own. nil: any other file.
   let unitCredential: String?
 
   private static let usualSize = 4096
-  /// Of every secret, wherever it comes from.
+  /// The most bytes that a secret may have, wherever it comes from.
   static let maximumSize = 65_536
 
   /// Below $CREDENTIALS_DIRECTORY.
@@ -81,7 +81,7 @@ package struct SecretFile {
     }
   }
 
-  /// Nobody else may read it, and nobody else may have written it (T44), which on a read-only mount nobody can.
+  /// Refuses a file that another user can read or could have written (T44); on a read-only mount no user can write.
   private func checkAccess(_ status: FileStatus, isReadOnly: Bool) throws(SecretProblem) {
     guard status.owner == 0 || status.owner == Users.currentUID || isReadOnly else {
       throw SecretProblem(

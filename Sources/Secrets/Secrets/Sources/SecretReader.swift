@@ -63,7 +63,7 @@ package struct SecretReader {
     }
   }
 
-  /// Of what is kept for all keyrings.
+  /// A copy of what is kept for all keyrings.
   private func copy(
     _ source: SecretSource, _ append: (inout Secret) throws(SecretProblem) -> Void
   ) throws(SecretProblem) -> Secret {

@@ -54,16 +54,16 @@ package class SourceValues<Source: Hashable & Sendable> {
 
   final func noteLocks(_ areLocked: Bool = true) { if !areLocked || !arena.isLocked { isLocked = false } }
 
-  /// None came: what is there stays.
+  /// Notes that no new value came, and why; the one that is there stays.
   package func fail(_ source: Source, _ sentence: String) { madeEntry(source).failure = sentence }
 
-  /// Its time is over.
+  /// Wipes the value, whose time is over.
   package final func expire(_ source: Source) {
     let entry = madeEntry(source)
     entry.put(nil, failure: entry.failure)
   }
 
-  /// It is not used any more.
+  /// Forgets a source that is not used any more.
   package final func forget(_ source: Source) { entries[source] = nil }
 
   // MARK: what is there
@@ -71,7 +71,7 @@ package class SourceValues<Source: Hashable & Sendable> {
   /// Whether it has been asked, and has answered or not.
   package final func isKnown(_ source: Source) -> Bool { entries[source].map { !$0.isAwaited } ?? false }
 
-  /// Of the value: another one has another number; 0: there never was one.
+  /// Identifies the value: another one has another number; 0: there never was one.
   package final func number(of source: Source) -> UInt64 { entries[source]?.number ?? 0 }
 
   /// Why the value is not renewed, if there is one.
@@ -107,7 +107,7 @@ package class SourceValues<Source: Hashable & Sendable> {
     }
   }
 
-  /// The same here.
+  /// Takes over how a source stands in another thread.
   package final func adopt(_ output: SourceOutput<Source>) {
     guard output.isKnown else { return forget(output.source) }
     let entry = madeEntry(output.source)

@@ -1,7 +1,7 @@
 /// Names that the protocol sets by itself: a configuration that could set them too could change what is asked for, or send a
 /// secret of its own making.
 package enum ProtocolParameters {
-  /// Of form fields: RFC 6749, 7523, 7636, 8628, 8693 and 8707, and what an access or id token is called.
+  /// Form fields that the protocol sets: RFC 6749, 7523, 7636, 8628, 8693 and 8707, and what an access or id token is called.
   package static let names: Set<String> = [
     "grant_type", "client_id", "client_secret", "client_assertion", "client_assertion_type", "assertion", "scope",
     "resource", "audience", "refresh_token", "access_token", "id_token", "token", "token_type_hint", "username",
@@ -12,13 +12,13 @@ package enum ProtocolParameters {
     "actor_token", "actor_token_type", "requested_token_type",
   ]
 
-  /// Of a JWT's claims (RFC 7519 section 4.1).
+  /// Claims of a JWT that the protocol sets (RFC 7519 section 4.1).
   package static let claims: Set<String> = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"]
 
   /// Why a further form field cannot have this name: the end of a sentence that begins with it; nil: it can.
   package static func problem(ofParameter name: String) -> String? { problem(name, names) }
 
-  /// The same for a claim.
+  /// Why a further claim of a JWT cannot have this name: the end of a sentence that begins with it; nil: it can.
   package static func problem(ofClaim name: String) -> String? { problem(name, claims) }
 
   /// In any case of the letters: some servers do not look at it.

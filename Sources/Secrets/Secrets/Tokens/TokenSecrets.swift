@@ -9,11 +9,11 @@ package final class TokenSecrets {
     /// PEM, of `TokenGrantKind.jwtBearer`.
     case assertionKey
     case refreshToken, subjectToken, actorToken, userName, password
-    /// Of a login.
+    /// What a person's login needs: the device's code, or the browser's and what proves that it was asked for here.
     case deviceCode, code, codeVerifier
     /// To be revoked.
     case revokedToken
-    /// Of a `LoginForm`, by its index.
+    /// A field of a `LoginForm`, by its index.
     case field(Int)
   }
 

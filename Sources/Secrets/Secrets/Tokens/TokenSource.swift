@@ -20,7 +20,7 @@ package struct TokenSource: Sendable, Hashable {
 
   /// What TLS has to prove for `endpoint`: its own, not that of any service.
   package var trust = TrustPolicy()
-  /// Of `endpoint`'s host, beyond public ones.
+  /// Addresses that `endpoint`'s host may have, beyond public ones.
   package var allowedAddresses: [AddressBlock] = []
   /// Where tokens are revoked (RFC 7009); nil: they are not.
   package var revocation: Endpoint?
@@ -40,7 +40,7 @@ package struct TokenSource: Sendable, Hashable {
   package var lead: UInt64 = 60_000
   /// `RenewalSettings.skew`, milliseconds.
   package var skew: UInt64 = 10_000
-  /// Of one request, all in all; milliseconds.
+  /// The time for one request to `endpoint`, all in all, in milliseconds.
   package var timeout: UInt64 = 10_000
 
   package init(credential: String, endpoint: Endpoint, grant: TokenGrantKind, client: TokenClient) {

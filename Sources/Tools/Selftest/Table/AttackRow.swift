@@ -8,7 +8,7 @@ package struct AttackRow: Sendable {
     /// One request goes out, with the upstream's own Host and with our credential, and is answered with 200. Where a credential is
     /// added, none of these words stands in it.
     case passed(without: [String])
-    /// One of both.
+    /// The wording of `refused` or `passed`.
     case harmless(without: [String])
     /// Refused, or every way to read the path that goes out is one that the rules let through.
     case inside
@@ -33,7 +33,7 @@ package struct AttackRow: Sendable {
     case ownField
   }
 
-  /// Its number in docs/security/threats.md.
+  /// Number of the threat in docs/security/threats.md.
   package let threat: Int
   package let name: String
   /// The request, with words that `AttackPlace` replaces.

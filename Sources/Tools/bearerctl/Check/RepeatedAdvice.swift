@@ -14,7 +14,7 @@ enum RepeatedAdvice {
     }
   }
 
-  /// Its sentence without the names in quotation marks, which are all that differs.
+  /// The finding's sentence without the names in quotation marks, which are all that differs.
   private static func kind(of finding: Diagnostic) -> String {
     finding.message.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
       .map { $0.isMultiple(of: 2) ? String($1) : "…" }.joined()

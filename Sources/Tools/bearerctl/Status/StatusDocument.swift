@@ -24,7 +24,7 @@ struct StatusDocument: Decodable {
 
   struct Audit: Decodable {
     let file: String
-    /// Which file it is, whatever its name has become.
+    /// Device and inode identify the file, whatever its name has become.
     let device: UInt64
     let inode: UInt64
     let records: UInt64
@@ -107,7 +107,7 @@ struct StatusDocument: Decodable {
     struct Token: Decodable {
       /// nil: there is none, or its end is not known.
       let secondsLeft: Int?
-      /// There is none now, and the next request gets one; nil: the daemon is of an earlier version.
+      /// Whether there is no token now, and the next request gets one; nil: the daemon is of an earlier version.
       let atNextRequest: Bool?
       let loginRequired: Bool
       /// When the endpoint gave a token last; nil: never.
@@ -116,7 +116,7 @@ struct StatusDocument: Decodable {
       let lastFailed: Int?
       let lastFailure: String?
       let failuresInARow: Int?
-      /// Seconds; nil: nothing is in the way of the next one.
+      /// Seconds until the endpoint may be asked again; nil: nothing is in the way of the next attempt.
       let nextAttemptIn: Int?
     }
   }
