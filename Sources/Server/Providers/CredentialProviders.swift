@@ -9,8 +9,8 @@ package import Setup
 internal import TLS
 package import Transport
 
-/// What keeps the values of one worker's credentials current: its generation, and who watches files, waits for programs and
-/// for token endpoints.
+/// The providers of one worker's credentials, which keep their values current: its generation, and what watches files, waits
+/// for programs and for token endpoints.
 package final class CredentialProviders {
   let context: WorkerContext
   // Other modules read what changes by getters: a stored property that they see costs a check of exclusive access at each use.
@@ -130,7 +130,7 @@ package final class CredentialProviders {
     return generation.allDestinations.filter { $0.context?.identity.grant.map(names.contains) == true }
   }
 
-  /// Somebody has logged in, who may be another person than before: what was opened for the one serves the other no more (T25).
+  /// A login may be another person's than the one before: what was opened for the one serves the other no more (T25).
   func setApart(_ credential: String) { for destination in destinations(of: credential) { destination.setApart() } }
 }
 

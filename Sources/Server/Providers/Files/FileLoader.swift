@@ -15,7 +15,7 @@ final class FileLoader {
   /// Nothing is being read. Asked at each request, which must not look into what changes.
   private(set) var isIdle = true
   private var waiting = WaitingReads()
-  /// What threads have brought, in its order. Taken over bit by bit: hundreds may come at once.
+  /// The results that threads have brought, in their order. Taken over bit by bit: hundreds may come at once.
   private var brought: [(read: Read, source: SecretSource, result: SecretReading??)] = []
   private var threads = Threads()
   private var retries: [SecretSource: Retry] = [:]
@@ -24,8 +24,8 @@ final class FileLoader {
 
   /// Threads for files that have not taken long yet, of all workers together. Each has a page of locked memory.
   private static let mostQuick = 16
-  /// And for those that have: as long as there are no more of them, they are in nobody's way. With the threads that look names
-  /// up, and those that a start leaves behind, they are fewer than TasksMax= of the unit.
+  /// Threads for files that do not answer: as long as there are no more, they hold up no other. With the threads that look
+  /// names up, and those that a start leaves behind, they are fewer than TasksMax= of the unit.
   private static let mostHanging = 240
   /// Milliseconds after which a file counts among them.
   private static let longTime: UInt64 = 50
@@ -67,13 +67,13 @@ final class FileLoader {
     var loggedOut: Set<String> = []
   }
 
-  /// What is being read, or is to be once there is a thread for it.
+  /// A file that is being read, or is to be once there is a thread for it.
   private final class Read: Timed {
     var askedAt: UInt64
     /// nil: it has no thread.
     var startedAt: UInt64?
     var isHanging = false
-    /// Nobody waits for it any more.
+    /// Whether requests no longer wait for the file.
     var isSlow = false
     var demand: Demand
     /// The file changed meanwhile, and is read once more.
@@ -109,9 +109,9 @@ final class FileLoader {
   }
 
   /// - Parameters:
-  ///   - onRead: takes what was read, in the order of a file's changes, and the credentials that somebody has logged out since
+  ///   - onRead: takes what was read, in the order of a file's changes, and the credentials that were logged out since
   ///     that was asked for.
-  ///   - onDelay: a file takes long, and why; nil: there was nothing to read, and nobody need wait for that any more.
+  ///   - onDelay: a file takes long, and why; nil: there was nothing to read, and no request need wait for that any more.
   init(
     providers: CredentialProviders, adder: DirectoryWatch.Adder?, files: FileValues,
     onRead: @escaping (SecretReading, _ loggedOut: Set<String>) -> Void,
@@ -144,7 +144,7 @@ final class FileLoader {
     schedule(read)
   }
 
-  /// Somebody logs a credential out. What its files are read for now is what they held before.
+  /// A credential is logged out. A reading of its files that is under way brings what they held before.
   func logOut(_ credential: String, files: some Sequence<SecretSource>) {
     for case let read? in files.map({ reads[$0] }) {
       read.demand.loggedOut.insert(credential)
@@ -155,7 +155,7 @@ final class FileLoader {
   /// Files that requests may still wait for.
   var pending: Set<SecretSource> { Set(reads.keys.filter { reads[$0]?.isSlow == false }) }
 
-  /// Nobody uses the others any more.
+  /// Forgets all other files: they are not used any more.
   func keep(only wanted: Set<SecretSource>) {
     for source in retries.keys where !wanted.contains(source) { endRetry(source) }
   }
@@ -227,7 +227,7 @@ final class FileLoader {
     }
     startWaiting()
     if let again = reads[source], !again.isSlow, !read.demand.waits.isEmpty {
-      // What was read is not in use: its requests wait on, for as long as they were going to.
+      // The content that was read is not in use: its requests wait on, for as long as they were going to.
       again.demand.waits.append(read.demand.waits)
       again.askedAt = min(again.askedAt, read.askedAt)
       return schedule(again)

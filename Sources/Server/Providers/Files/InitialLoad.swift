@@ -3,14 +3,14 @@ package import Secrets
 internal import Synchronization
 internal import System
 
-/// The files of secrets as a start finds them: each that answers is read, and watched, before anything is served. Nobody waits
-/// for the others (T55).
+/// The files of secrets as a start finds them: each that answers is read, and watched, before anything is served. The start
+/// does not wait for the others (T55).
 package final class InitialLoad {
   let watch: DirectoryWatch?
   package let files: FileValues
   /// Not read, or changed since.
   private(set) var pending: Set<SecretSource>
-  /// Of these, those that were read.
+  /// The sources among them that were read.
   package private(set) var changing: Set<SecretSource> = []
   private(set) var unwatched: [(directory: String, error: SystemError)] = []
 
@@ -18,7 +18,7 @@ package final class InitialLoad {
   private static let patience = 500
   private static let rounds = 3
 
-  /// - Parameter unanswered: files that nobody could look at.
+  /// - Parameter unanswered: files that could not be looked at.
   package init(_ sources: Set<SecretSource>, unanswered: Set<SecretSource>, journal: AccessLog) {
     do throws(SystemError) {
       watch = try DirectoryWatch()
@@ -39,7 +39,7 @@ package final class InitialLoad {
     for source in sources where !files.isKnown(source) { files.delay(source, "is still being read") }
   }
 
-  /// Where threads put what they have read, so that no more of it waits in locked memory than there are threads.
+  /// The place where threads put what they have read, so that no more of it waits in locked memory than there are threads.
   ///
   /// Unchecked: the threads have the files under its lock alone, and only while it is open; afterwards they are the loop's.
   private final class Intake: @unchecked Sendable {

@@ -18,7 +18,7 @@ package final class SecretWatch {
   /// When the files of each grant were read last because a request wanted that; milliseconds of the loop's clock.
   private var lookedAt: [UInt64] = []
   private var source: ReadableSource?
-  /// Of the current generation, and of one that is on its way.
+  /// The files of the current generation, and of one that is on its way.
   private var wanted: Set<SecretSource> = []
   private let files: FileValues
   private unowned let providers: CredentialProviders
@@ -71,7 +71,8 @@ package final class SecretWatch {
     }
   }
 
-  /// What changes meanwhile is read as well, within reason: a value that is half of one time and half of another is none.
+  /// Waits for files; one that changes meanwhile is read as well, within reason: a value that is half of one time and half of
+  /// another is none.
   private func wait(for sources: Set<SecretSource>, rounds: Int, onEnd: @escaping () -> Void) {
     let wait =
       rounds == 0
@@ -94,7 +95,7 @@ package final class SecretWatch {
     swap(&lookedAt, &never)
   }
 
-  /// Files that somebody may wait for.
+  /// Files for which requests may wait.
   package var pending: Set<SecretSource> { reads?.pending ?? [] }
 
   #if DEBUG
@@ -131,7 +132,7 @@ package final class SecretWatch {
     reads.take()?.close()
   }
 
-  /// What has changed up to now is being read when this returns.
+  /// Begins to read what has changed up to now.
   func hear() {
     guard let changes = watch?.changes(), !changes.isEmpty else { return }
     changed(changes)
@@ -148,14 +149,14 @@ package final class SecretWatch {
     for entry in files.changed(changes) { reads?.read(entry.source, made: entry.made) }
   }
 
-  /// Somebody logs a credential out: what its files hold by now is of before, also where this is not known to the loop yet.
+  /// A credential is logged out: what its files hold by now is of before, also where this is not known to the loop yet.
   package func logOut(_ credential: String) {
     hear()
     reads?.logOut(credential, files: wanted)
   }
 
   private func take(_ reading: SecretReading, loggedOut: Set<String>) {
-    // What changed while it was read is known here, and not to the loop yet: until that is read as well, requests wait. A
+    // A change during the reading is known here, and not to the loop yet: until that is read as well, requests wait. A
     // credential of two files would be half of two values.
     hear()
     guard wanted.contains(reading.source) else { return }
@@ -199,7 +200,7 @@ package final class SecretWatch {
     // Behind it: of the same value, this one takes over what is ready.
     providers.prepared?.keyring.reload(file: source, pending: pending, loggedOut: loggedOut)
     for (index, problem) in zip(users, problems) {
-      // A file that has become unusable changes nothing yet, and somebody should know (T44).
+      // A file that has become unusable changes nothing yet, and an administrator should know (T44).
       if changed.contains(index) || keyring.status(ofGrant: index).problem != problem {
         providers.journal.credential(index, of: generation)
       }
@@ -227,7 +228,7 @@ extension AccessLog {
 }
 
 extension Keyring {
-  /// What a person should know of the credentials when a generation begins.
+  /// Logs what an administrator should know of the credentials when a generation begins.
   package func report(to journal: AccessLog, of generation: Generation) {
     reportLocks(to: journal)
     for index in unreported { report(index, to: journal, of: generation) }
@@ -238,7 +239,7 @@ extension Keyring {
     journal.event(.memoryNotLocked, ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
   }
 
-  /// Credentials whose state nobody else tells: of a command that has not ended yet, its end does; of a token endpoint, its
+  /// Credentials whose state is logged here alone: of a command that has not ended yet, its end does; of a token endpoint, its
   /// answer.
   package var unreported: [Int] { (0..<grantCount).filter { !isAwaited(grant: $0) && !isUnasked(grant: $0) } }
 

@@ -1,11 +1,11 @@
 internal import Secrets
 
-/// Where a command of the configuration stands: when it runs, what runs of it, and what it is to hear.
+/// The state of a command of the configuration: when it runs, what runs of it, and what it is to hear.
 final class CommandJob {
-  /// Of the program, ahead of each run. It may take as long as the program's file system takes (T55).
+  /// The check of the program, ahead of each run. It may take as long as the program's file system takes (T55).
   enum Check { case none, underWay, tooLong }
 
-  /// What a program is told of a value, as that was then.
+  /// A message to a program about a value, as that was then.
   final class Errand {
     let verb: HelperRequest.Verb
     let request: HelperRequest
@@ -19,7 +19,7 @@ final class CommandJob {
   var schedule: CommandSchedule
   var check = Check.none
   var run: CommandRun?
-  /// What its program is to hear ahead of the next run, in this order; and what it hears at the moment, if that is no `get`.
+  /// Messages that its program is to hear ahead of the next run, in this order; and the one at the moment, if that is no `get`.
   var errands: [Errand] = []
   var errand: Errand?
   /// The last answers that it heard of.

@@ -5,7 +5,7 @@ internal import System
 /// One run of a command. Holds itself until its process has been reaped, which may be after its result is known.
 final class CommandRun {
   enum Result {
-    /// What it printed can be taken from the process.
+    /// The program has ended well: its output can be taken from the process.
     case printed(HelperProcess)
     case failed(String)
   }

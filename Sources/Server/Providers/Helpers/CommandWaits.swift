@@ -4,14 +4,14 @@ internal import Policy
 package import Secrets
 internal import Setup
 
-/// What commands have printed, as one worker has it: its keyrings, and the requests that wait for a first value. The programs
+/// The output of commands, as one worker has it: its keyrings, and the requests that wait for a first value. The programs
 /// are run in one place for all of them.
 package final class CommandWaits {
   private unowned let providers: CredentialProviders
   private let secrets: CommandValues
   private var waits = WaitQueue<Wait>()
   private var isClosed = false
-  /// Where what upstreams think of values is told; nil until programs are run.
+  /// Called with the verdicts of upstreams on values; nil until programs are run.
   package var onVerdict: ((HelperValue, _ isAccepted: Bool) -> Void)?
   /// The last answers that were accepted: told once.
   private var accepted: [SecretCommand: UInt64] = [:]
@@ -68,7 +68,7 @@ package final class CommandWaits {
     }
   }
 
-  /// What another thread has of it.
+  /// Takes over what another thread has of a command's output.
   package func adopt(_ output: SourceOutput<SecretCommand>) {
     change(output.source) { $0.adopt(output) }
     endWaits()

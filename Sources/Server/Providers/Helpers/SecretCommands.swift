@@ -9,7 +9,7 @@ internal import System
 internal import Transport
 
 /// Runs the commands that secrets come from (T42): at the start, ahead of the end of each value's time, and again after a
-/// failure. Each on its own, one run at a time, and nobody waits for it.
+/// failure. Each on its own, one run at a time, beside the loop.
 package final class SecretCommands {
   private unowned let providers: CredentialProviders
   private let secrets: CommandValues
@@ -78,7 +78,7 @@ package final class SecretCommands {
     }
   }
 
-  /// What a run under way would bring may be the same value: it is asked for anew, once the program has heard.
+  /// Asks a program anew once it has heard of the rejection: a run under way may bring the same value.
   private func reject(_ command: SecretCommand, _ job: CommandJob) {
     job.run?.cancel()
     job.run = nil
@@ -197,7 +197,7 @@ package final class SecretCommands {
     }
   }
 
-  /// What it says to that is nobody's concern, and how it ends changes no value.
+  /// Ends a message to a program: its output is not read, and how it ends changes no value.
   private func ended(_ errand: CommandJob.Errand, of command: SecretCommand, _ result: CommandRun.Result) {
     switch result {
     case .printed: break

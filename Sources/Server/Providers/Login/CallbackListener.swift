@@ -33,13 +33,13 @@ final class CallbackListener: ListenerDelegate {
 
   func close() {
     listener.close()
-    // Those that have an answer take it along.
+    // Connections that have an answer take it along.
     for connection in connections { connection.close() }
     connections = []
   }
 
   func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
-    // Whoever comes and says nothing must not keep the browser away.
+    // A connection that says nothing must not keep the browser away.
     if connections.count >= Self.mostConnections { connections.removeFirst().close() }
     let connection = CallbackConnection(
       stream, isWelcome: isWelcome(stream), authorities: redirect.authorities(port: port)
@@ -49,7 +49,7 @@ final class CallbackListener: ListenerDelegate {
   }
 
   /// A person's daemon hears that person's browser alone: another user could bring an answer of another account's. A daemon
-  /// that is nobody cannot know whose browser it is, and `state` has to do.
+  /// under a user of its own cannot know whose browser it is, and `state` has to do.
   private func isWelcome(_ stream: EventLoop.Stream) -> Bool {
     guard Users.currentUID >= 1000 else { return true }
     return Peer(of: stream, diagnostics: context.diagnostics).caller?.uid == Users.currentUID

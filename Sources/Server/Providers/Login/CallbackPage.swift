@@ -1,4 +1,4 @@
-/// What a browser shows that has come back from a login. Nothing is loaded, nothing is kept, and what is behind a link does
+/// The page for a browser that has come back from a login. Nothing is loaded, nothing is kept, and what is behind a link does
 /// not hear of the code in the address.
 struct CallbackPage {
   let status: Int

@@ -2,8 +2,8 @@ package import Configuration
 
 /// One command about one credential, for as long as it takes: lines while it goes on, then its end.
 ///
-/// Whoever carries it out holds on to this; when the client goes away first, `onCancel` is called, and nothing that is said
-/// afterwards reaches anybody.
+/// The code that carries it out holds on to this; when the client goes away first, `onCancel` is called, and nothing that is
+/// said afterwards reaches anybody.
 package final class ControlExchange {
   /// The client has gone, or the daemon ends. Called at most once, and never after `end`.
   var onCancel: (() -> Void)?
@@ -16,7 +16,7 @@ package final class ControlExchange {
 
   package init(say: @escaping (Said) -> Void) { self.say = say }
 
-  /// One line for whoever waits. No secret, and nothing that a server has said but what was checked to be shown.
+  /// Sends one line to the client that waits. No secret, and nothing that a server has said but what was checked to be shown.
   func tell(_ line: String) { say?(.progress(line)) }
 
   /// Ends it; what comes behind is not said.

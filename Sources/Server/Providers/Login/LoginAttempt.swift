@@ -7,9 +7,9 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// One person's login of one credential, and all who watch it; it ends when nobody does any more.
+/// One person's login of one credential, and all clients that watch it; it ends when none does any more.
 ///
-/// What is told: `open URL` (and `complete URL`, which has the code in it) is what a browser shall open, `code TEXT` what a
+/// Lines to clients: `open URL` (and `complete URL`, which has the code in it) is what a browser shall open, `code TEXT` what a
 /// person enters there, `left SECONDS` how long there is time for it, `note TEXT` anything else.
 final class LoginAttempt: Timed {
   enum Outcome {
@@ -26,9 +26,9 @@ final class LoginAttempt: Timed {
   private var routeContext: (any LoginWay)?
   private var onOutcome: ((Outcome) -> Void)?
   private var watchers: [ControlExchange] = []
-  /// What whoever comes later has to see, too.
+  /// The lines so far, which a client that comes later has to see, too.
   private var lines: [String] = []
-  /// Of the loop's clock; nil: it is not known yet, or does not matter any more.
+  /// The end of the login's time by the loop's clock; nil: it is not known yet, or does not matter any more.
   private var deadline: UInt64?
   private var granted: NewLogin?
   private var isRenewable = false
@@ -56,7 +56,7 @@ final class LoginAttempt: Timed {
     for line in lines { exchange.tell(line) }
     exchange.onCancel = { [unowned self, unowned exchange] in
       watchers.removeAll { $0 === exchange }
-      // What has been granted is not thrown away.
+      // A login that has been granted is not thrown away.
       if watchers.isEmpty, granted == nil {
         end(.failure(.system("nobody waits for it any more")), as: .loginCancelled)
       }
@@ -66,7 +66,8 @@ final class LoginAttempt: Timed {
   /// From outside.
   func cancel(_ why: String) { fail(why) }
 
-  /// The same, but what its server is granting at this moment is the caller's. nil: that is nothing.
+  /// Ends the login, but for the request by which its server is granting something at this moment: that is the caller's. nil:
+  /// there is none.
   func surrender(_ why: String) -> TokenEndpointClient? {
     var asked: TokenEndpointClient?
     switch question.purpose {
@@ -98,7 +99,7 @@ final class LoginAttempt: Timed {
     for watcher in watchers { watcher.tell(line) }
   }
 
-  /// Of the loop's clock; nil: a person has done what there was to do.
+  /// Sets the end of the login's time by the loop's clock; nil: a person has done what there was to do.
   func expect(until deadline: UInt64?) {
     self.deadline = deadline
     providers.deadlines.cancel(self)
@@ -107,7 +108,7 @@ final class LoginAttempt: Timed {
 
   var arena: SecretArena { providers.generation.keyring.tokenValues.arena }
 
-  /// Those that the configuration names.
+  /// The secrets that the configuration names.
   func secrets() throws(SecretProblem) -> TokenSecrets { try providers.generation.keyring.keptTokenSecrets(of: source) }
 
   func granted(_ grant: consuming TokenGrant, since: UInt64, with secrets: TokenSecrets) {
@@ -156,6 +157,6 @@ final class LoginAttempt: Timed {
 /// How a person comes to a login: it tells its attempt what comes of it.
 protocol LoginWay: AnyObject {
   func start()
-  /// It is over, with a reason if it failed. Called once; nothing is told any more.
+  /// Ends the exchange, with a reason if it failed. Called once; nothing is sent any more.
   func end(_ problem: String?)
 }

@@ -1,7 +1,7 @@
 internal import Configuration
 internal import Secrets
 
-/// What a person reads at the end of a login.
+/// The text that a person reads at the end of a login.
 struct LoginText: CustomStringConvertible {
   let firstLine: String
   private let store: String?

@@ -2,11 +2,11 @@ internal import OAuth
 internal import Secrets
 internal import System
 
-/// What a person's login has brought, on its way to where it is held.
+/// The tokens that a person's login has brought, on their way to where they are held.
 final class NewLogin {
   var access: Secret?
   var refresh: Secret?
-  /// Milliseconds from `since` on; nil: nobody knows.
+  /// Milliseconds from `since` on; nil: unknown.
   let lifetime: UInt64?
   /// When the server was asked, of the clock that goes on in sleep.
   let since: UInt64

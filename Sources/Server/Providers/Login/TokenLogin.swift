@@ -14,7 +14,7 @@ final class TokenLogin {
   /// Granted, and not on disk yet.
   private var granted: Secret?
   private var grantedKind = StoredLogin.Kind.refreshToken
-  /// A stored access token has been taken: whoever asks again has found that it is worth nothing.
+  /// Whether a stored access token has been taken: a second request for it means that it is worth nothing.
   private var isSpent = false
   /// With which the server was asked; and the configured ones, which say whose login this is.
   private var asked: TokenSecrets?
@@ -42,7 +42,7 @@ final class TokenLogin {
       guard let self else { return }
       switch result {
       case .success(let content):
-        // Unless somebody has logged in meanwhile.
+        // A login meanwhile has set the content already.
         if !isRead { self.content = content }
         isRead = true
         onEnd(nil)
@@ -52,9 +52,9 @@ final class TokenLogin {
     }
   }
 
-  /// It is over, and it is all the same what the configuration names as the first one.
+  /// The login is over, whatever the configuration names as the first token.
   enum Over: Error {
-    /// Somebody has logged out.
+    /// The credential was logged out.
     case loggedOut
     /// The server has refused the refresh token, perhaps before this start.
     case refused
@@ -112,7 +112,7 @@ final class TokenLogin {
     return true
   }
 
-  /// What the server has granted beside a token.
+  /// Takes what the server has granted beside a token.
   /// - Returns: whether it has to be stored, with `store`.
   func take(_ refreshToken: consuming Secret?) -> Bool {
     defer { asked = nil }
@@ -192,8 +192,8 @@ final class TokenLogin {
     }
   }
 
-  /// What the server knows, once the file has been read: the last refresh token that it gave, or what it gave in its place, else
-  /// the first one; nil: there is none.
+  /// The token that the server knows, once the file has been read: the last refresh token that it gave, or what it gave in its
+  /// place, else the first one; nil: there is none.
   func token(from keyring: Keyring) -> (kind: TokenRequest.RevokedToken, token: Withdrawn)? {
     switch granted.take() {
     case .some(let token): return (grantedKind == .refreshToken ? .refreshToken : .accessToken, Withdrawn(token))
@@ -206,7 +206,8 @@ final class TokenLogin {
     return (kind == .refreshToken ? .refreshToken : .accessToken, Withdrawn(login.withdraw()))
   }
 
-  /// Puts in the file's place that somebody has logged out, or takes it away where that cannot be written. `onEnd` is called once,
+  /// Writes into the file that the credential was logged out, or removes it where that cannot be written. `onEnd` is called
+  /// once,
   /// on a later turn or at once, with what is wrong: then a login may still be there, or the next start begins with the first
   /// token again.
   func end(with keyring: Keyring, mustLock: Bool, onEnd: @escaping (String?) -> Void) {

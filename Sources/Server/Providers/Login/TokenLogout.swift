@@ -7,12 +7,12 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// What is left to do of one token's logout once nothing goes out with it any more: end the stored login, hear what was asked
+/// The rest of one token's logout once nothing goes out with it any more: end the stored login, hear what was asked
 /// for already, and give back what there was. Each in bounded time (T46).
 package final class TokenLogout: Timed {
   package struct Outcome: Sendable {
     package var revoked: [TokenRevocation.Result] = []
-    /// Of the stored login; nil: it is gone, or there was none.
+    /// The problem with the stored login; nil: it is gone, or there was none.
     package var problem: String?
     /// There was something to give back.
     package var hadTokens = false
@@ -23,7 +23,7 @@ package final class TokenLogout: Timed {
   private let login: TokenLogin
   private var onEnd: ((Outcome) -> Void)?
   private var outcome = Outcome()
-  /// Of the configuration in which it begins: it has the secrets of the client.
+  /// The keyring of the configuration in which the logout begins, with the secrets of the client.
   private let keyring: Keyring
   private var refresh: [Held] = []
   private var access: [Held] = []
@@ -66,7 +66,7 @@ package final class TokenLogout: Timed {
   /// The endpoint has been asked for a token: `answered` will be called.
   func awaitAnswer() { awaited += 1 }
 
-  /// The same, of a login that was under way.
+  /// Awaits the answer to the request of a login that was under way.
   func awaitAnswer(to question: TokenEndpointClient, _ purpose: TokenRequest.Purpose) {
     awaited += 1
     self.question = question
@@ -96,7 +96,7 @@ package final class TokenLogout: Timed {
       if let (kind, kept) = login.token(from: keyring) {
         switch kind {
         case .refreshToken: add(access: nil, refresh: kept.token.take())
-        // It is the one in use.
+        // The kept token is the one in use.
         case .accessToken: if access.isEmpty { add(access: kept.token.take()) }
         }
       }
@@ -116,7 +116,7 @@ package final class TokenLogout: Timed {
     revokeIfReady()
   }
 
-  /// What was asked for has come, or will not.
+  /// Goes on after an answer that was awaited has come, or will not.
   func answered() {
     guard awaited > 0 else { return }
     awaited -= 1

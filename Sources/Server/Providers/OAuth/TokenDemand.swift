@@ -1,11 +1,11 @@
 internal import Secrets
 
-/// What the requests of one worker say of a token.
+/// A demand of one worker's requests for a token.
 struct TokenDemand: Hashable, Sendable {
   enum Kind: Hashable {
     /// There is none to go out with.
     case token
-    /// It goes out, so that it is worth renewing ahead of its end.
+    /// The token goes out, so that it is worth renewing ahead of its end.
     case use
     /// An upstream calls the token of this generation expired.
     case another(than: UInt64)

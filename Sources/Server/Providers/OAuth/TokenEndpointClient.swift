@@ -17,7 +17,7 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
 
   private let source: TokenSource
   private unowned let providers: CredentialProviders
-  /// What is being asked; nil: nothing, or what a registry grants.
+  /// The purpose of the request under way; nil: there is none, or it is a registry's.
   private(set) var purpose: TokenRequest.Purpose?
   private var request: TokenRequest?
   private var endpoint: Endpoint?

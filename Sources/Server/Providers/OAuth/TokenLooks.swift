@@ -32,7 +32,7 @@ final class TokenLooks {
   private func ask(_ source: TokenSource, by link: any ProvidersLink) {
     link.tellFirstProviders { first in
       let reply = { link.tellProviders { $0.tokens?.looks.answered(source) } }
-      // What has come of it is posted ahead of the reply.
+      // The result is posted ahead of the reply.
       if first.secrets?.wait(forFiles: source.files, onEnd: reply) == nil { reply() }
     }
   }

@@ -16,9 +16,9 @@ package final class TokenManager {
   private var keepers: [TokenSource: TokenRefresher] = [:]
   /// Which of them have secrets in a file.
   private var users: [SecretSource: [TokenSource]] = [:]
-  /// Those that somebody has logged out, until all of that is done: a reload may take them out of the others meanwhile.
+  /// Refreshers that are logged out, until all of that is done: a reload may take them out of the others meanwhile.
   private var leaving: [TokenRefresher] = []
-  /// Those of earlier configurations whose last question has not been answered, or its answer not been stored yet.
+  /// Refreshers of earlier configurations whose last request has not been answered, or its answer not been stored yet.
   private var retiring: [TokenRefresher] = []
   private let timer: BootTimer
   private var alarm: ReadableSource?
@@ -97,13 +97,13 @@ package final class TokenManager {
     return isAsked
   }
 
-  /// What it prints is known now.
+  /// A command has given a value, or failed.
   package func changed(_ command: SecretCommand) {
     for keeper in keepers.values where keeper.source.uses(command) { keeper.secretsChanged() }
     settle()
   }
 
-  /// Somebody ends its use: nothing goes out with it any more when this returns. `onEnd` is called once, when it has been wiped
+  /// Logs a token out: nothing goes out with it any more when this returns. `onEnd` is called once, when it has been wiped
   /// and given back, as far as that could be done. False: it is not kept here, or is being logged out.
   package func logOut(_ source: TokenSource, onEnd: @escaping (TokenLogout.Outcome) -> Void) -> Bool {
     guard let keeper = keepers[source], !keeper.isLoggingOut else { return false }

@@ -12,19 +12,19 @@ internal import System
 final class TokenQuery {
   enum Outcome: ~Copyable {
     case granted(TokenGrant)
-    /// It was kept: no server has been asked.
+    /// The token was kept: no server has been asked.
     case stored(TokenGrant)
     /// A person has to log in first: no server has been asked (RFC 6749 section 1.2 begins with its owner).
     case nobodyLoggedIn(String)
     case failed(RenewalFailure, String)
-    /// What it was asked with is worth nothing any more (`invalid_grant`), and never will be.
+    /// The server refuses the refresh token (`invalid_grant`), for good.
     case refused(String)
   }
 
   private let source: TokenSource
   private let login: TokenLogin
   private unowned let providers: CredentialProviders
-  /// A secret was not there the last time, and perhaps nobody tells when it is.
+  /// Whether files are read again: a secret was not there the last time, and its coming may not be reported.
   private let readsAgain: Bool
   private let onRead: () -> Void
   private var onEnd: ((consuming Outcome) -> Void)?
@@ -61,7 +61,8 @@ final class TokenQuery {
     secrets.read(source.files) { [weak self] in self?.readLogin() }
   }
 
-  /// What the endpoint is shown, and what is made of its answer, is of the secrets that are there now (T44).
+  /// Goes on once files are read: what the endpoint is shown, and what is made of its answer, is of the secrets that are there
+  /// now (T44).
   private func onceFilesAreRead(_ then: @escaping () -> Void) {
     wait = providers.secrets?.wait(forFiles: source.files, onEnd: then)
     if wait == nil { then() }

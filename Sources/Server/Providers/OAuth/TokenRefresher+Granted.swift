@@ -6,7 +6,7 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// What was granted, on its way to the disk and into use.
+/// A granted token on its way to the disk and into use.
 extension TokenRefresher {
   /// There is no token to go out with, and the next one has to wait since too many were asked for. The log hears of it once in
   /// the time that is limited; the status and requests always.

@@ -6,9 +6,9 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// What a person brings: a login ends whatever was wrong with the one before.
+/// Logins by persons: each ends whatever was wrong with the one before.
 extension TokenRefresher {
-  /// Somebody wants to log in. Whoever comes while another does joins: there is one code, and one browser is waited for.
+  /// A person wants to log in. A second client meanwhile joins: there is one code, and one browser is waited for.
   func logIn(_ settings: CredentialSettings.OAuth2, _ exchange: ControlExchange) {
     guard !succession.hasEnded else { return exchange.end(.failure(.system("bearerd is stopping"))) }
     if let attempt = loginWork.attempt { return attempt.join(exchange) }

@@ -43,15 +43,15 @@ extension TokenRefresher {
     return last != fingerprint && !isOutStill(fingerprint)
   }
 
-  /// Somebody has logged it out, and these secrets are no reason to begin again: they are the same, or one is not there now, or a
-  /// program gives them, which may give others each time.
+  /// Whether the token stays logged out, since these secrets are no reason to begin again: they are the same, or one is not
+  /// there now, or a program gives them, which may give others each time.
   func isOutStill(_ fingerprint: String) -> Bool {
     let isOfProgram = source.sources.contains { $0.source.command != nil }
     return standing.loggedOut != nil
       && (fingerprint == shown.atLogout || fingerprint.contains("-") || isOfProgram)
   }
 
-  /// The answer to what was asked before somebody logged out, or in: its tokens are for nobody.
+  /// Discards the answer to a request from before a logout, or a login: its tokens are not used.
   ///
   /// They are given back if that is what people want. Not after a login: some servers have one grant for a person and a client,
   /// and the new tokens would end with the old ones.
@@ -66,7 +66,7 @@ extension TokenRefresher {
 
   /// A new configuration is in use: what has failed is tried at once. What no person has logged in to needs none to come back; a
   /// login's end stays.
-  /// - Parameter brings: somebody wanted it after the logout.
+  /// - Parameter brings: a reload came after the logout, and is to bring the token back.
   func reloaded(brings: Bool) {
     if brings, source.store == nil, standing.loggedOut != nil, logout == nil {
       renewal.changed(brings: true)
@@ -78,7 +78,7 @@ extension TokenRefresher {
     secretsChanged()
   }
 
-  /// What has failed, or was rejected, is tried at once.
+  /// Tries at once what has failed, or was rejected.
   /// - Returns: whether there was such a thing.
   func resume() -> Bool {
     guard standing.loggedOut == nil, logout == nil, renewal.failures > 0 || renewal.isRejected else { return false }
@@ -89,7 +89,7 @@ extension TokenRefresher {
   }
 }
 
-/// A token on its way to whoever gives it back.
+/// A token on its way to the code that gives it back.
 final class Withdrawn {
   var token: Secret?
 

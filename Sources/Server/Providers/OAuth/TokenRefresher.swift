@@ -25,7 +25,7 @@ final class TokenRefresher {
   var shown = ShownSecrets()
   /// The request to the endpoint that is under way; nil: none.
   private(set) var asking: TokenQuery?
-  /// What is left to do after a logout.
+  /// The rest of a logout that is under way; nil: none is.
   var logout: TokenLogout?
   /// Which refreshers of the same login come before and after this one.
   var succession = TokenSuccession()
@@ -59,13 +59,13 @@ final class TokenRefresher {
     var waiting: NewLogin?
   }
 
-  /// What has been reported so far, so that it is not reported twice.
+  /// Reports so far, so that none is made twice.
   struct TokenReports {
     /// Why a person has to log in.
     var whyLogin = ""
     /// When the log said last that too many tokens were asked for; milliseconds of `BootTimer`.
     var stormAt: UInt64?
-    /// What was odd about the last answer.
+    /// The remark on what was odd about the last answer.
     var remark: String?
   }
 
@@ -85,7 +85,7 @@ final class TokenRefresher {
   /// A request has none to go out with.
   func want() { carryOut(renewal.request(at: BootTimer.now).1) }
 
-  /// An upstream calls the token of this generation expired. Whoever asks hears of it, whatever comes of it.
+  /// An upstream calls the token of this generation expired. The requests that wait hear of the outcome, whatever it is.
   func rejected(_ generation: UInt64) {
     guard generation >= standing.rejected else { return }
     standing.rejected = generation
@@ -101,7 +101,7 @@ final class TokenRefresher {
   /// An upstream has set another value, before the current one ends. Whatever is asked for is newer.
   /// - Parameter generation: of the value that the upstream was shown.
   func take(_ offer: TokenOffer, after generation: UInt64) {
-    // Another worker's answer may be on its way here when somebody logs out.
+    // Another worker's answer may be on its way here at a logout.
     guard generation == renewal.generation, !renewal.isRenewing, standing.loggedOut == nil,
       let value = try? offer.secret(in: providers.generation.keyring.tokenValues.arena)
     else { return }
@@ -111,8 +111,8 @@ final class TokenRefresher {
     carryOut(renewal.loggedIn(Granted(lifetime: lifetime), since: BootTimer.now, chance: chance))
   }
 
-  /// What the endpoint is shown may be another one now.
-  /// - Parameter areOfBefore: it was there already when somebody logged out.
+  /// The secrets that the endpoint is shown may be others now.
+  /// - Parameter areOfBefore: the secrets were there already at the logout.
   func secretsChanged(areOfBefore: Bool = false) {
     if areOfBefore, standing.loggedOut != nil { shown.atLogout = fingerprint }
     // Its end looks again.
@@ -153,7 +153,7 @@ final class TokenRefresher {
     }
   }
 
-  /// Nobody wants it any more.
+  /// Ends all that is under way: the token is not wanted any more.
   func cancel(_ why: String) {
     succession.hasEnded = true
     stopAsking()
@@ -269,7 +269,7 @@ final class TokenRefresher {
   private func failed(_ failure: RenewalFailure, _ sentence: String, _ number: UInt64) {
     reports.whyLogin = sentence
     let actions = renewal.failed(failure, number: number, at: BootTimer.now, chance: chance)
-    // Whoever waits for a token of other secrets goes on waiting (T44).
+    // A request that waits for a token of other secrets goes on waiting (T44).
     if hasOtherSecrets { renewal.changed(brings: !source.isByLogin) }
     update()
     onChange(self) { [source] in $0.fail(source, sentence) }

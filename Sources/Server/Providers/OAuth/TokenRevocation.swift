@@ -11,7 +11,7 @@ internal import Transport
 /// Gives tokens back to their server (RFC 7009), one after the other, within the time of one request. What cannot be given back
 /// is said; it goes all the same.
 package final class TokenRevocation {
-  /// What became of one token.
+  /// The outcome of one token's revocation.
   package struct Result: Sendable, Equatable {
     package let kind: TokenRequest.RevokedToken
     /// nil: the server knows it no more.
@@ -47,7 +47,7 @@ package final class TokenRevocation {
     providers.loop.onNextTurn { [weak self] in self?.next() }
   }
 
-  /// Nobody wants to know.
+  /// Ends all that is under way: the outcome is not wanted any more.
   func cancel() {
     tokens = []
     client.cancel()

@@ -15,9 +15,9 @@ package struct TokenStatus: Sendable {
   var rejected: UInt64 = 0
   /// When the endpoint gave a token last, in seconds since 1970, as are those below; nil: never.
   var grantedAt: Int64?
-  /// What came in the way last, be it over or not.
+  /// The last failure, be it over or not.
   var failure: Failure?
-  /// When somebody ended its use; nil: nobody has since the last token.
+  /// When the token was logged out; nil: not since the last token.
   package var loggedOut: Int64?
 
   struct Failure: Sendable {
@@ -30,7 +30,7 @@ package struct TokenStatus: Sendable {
     now < outlook.usableUntil || !outlook.isRenewing && refusal(at: now) != nil
   }
 
-  /// What has come of the rejection of a token; nil: nothing yet, or it is time to ask again. False: there will be no other
+  /// Whether a rejected token was replaced; nil: not yet, or it is time to ask again. False: there will be no other
   /// one soon.
   func isReplaced(_ generation: UInt64, at now: UInt64) -> Bool? {
     if outlook.generation > generation, now < outlook.usableUntil { return true }
@@ -48,13 +48,14 @@ package struct TokenStatus: Sendable {
 }
 
 extension TokenStatus {
-  /// Seconds for which requests go out with the token; nil: there is none, or nobody knows an end.
+  /// Seconds for which requests go out with the token; nil: there is none, or its end is unknown.
   package var secondsLeft: UInt64? {
     let (end, now) = (outlook.usableUntil, BootTimer.now)
     return end > now && end < .max ? (end &- now) / 1_000 : nil
   }
 
-  /// Seconds until it is asked for again, if somebody wants it; nil: that is at once, or under way, or not for time to say.
+  /// Seconds until the token is asked for again, if a request wants it; nil: that is at once, or under way, or not for time to
+  /// say.
   var secondsOfPause: UInt64? {
     switch outlook.reason {
     case nil, .loginRequired: return nil
@@ -64,8 +65,8 @@ extension TokenStatus {
     }
   }
 
-  /// A request can go out with it, perhaps after it was asked for: nobody has wanted it for a while, and nothing has come in the
-  /// way.
+  /// Whether a request can go out with the token, perhaps after it was asked for: none has wanted it for a while, and nothing
+  /// has come in the way.
   package func isAvailable(at now: UInt64) -> Bool { now < outlook.usableUntil || isRenewable }
 
   /// There is none now, and the next request gets one.

@@ -16,7 +16,7 @@ package final class TokenWaiters {
   private unowned let providers: CredentialProviders
   /// By grant; nil: its value comes from elsewhere.
   private var rows: [Row?] = []
-  /// The same, by what each is of.
+  /// The rows by their sources.
   private var known: [TokenSource: [Row]] = [:]
   private var waits = WaitQueue<Wait>()
   let looks: TokenLooks
@@ -29,10 +29,10 @@ package final class TokenWaiters {
     var standing = TokenStatus()
     /// When a value that an upstream had set was told of.
     var offeredAt: UInt64 = 0
-    /// That it is used has been told since it was granted.
+    /// Whether the use of the token has been reported since it was granted.
     var isUseTold = false
 
-    /// Of its secrets, some are in files.
+    /// Whether some of its secrets are in files.
     let hasFiles: Bool
 
     init(_ source: TokenSource) {
@@ -43,7 +43,7 @@ package final class TokenWaiters {
 
   private final class Wait: SecretWait {
     fileprivate let row: Row
-    /// Of the token that an upstream has rejected; nil: any token will do.
+    /// The number of the token that an upstream has rejected; nil: any token will do.
     fileprivate let rejected: UInt64?
     /// Ends the wait when it has taken too long: at this time of the loop.
     fileprivate var patience: TimedCall?
@@ -67,7 +67,7 @@ package final class TokenWaiters {
     follow(providers.generation)
   }
 
-  /// Of another generation; those that it has in common with the one before stand as they did.
+  /// Takes the tokens of another generation; those that it has in common with the one before stand as they did.
   func follow(_ generation: Generation) {
     let keyring = generation.keyring
     let earlier = known
@@ -82,7 +82,7 @@ package final class TokenWaiters {
         return row
       }
     }
-    // What they wait for will not be told any more.
+    // The token that they wait for will not be reported any more.
     let lost = waits.take { wait in wait.rejected != nil && known[wait.row.source]?.contains { $0 === wait.row } != true
     }
     if lost.isEmpty { return }
@@ -126,7 +126,7 @@ package final class TokenWaiters {
     return wait
   }
 
-  /// Of the token that goes out with this grant of the current generation; 0: its value comes from elsewhere.
+  /// The number of the token that goes out with this grant of the current generation; 0: its value comes from elsewhere.
   package func generation(ofGrant index: Int) -> UInt64 { row(index)?.standing.outlook.generation ?? 0 }
 
   /// An upstream has rejected a request with the token of this generation (T41). Calls `onEnd` once, never from within this
@@ -145,7 +145,7 @@ package final class TokenWaiters {
     return wait
   }
 
-  /// The same, of a request that does not wait for it.
+  /// Asks for another token on behalf of a request that does not wait for it.
   package func replace(_ generation: UInt64, ofGrant index: Int) {
     guard !isClosed, generation > 0, let row = row(index) else { return }
     wantAnother(than: generation, row)
@@ -218,7 +218,7 @@ package final class TokenWaiters {
     stands(source, standing)
   }
 
-  /// It stands otherwise; its value is the same.
+  /// The status of a token has changed; its value is the same.
   func stands(_ source: TokenSource, _ standing: TokenStatus) {
     for row in known[source] ?? [] {
       if row.standing.outlook.generation != standing.outlook.generation { row.isUseTold = false }
@@ -237,7 +237,7 @@ package final class TokenWaiters {
     end(waits.take { $0.latestEnd <= now })
   }
 
-  /// What the main thread says, with a value of its own.
+  /// Takes over what the main thread says, with a value of its own.
   func adopt(_ output: SourceOutput<TokenSource>?, _ source: TokenSource, _ standing: TokenStatus) {
     guard let output else { return stands(source, standing) }
     change(source, standing) { $0.adopt(output) }

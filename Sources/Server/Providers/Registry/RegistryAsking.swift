@@ -22,7 +22,7 @@ package final class RegistryAsking {
     let failures: Int
     /// `BootTimer`'s milliseconds.
     let end: UInt64
-    /// Of the credential's value.
+    /// The number of the credential's value.
     let generation: UInt64
   }
 
@@ -62,7 +62,7 @@ package final class RegistryAsking {
     return wait
   }
 
-  /// Somebody has logged it out: what comes of what was asked is for nobody (T46).
+  /// A credential was logged out: what comes of requests under way is not used (T46).
   package func forget(_ credential: String) {
     for run in runs where run.attempt.tokenServer?.credential == credential {
       run.client?.cancel()
@@ -78,7 +78,7 @@ package final class RegistryAsking {
 
   private func start(_ run: Run, _ grant: Int, _ keyring: Keyring) {
     guard runs.contains(where: { $0 === run }) else { return }
-    // In another configuration the same index may be somebody else's.
+    // In another configuration the same index may be another credential's.
     guard keyring === providers.generation.keyring, let source = run.attempt.tokenServer else { return end(run, false) }
     let generation = keyring.generation(ofGrant: grant)
     if let pause = pauses[source.credential] {

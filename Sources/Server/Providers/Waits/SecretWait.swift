@@ -4,7 +4,7 @@ package class SecretWait {
 
   package init(onEnd: @escaping () -> Void) { self.onEnd = onEnd }
 
-  /// It was cancelled, or has ended: `onEnd` is not called any more.
+  /// Whether the wait was cancelled, or has ended: `onEnd` is not called any more.
   package var isDone: Bool { onEnd == nil }
 
   /// Gives the wait up, without a call of `onEnd`.
