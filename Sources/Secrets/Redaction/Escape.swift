@@ -7,7 +7,7 @@ struct Escape {
   let bytes: UInt32
   let count: Int
 
-  /// What stands at a place of a text.
+  /// The reading of one place of a text.
   enum Reading {
     case escape(Escape)
     case other

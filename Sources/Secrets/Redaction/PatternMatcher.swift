@@ -33,7 +33,7 @@ struct PatternMatcher {
     cut.removeAll(keepingCapacity: true)
   }
 
-  /// Where the first of those began that might go on behind the text.
+  /// The place where the first pattern began that might go on behind the text.
   /// - Parameter isMost: only of those of which so much was there as is no accident.
   func openStart(of patterns: [SecretPattern], isMost: Bool = false) -> Int? {
     func counts(_ state: State) -> Bool {
@@ -84,7 +84,7 @@ struct PatternMatcher {
 
   // MARK: -
 
-  /// What was cut off is whole now, or something else.
+  /// Goes on with an escape that was cut off: it is whole now, or something else.
   private mutating func resume(
     _ text: UnsafeRawBufferPointer, _ patterns: [SecretPattern], _ bytes: UnsafeRawBufferPointer
   ) {

@@ -4,7 +4,7 @@ internal import Inflate
 extension Redactor {
   package enum Coding: Sendable { case gzip, deflate }
 
-  /// What follows of this answer's body is coded so. False: there is no memory to decode it.
+  /// Decodes the rest of this answer's body. False: there is no memory for that.
   package func decode(_ coding: Coding) -> Bool {
     do throws(Inflater.Problem) {
       begin(decoding: try Inflater(coding == .gzip ? .gzip : .deflate))

@@ -18,7 +18,7 @@ package final class Redactor {
   private(set) var decoder: Inflater?
   /// Places that were masked.
   package var count: UInt64 { masked }
-  /// What searching streams has cost in all: bytes that were looked at alone, and `stepsPerPiece` for each piece.
+  /// The cost of searching streams in all: bytes that were looked at alone, and `stepsPerPiece` for each piece.
   package var steps: Int { spentSteps }
   private var spentSteps = 0
   /// A stream has been searched, or is to be decoded: what is below may be in use. Most answers only have heads.
@@ -103,7 +103,7 @@ package final class Redactor {
     }
   }
 
-  /// What is held back goes on: its time is up. Where so much of a pattern stands that it is no accident, it is masked. What
+  /// Lets pending bytes go: their time is up. Where so much of a pattern stands that it is no accident, it is masked. What
   /// follows is still looked at as if it stood behind it.
   package func release(to changed: inout [UInt8]) {
     guard let patterns, var held = held.take() else { return }

@@ -1,7 +1,8 @@
 @_spi(SecretBytes) package import Secrets
 package import System
 
-/// What to look for in answers (T33): every form of every value of one credential, as it was when a request was authorised.
+/// The patterns to look for in answers (T33): every form of every value of one credential, as it was when a request was
+/// authorised.
 ///
 /// A text is not read byte by byte. Every `stride`-th place is sampled: no pattern fits between two samples, so one that is
 /// there shows at least one of its own. What the samples are compared with tells nearly as much as the secret itself, and is
@@ -64,7 +65,7 @@ package final class SecretPatterns {
   ) throws(SystemError) {
     var all = try SecretList(in: arena)
     try own.texts.withBytes { (bytes) throws(SystemError) in
-      // Of each value there is one pattern that is escaped: itself.
+      // Each value has one pattern that is escaped: itself.
       for pattern in own.patterns where pattern.spelling == .escaped {
         try all.add { (text) throws(SystemError) in
           try text.append(UnsafeRawBufferPointer(rebasing: bytes[pattern.range]))
@@ -95,12 +96,12 @@ package final class SecretPatterns {
   /// False when memory could not be locked.
   package var isLocked: Bool { arena.isLocked }
 
-  /// Where parts of them may be kept.
+  /// Room for parts of them.
   func room(_ count: Int) throws(SystemError) -> Secret { try Secret(capacity: count, in: arena) }
 
   // MARK: searching
 
-  /// Where the patterns stand in a text: sorted, and apart from each other.
+  /// The places of the patterns in a text: sorted, and apart from each other.
   /// - Parameters:
   ///   - start: what stands before it has been searched.
   ///   - isWhole: nothing follows the text, so that what begins in it has to end in it.
@@ -144,7 +145,7 @@ package final class SecretPatterns {
     return places
   }
 
-  /// Where the first began that `matcher` knows of and that may go on.
+  /// The place where the first pattern began that `matcher` knows of and that may go on.
   /// - Parameter isMost: only if so much of it stands there as is no accident.
   func openStart(_ matcher: PatternMatcher, isMost: Bool = false) -> Int? {
     matcher.openStart(of: patterns, isMost: isMost)

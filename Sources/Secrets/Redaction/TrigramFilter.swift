@@ -35,7 +35,7 @@ extension SecretPatterns {
     /// A credential of two values has hundreds of samples: with less room for them, every other text would be compared.
     private static let bytes = 1 << 14
     private static let bits = 1 << 14
-    /// What a hash has in excess of the index of one of them.
+    /// The bits that a hash has in excess of the index of one of them.
     private static let excess: UInt32 = 32 - 14
     private static let firstBits = bytes + bits / 8
 
@@ -51,7 +51,7 @@ extension SecretPatterns {
       return base.load(fromByteOffset: Self.byte(hash), as: UInt8.self)
     }
 
-    /// The same, surer and slower; apart, so that what is done for every sample stays small.
+    /// A surer and slower check; apart, so that what is done for every sample stays small.
     @inline(never)
     func doubt(_ text: UnsafeRawPointer, _ position: Int) -> UInt8 {
       let sample = text.loadUnaligned(fromByteOffset: position, as: UInt32.self)

@@ -61,7 +61,7 @@ struct CookieJar {
 /// The field that goes out behind a credential's own.
 final class CookieLine {
   let secret: Secret
-  /// Where the values of its cookies are.
+  /// The ranges of its cookies' values.
   let values: [Range<Int>]
 
   /// A shorter value is no session's key, but a language or a number of items, which stands in innocent text.

@@ -10,7 +10,7 @@ enum CookieHolder: Sendable, Equatable {
   case token(TokenSource, UInt64)
 }
 
-/// What a request's cookies are, and where those of its answer go: nowhere, once the jar has been emptied meanwhile.
+/// The cookies of a request, and the jar of those of its answer: none, once that has been emptied meanwhile.
 ///
 /// A class: most requests have none, and hand that on.
 package final class JarTicket: Sendable {
@@ -31,7 +31,7 @@ package final class JarTicket: Sendable {
 ///
 /// Unchecked: the jars and their arena are touched under the lock alone.
 package final class CookieJars: @unchecked Sendable {
-  /// Where a jar belongs.
+  /// The credential and origin that a jar belongs to.
   package struct Place: Hashable, Sendable {
     package let credential: String
     let origin: Origin
@@ -83,7 +83,7 @@ package final class CookieJars: @unchecked Sendable {
     }
   }
 
-  /// The same, unless they are this holder's.
+  /// Empties a credential's jars, unless they are this holder's.
   func keep(_ credential: String, of holder: CookieHolder) {
     lock {
       for place in Array(jars.keys) where place.credential == credential && jars[place]?.holder != holder {

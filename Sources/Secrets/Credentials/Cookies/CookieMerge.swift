@@ -1,7 +1,7 @@
-/// Where a head has other cookies in its last line, so that the credential's cookie joins them there: a request has one Cookie
+/// The other cookies in a head's last line, which the credential's cookie joins: a request has one Cookie
 /// field (RFC 6265 section 5.4).
 struct CookieMerge {
-  /// Where the line of cookies ends in the head, before its line break.
+  /// The end of the line of cookies in the head, before its line break.
   let end: Int
 
   private static let name = Array("Cookie: ".utf8)

@@ -27,10 +27,10 @@ final class StoredCookie {
     self.end = end
   }
 
-  /// Where its value is in `pair`.
+  /// The range of its value in `pair`.
   var value: Range<Int> { (nameCount + 1)..<pair.count }
 
-  /// What it takes of its jar.
+  /// The bytes that it takes of its jar.
   var size: Int { pair.count + 2 + path.count }
 
   func isOver(at now: UInt64) -> Bool { end <= now }

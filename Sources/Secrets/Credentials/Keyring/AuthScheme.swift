@@ -1,7 +1,7 @@
 package import Policy
 package import Secrets
 
-/// What a credential writes: fields with their values.
+/// The way in which a credential is written: fields with their values.
 package enum AuthScheme: Sendable, Equatable {
   case bearer(SecretSource)
   case basic(user: FieldValue, password: SecretSource)
@@ -47,7 +47,7 @@ package enum AuthScheme: Sendable, Equatable {
 
   var commands: [SecretCommand] { sources.compactMap(\.source.command) }
 
-  /// Where its value comes from a token endpoint.
+  /// The token endpoint that its value comes from; nil: it comes from elsewhere.
   var token: TokenSource? {
     switch self {
     case .bearer(.token(let token)): token
@@ -60,7 +60,7 @@ package enum AuthScheme: Sendable, Equatable {
     }
   }
 
-  /// What it may be asked to compute; nil: it does not depend on what an upstream asks for.
+  /// The hashes that it may be asked to compute; nil: it does not depend on what an upstream asks for.
   var hashes: Set<DigestHash>? {
     switch self {
     case .digest(_, _, let hashes): hashes
@@ -68,13 +68,13 @@ package enum AuthScheme: Sendable, Equatable {
     }
   }
 
-  /// Where its tokens come from, one for each thing that is asked for; nil: it has no such tokens.
+  /// The source of its tokens, one for each thing that is asked for; nil: it has no such tokens.
   var registry: TokenSource? {
     if case .registry(_, let source) = self { source } else { nil }
   }
 }
 
-/// What a registry's token server is shown.
+/// The login that a registry's token server is shown.
 package struct RegistryLogin: Sendable, Equatable {
   package let user: FieldValue
   package let password: SecretSource

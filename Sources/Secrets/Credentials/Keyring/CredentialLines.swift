@@ -13,7 +13,7 @@ struct CredentialLines {
     let patterns: SecretPatterns
   }
 
-  /// What is written, by where it goes.
+  /// The written bytes, by where they go.
   private struct Parts: ~Copyable {
     var lines: Secret
     var parameter: Secret
@@ -121,7 +121,7 @@ struct CredentialLines {
       let pair = try pair(user: user, password: password, values: &values)
       try pair.withBytes { try lines.append($0) }
     case .registry(let login, _):
-      // The same: what the token server is shown, if anything.
+      // The login that the token server is shown, if any.
       guard let login else { break }
       let pair = try pair(user: login.user, password: login.password, values: &values)
       try pair.withBytes { try lines.append(base64: $0) }

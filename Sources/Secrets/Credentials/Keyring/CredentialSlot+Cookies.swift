@@ -5,7 +5,7 @@ extension Keyring {
   /// This keyring is in use from now on: cookies of its credentials are kept there.
   package func keepCookies(in jars: CookieJars) { self.jars = jars }
 
-  /// What a jar has of another value of this credential is wiped, now and whenever the value changes.
+  /// Wipes what a jar has of another value of this credential, now and whenever the value changes.
   package func keepCookies(of credential: String) {
     if let index = plan.indices[credential] { slots[index].jars = jars }
   }

@@ -2,7 +2,8 @@
 internal import Redaction
 internal import System
 
-/// What to look for in the answer to one request (T33): what has gone out with it is not always the credential's own value.
+/// The patterns to look for in the answer to one request (T33): what has gone out with it is not always the credential's own
+/// value.
 extension CredentialSlot {
   /// - Parameters:
   ///   - attempt: of a credential that answers challenges. What Digest and OAuth 1.0 compute for one request is not looked for:

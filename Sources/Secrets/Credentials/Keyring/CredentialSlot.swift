@@ -15,26 +15,27 @@ final class CredentialSlot {
   private(set) var problem: String?
 
   let cookiePatterns = CookiePatterns()
-  /// What to look for in the answer to the request that went out last, until it has been taken.
+  /// The patterns to look for in the answer to the request that went out last, until they have been taken.
   var sent: SecretPatterns?
 
-  /// Where cookies are kept for the value, which go with it.
+  /// The jars of cookies that are kept for the value, and go with it.
   var jars: CookieJars? { didSet { keepCookies() } }
 
   /// The slots of the credentials that go out together as this one, each by itself.
   private let parts: [CredentialSlot]
-  /// The same credential of an earlier configuration, as long as that is there: of the same contents it has what this one needs.
+  /// The slot of this credential in an earlier configuration, as long as that is there: of the same contents it has what this
+  /// one needs.
   private weak var earlier: CredentialSlot?
 
-  /// What is known of the lines without a look at them: each request asks, and a look at what may change costs a check.
+  /// Facts of the lines that need no look at them: each request asks, and a look at what may change costs a check.
   struct RenderedValue {
     /// Whether there are lines.
     var isThere = false
-    /// Where the lines are written.
+    /// The places where the lines are written.
     var layout = LineLayout()
     /// Whether the lines are written as they are.
     var isPlain = true
-    /// What is secret in the lines, for the search in answers; nil: there are none.
+    /// The secrets in the lines, for the search in answers; nil: there are no lines.
     var patterns: SecretPatterns?
     /// The numbers of the files' contents that the lines were made of; nil: not of files alone, or unknown. The same contents give
     /// the same lines.
@@ -114,8 +115,8 @@ final class CredentialSlot {
     }
   }
 
-  /// What an earlier configuration has made of the same contents is as good: to look for a secret costs more to prepare than
-  /// all the rest.
+  /// Makes the lines, or copies those that an earlier configuration has made of the same contents: to look for a secret costs
+  /// more to prepare than all the rest.
   private func render(_ reader: SecretReader, _ basis: [UInt64]?) throws(SecretProblem) -> CredentialLines.Rendered {
     if let earlier, basis != nil, basis == earlier.rendered.basis, let patterns = earlier.rendered.patterns,
       patterns.isLocked,

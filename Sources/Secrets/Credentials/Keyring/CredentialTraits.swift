@@ -1,7 +1,7 @@
 internal import Secrets
 internal import Policy
 
-/// What a credential is, as its configuration says: the same for every value of it.
+/// The traits of a credential, as its configuration says: the same for every value of it.
 struct CredentialTraits {
   /// The files that its lines are made of.
   let files: [SecretSource]
@@ -9,7 +9,7 @@ struct CredentialTraits {
   let isOfFiles: Bool
   /// Whether a program of it is told what becomes of the value that it gave.
   let hasListeners: Bool
-  /// What Digest answers challenges with, whose lines are user, colon and password; nil: another scheme.
+  /// The challenges that Digest answers, with lines of user, colon and password; nil: another scheme.
   let digest: (spaces: DigestSpaces, hashes: Set<DigestHash>)?
   /// A container registry's tokens, whose lines are user, colon and password in base64, or nothing; nil: another scheme.
   let registry: (tokens: RegistryTokens, source: TokenSource)?

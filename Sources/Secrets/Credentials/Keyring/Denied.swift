@@ -10,7 +10,7 @@ package struct Denied: Error, Sendable, Equatable, CustomStringConvertible {
     case callerNotGranted
     case pinsNotMatched
     case wrongSession
-    /// What it proved held until now: the clock has been set, or the time of a certificate or pin is over.
+    /// The proofs of the session held until now: the clock has been set, or the time of a certificate or pin is over.
     case proofExpired
     case unknownGrant
     case sessionFailed(TLSError)

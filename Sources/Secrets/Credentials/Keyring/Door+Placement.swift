@@ -3,7 +3,7 @@ internal import Policy
 internal import System
 internal import TLS
 
-/// What a credential writes that is no field line: a parameter of the query, or a signature of the request.
+/// The parts of a credential that are no field line: a parameter of the query, or a signature of the request.
 struct LineLayout: Sendable, Equatable {
   /// Bytes at the start of a slot's lines that are a parameter; 0: there is none.
   var parameter = 0
@@ -15,7 +15,7 @@ struct LineLayout: Sendable, Equatable {
   var isPlain: Bool { parameter == 0 && keys.isEmpty }
 }
 
-/// Where the target of a staged head is. The head is our own, but its target is a stranger's.
+/// The range of a staged head's target. The head is our own, but its target is a stranger's.
 struct StagedTarget {
   let method: Range<Int>
   let target: Range<Int>

@@ -1,9 +1,9 @@
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-// What may stand in a field, so that no secret can end its line or begin another (T43). The sentences never quote.
+// Bytes that may stand in a field, so that no secret can end its line or begin another (T43). The sentences never quote.
 
-/// What a secret has to be where it is written.
+/// The form that a secret has to have where it is written.
 enum SecretForm {
   case token, userName, text, fieldValue
 
@@ -79,7 +79,7 @@ func checkFieldName(_ name: String) throws(SecretProblem) {
   guard !reserved.contains(name.lowercased()) else { throw SecretProblem("\(name) is not a field for credentials") }
 }
 
-/// What the first wrong byte is, without saying it.
+/// The kind of the first wrong byte, without the byte itself.
 private func kind(of bytes: UnsafeRawBufferPointer, _ isAllowed: (UInt8) -> Bool) -> String {
   switch bytes.first(where: { !isAllowed($0) }) {
   case 0x0A, 0x0D: "a line break"

@@ -35,13 +35,13 @@ package final class Keyring {
 
   let plan: KeyringPlan
   let slots: [CredentialSlot]
-  /// Where a request and its credential meet on their way into TLS; zero except during `authorize`.
+  /// The memory where a request and its credential meet on their way into TLS; zero except during `authorize`.
   let staging: LockedMemory
   let reader: SecretReader
   /// Number of the configuration whose keyring this is: a session that was opened under another one gets no credential, since
   /// what that one asked of the upstream's certificate may not be what this one asks.
   package var configuration: UInt64 = 1
-  /// Where cookies are kept, once this keyring is in use; nil: nowhere.
+  /// The jars of cookies, once this keyring is in use; nil: there are none.
   package internal(set) var jars: CookieJars?
 
   /// Missing secrets are no error: see `status`. Runs no command, and reads no file that has been read already.
@@ -98,13 +98,13 @@ package final class Keyring {
     slots.indices.contains(index) ? slots[index].fingerprint : nil
   }
 
-  /// What to look for in the answer to the request that `authorize` has just written: the credential's value, and what went out
-  /// in its place or beside it. nil: nothing was written. The caller takes it over; nothing is kept here for longer.
+  /// The patterns to look for in the answer to the request that `authorize` has just written: the credential's value, and what
+  /// went out in its place or beside it. nil: nothing was written. The caller takes it over; nothing is kept here for longer.
   package func takeSent(ofGrant index: Int) -> SecretPatterns? {
     slots.indices.contains(index) ? slots[index].sent.take() : nil
   }
 
-  /// What to look for of the credential's own value; nil: there is none.
+  /// The patterns of the credential's own value; nil: there is none.
   package func patterns(ofGrant index: Int) -> SecretPatterns? {
     slots.indices.contains(index) ? slots[index].rendered.patterns : nil
   }
@@ -169,7 +169,7 @@ extension Keyring {
 
   package var commandOutputs: CommandValues { reader.commands }
 
-  /// What comes from there has to be, wherever it is used.
+  /// The forms that a source's value has to have, wherever it is used.
   func forms(of source: SecretSource) -> [SecretForm] {
     let users = source.command.map { plan.users(of: $0) } ?? Array(slots.indices)
     return users.flatMap { slots[$0].entry.scheme.sources }.filter { $0.source == source }.map(\.form)
@@ -189,7 +189,7 @@ extension Keyring {
     slots.indices.contains(index) && slots[index].traits.hasListeners
   }
 
-  /// What such programs gave for the value that is written now.
+  /// The values that such programs gave for what is written now.
   package func heardValues(ofGrant index: Int) -> [HelperValue] {
     guard slots.indices.contains(index) else { return [] }
     return Set(slots[index].entry.scheme.commands).filter(\.isListener).map {

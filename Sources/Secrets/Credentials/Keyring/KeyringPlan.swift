@@ -21,7 +21,7 @@ package struct KeyringPlan: Sendable {
   let indices: [String: Int]
   /// The files that secrets are in, including those that only token endpoints are shown; each once.
   package let files: Set<SecretSource>
-  /// Where credentials get their value that a token endpoint grants; each once.
+  /// The sources of the values that token endpoints grant; each once.
   let tokens: Set<TokenSource>
   /// Indices of the credentials whose lines have what comes from there.
   private let usersOfFiles: [SecretSource: [Int]]

@@ -40,15 +40,15 @@ extension Keyring {
   }
 
   /// Reads what a source names, as it is known now (files that have been read, commands that have ended). Fails at the first
-  /// that is not there. The stored login, if there is one, is put over `refreshToken` by whoever keeps it.
+  /// that is not there. The stored login, if there is one, is put over `refreshToken` by `TokenLogin`.
   package func tokenSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
     let secrets = TokenSecrets()
     for (role, source) in source.sources { secrets.put(role, try reader.read(source)) }
     return secrets
   }
 
-  /// What the endpoint would be shown now, told from other times without showing anything of it; of a secret that is not there,
-  /// nothing.
+  /// A fingerprint of what the endpoint would be shown now, by which changes are noticed without showing anything of it; of a
+  /// secret that is not there, nothing.
   package func fingerprint(ofSecretsFor source: TokenSource) -> String {
     source.sources.map { role, source in
       guard let secret = try? reader.read(source) else { return "-" }

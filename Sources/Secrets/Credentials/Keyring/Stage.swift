@@ -45,7 +45,7 @@ struct Stage {
     try session.write(bytes)
   }
 
-  /// What was ever in it.
+  /// Wipes all that was ever in it.
   mutating func wipe() {
     Secrets.wipe(UnsafeMutableRawBufferPointer(rebasing: memory[..<max(most, used)]))
   }

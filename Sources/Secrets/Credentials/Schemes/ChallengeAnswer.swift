@@ -2,7 +2,7 @@ internal import Policy
 @_spi(SecretBytes) package import Secrets
 internal import System
 
-/// What goes out of a credential that answers challenges.
+/// The line that goes out of a credential that answers challenges.
 struct ChallengeAnswer: ~Copyable {
   /// Empty: nothing.
   var line: Secret
@@ -33,7 +33,7 @@ extension CredentialSlot {
     }
   }
 
-  /// What it would write, once more.
+  /// A copy of what it would write.
   fileprivate func copy(in arena: SecretArena) throws(SystemError) -> Secret {
     var copy = try Secret(capacity: 256, in: arena)
     switch lines {
@@ -45,7 +45,7 @@ extension CredentialSlot {
 }
 
 extension Keyring {
-  /// What the token server of a registry's credential is shown, as Basic has it; empty: nothing.
+  /// The login that the token server of a registry's credential is shown, as Basic has it; empty: none.
   package func registryLogin(ofGrant index: Int) throws(SecretProblem) -> Secret {
     guard slots.indices.contains(index), slots[index].traits.registry != nil else {
       throw SecretProblem("the credential is not available")

@@ -73,7 +73,7 @@ extension ChallengeAttempt {
 
 /// An attempt with a registry's token.
 extension ChallengeAttempt {
-  /// Where the tokens are granted; nil: the attempt is of another kind.
+  /// The source that grants the tokens; nil: the attempt is of another kind.
   package var tokenServer: TokenSource? {
     if case .registry(_, _, let source) = kind { source } else { nil }
   }

@@ -3,7 +3,7 @@ package import Policy
 @_spi(SecretBytes) package import Secrets
 package import System
 
-/// What one request shows to a server of Digest (RFC 7616 section 3.4). All that is computed of the password lies in locked
+/// The answer of one request to a server of Digest (RFC 7616 section 3.4). All that is computed of the password lies in locked
 /// memory, or is wiped where it lay.
 package struct DigestAnswer {
   let challenge: DigestChallenge
@@ -137,7 +137,7 @@ package struct DigestAnswer {
 }
 
 extension Secret {
-  /// Where the user's name ends, of a pair.
+  /// The place in a pair where the user's name ends.
   fileprivate var colon: Int { withBytes { $0.firstIndex(of: UInt8(ascii: ":")) ?? $0.count } }
 
   /// A digest as lower-case hexadecimal digits. Wiped where it lay.

@@ -2,10 +2,10 @@ internal import Policy
 internal import Secrets
 internal import System
 
-/// What a Digest credential knows of the servers that it goes to: their challenges, with which later requests go out at once.
+/// The challenges that a Digest credential knows of the servers that it goes to, with which later requests go out at once.
 /// There is one for each worker and each value of the credential, so that no other counts its nonces (RFC 7616 section 3.4.5).
 final class DigestSpaces {
-  /// What one challenge is for.
+  /// The protection space of one challenge.
   private final class Space {
     let origin: Origin
     var challenge: DigestChallenge
@@ -77,7 +77,7 @@ final class DigestSpaces {
   /// - Returns: whether the request may be answered otherwise if it goes out once more.
   func learn(_ challenge: DigestChallenge, of origin: Origin, after serial: UInt64?) -> Bool {
     let used = serial.flatMap { serial in spaces.first { $0.serial == serial } }
-    // What was shown was good before: now it is the nonce that is not. Another space asks for something else.
+    // The password was good before: now it is the nonce that is not. Another space asks for something else.
     let isWorthIt =
       serial == nil || challenge.isStale
       || used.map { !$0.challenge.isSameSpace(as: challenge) || $0.isAccepted && $0.challenge.nonce != challenge.nonce }
@@ -110,7 +110,7 @@ final class DigestSpaces {
     let space = spaces.remove(at: known)
     spaces.append(space)
     if space.challenge.isSameNonce(as: challenge) {
-      // It goes on being counted.
+      // The nonce goes on being counted.
       space.challenge = challenge
     } else {
       renew(space, challenge)
@@ -142,7 +142,7 @@ final class DigestSpaces {
   }
 }
 
-/// Where method and target stand in a request's first line (RFC 9112 section 3).
+/// The ranges of method and target in a request's first line (RFC 9112 section 3).
 struct SignedRequestLine {
   let method: Range<Int>
   let target: Range<Int>

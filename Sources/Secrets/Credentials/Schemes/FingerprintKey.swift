@@ -1,7 +1,7 @@
 internal import Crypto
 internal import System
 
-/// What tells one secret from another without showing anything of either: HMAC-SHA-256 under a key that this process has
+/// A key to tell one secret from another without showing anything of either: HMAC-SHA-256 under a key that this process has
 /// drawn and keeps to itself. Without it no guess can be tried out, and it ends with the process.
 ///
 /// Unchecked: locked memory is not Sendable, and this is written in `init` and then only read.

@@ -5,7 +5,7 @@ internal import System
 /// Signs one request for one client (RFC 5849). Everything is put together in locked memory: for PLAINTEXT the signature is the
 /// secrets themselves, for HMAC-SHA1 they are its key.
 struct OAuth1Signature {
-  /// What tells two requests of a client apart (section 3.3).
+  /// The values that tell two requests of a client apart (section 3.3).
   struct Stamp {
     /// Seconds since 1970.
     let timestamp: Int64

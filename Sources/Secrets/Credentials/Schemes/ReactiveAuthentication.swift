@@ -10,7 +10,7 @@ final class ReactiveAuthentication {
 }
 
 extension ChallengeAttempt {
-  /// What the upstream has to ask for before the credential goes out; nil: it is of another kind.
+  /// The scheme that the upstream has to ask for before the credential goes out; nil: it is of another kind.
   package var awaited: ChallengedScheme? {
     if case .awaited(let start) = kind { start.scheme } else { nil }
   }

@@ -3,7 +3,8 @@ internal import Policy
 internal import Redaction
 internal import System
 
-/// What one request asks of a registry, as far as tokens tell it apart: another one of the same repository and kind needs the same.
+/// The repository and kind of a request to a registry, as far as tokens tell it apart: another one of both needs the same
+/// token.
 struct RegistryPlace: Equatable {
   enum Kind { case reads, deletes, writes }
 
@@ -23,7 +24,8 @@ struct RegistryPlace: Equatable {
     repository = Self.repository(of: head.extracting(line.target))
   }
 
-  /// What stands before the last of the words behind which a thing in a repository is named; of other targets, the path.
+  /// The part of a target before the last of the words behind which a thing in a repository is named; of other targets, the
+  /// path.
   private static func repository(of target: Span<UInt8>) -> [UInt8] {
     var path: [UInt8] = []
     for index in 0..<target.count {
@@ -55,7 +57,7 @@ final class RegistryTokens {
     /// `BootTimer`'s milliseconds.
     let end: UInt64
     let serial: UInt64
-    /// What to look for in answers to requests with this token: made when it goes out for the first time; nil until then.
+    /// The patterns for answers to requests with this token: made when it goes out for the first time; nil until then.
     var patterns: SecretPatterns?
 
     init(_ challenge: RegistryChallenge, _ origin: Origin, line: consuming Secret, end: UInt64, serial: UInt64) {
@@ -100,7 +102,7 @@ final class RegistryTokens {
     return token.serial
   }
 
-  /// What to look for in the answer to a request that goes out with this token.
+  /// The patterns to look for in the answer to a request that goes out with this token.
   /// - Parameter own: of the credential's value, which is one and the same until `forget`.
   func patterns(
     ofToken serial: UInt64, beside own: SecretPatterns, in arena: SecretArena
@@ -119,7 +121,7 @@ final class RegistryTokens {
 
   private static let prefix = "Authorization: Bearer "
 
-  /// What the upstream wants for a place.
+  /// Learns what the upstream wants for a place.
   func learn(_ challenge: RegistryChallenge, for place: RegistryPlace, of origin: Origin) {
     needs.removeAll { $0.place == place && $0.origin == origin }
     if needs.count >= Self.mostNeeds { needs.removeFirst() }

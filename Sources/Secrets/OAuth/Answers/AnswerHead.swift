@@ -1,6 +1,6 @@
 internal import Primitives
 
-/// What of an answer's head matters: the values of its fields, trimmed; nil: there is none. Of a field that came twice, both,
+/// The fields of an answer's head that matter: their values, trimmed; nil: there is none. Of a field that came twice, both,
 /// joined by a comma.
 package struct AnswerHead: Sendable {
   package var status: Int

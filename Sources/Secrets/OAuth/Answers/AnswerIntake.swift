@@ -8,7 +8,7 @@ package final class AnswerIntake {
     case needsMore
     /// `withAnswer` has it.
     case complete
-    /// What came cannot be an answer: why, without a byte of it.
+    /// The bytes cannot be an answer: why, without one of them.
     case malformed(String)
   }
 
@@ -16,12 +16,12 @@ package final class AnswerIntake {
   private static let longestHead = 16_384
   private static let mostInterim = 8
 
-  /// What came of the head, and first what came behind it.
+  /// The bytes of the head so far, and first those behind it.
   private let start: LockedMemory
   private var startCount = 0
   /// How much of it is whole lines of a head, so that nothing of a cookie is left in them.
   private var lineCount = 0
-  /// Where the end of the next line is looked for: what stands before it has none.
+  /// The place from which the end of the next line is looked for: what stands before it has none.
   private var scannedCount = 0
   /// Cookies that came with the answer, apart from its head.
   package let cookies: SetCookieLines

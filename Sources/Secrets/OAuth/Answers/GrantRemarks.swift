@@ -1,9 +1,9 @@
 internal import JSON
 internal import Secrets
 
-/// What is odd about a grant that is good all the same. None of the server's own words.
+/// Remarks on what is odd about a grant that is good all the same. None of the server's own words.
 extension AnswerReader {
-  /// What was granted may be another thing than what was asked for (RFC 6749 section 5.1). Without a scope in the answer it is
+  /// Remarks on a grant of another scope than what was asked for (RFC 6749 section 5.1). Without a scope in the answer it is
   /// the same; where none was asked for, the server's choice.
   func remarkScope(_ document: borrowing JSONDocument, _ remarks: inout [String]) {
     guard !source.scope.isEmpty, document.kind("scope") == .string else { return }

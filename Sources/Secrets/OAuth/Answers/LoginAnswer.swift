@@ -4,8 +4,8 @@ internal import Policy
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// What a login URL says to a `LoginBody`: a token in its JSON, or a cookie. It is read as strictly as a token endpoint's answer;
-/// never is a byte of it in a sentence.
+/// The answer of a login URL to a `LoginBody`: a token in its JSON, or a cookie. It is read as strictly as a token endpoint's
+/// answer; never is a byte of it in a sentence.
 ///
 /// A redirect is no success, although some sites log in by one: it may as well lead to the form, with a session of no user.
 struct LoginAnswer {
@@ -71,7 +71,7 @@ struct LoginAnswer {
     _ wanted: String, of bytes: Span<UInt8>, _ lines: [Range<Int>], _ lifetime: inout UInt64?
   ) throws(TokenRefusal) -> Secret {
     var found: SetCookie?
-    // Of two, user agents keep the last (RFC 6265 section 5.3).
+    // User agents keep the last of two (RFC 6265 section 5.3).
     for line in lines {
       if let cookie = SetCookie(line, of: bytes), cookie.isNamed(wanted, of: bytes) { found = cookie }
     }

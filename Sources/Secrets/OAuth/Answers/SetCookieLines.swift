@@ -6,7 +6,7 @@ internal import System
 package final class SetCookieLines {
   private let memory: LockedMemory
   private var count = 0
-  /// Where each value lies in the memory, in the order of the lines.
+  /// The ranges of the values in the memory, in the order of the lines.
   package private(set) var ranges: [Range<Int>] = []
 
   init(byteCount: Int, mustLock: Bool) throws(SystemError) {

@@ -1,7 +1,7 @@
 internal import JSON
 package import Secrets
 
-/// What an authorization server said to a `TokenRequest`. Read strictly (RFC 6749 section 5): at the top level only, no key
+/// The answer of an authorization server to a `TokenRequest`. Read strictly (RFC 6749 section 5): at the top level only, no key
 /// twice, bounded in size and depth. Never a byte of the server's in a sentence.
 package enum TokenAnswer: ~Copyable {
   case granted(TokenGrant)

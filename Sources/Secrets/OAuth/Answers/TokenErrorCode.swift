@@ -35,7 +35,7 @@ package enum TokenErrorCode: String, Sendable, CaseIterable {
 }
 
 extension TokenRefusal {
-  /// What a code means in an answer to a request of this purpose.
+  /// The meaning of a code in an answer to a request of this purpose.
   init(_ code: TokenErrorCode, of source: TokenSource, to purpose: TokenRequest.Purpose) {
     let said = "\(source.endpoint.origin) said \(code.rawValue): "
     switch code {
@@ -66,7 +66,7 @@ extension TokenRefusal {
 }
 
 extension TokenErrorCode {
-  /// What the code means in the answer to a poll; most codes end the login.
+  /// The meaning of the code in the answer to a poll; most codes end the login.
   fileprivate var polled: DevicePolling.Answer {
     switch self {
     case .authorizationPending: .pending

@@ -3,7 +3,7 @@ package struct TokenRefusal: Error, Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
     /// The server may be asked again, after these milliseconds if it named a time: for `Renewal`, `.transient`.
     case transient(retryAfter: UInt64?)
-    /// What we asked with is worth nothing any more (`invalid_grant` of a refresh token): a person has to log in, or place
+    /// The refresh token is worth nothing any more (`invalid_grant`): a person has to log in, or place
     /// another first token. For `Renewal`, `.final`.
     case final
     /// The server does not accept who asks or how: the configuration has to change, or the server's. No login helps; asking

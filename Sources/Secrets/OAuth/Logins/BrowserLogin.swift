@@ -14,7 +14,7 @@ package struct BrowserLogin: ~Copyable {
     case stranger(String)
   }
 
-  /// What the browser opens.
+  /// The URL that the browser opens.
   package let url: String
   package let redirectURI: String
   private let callbackPath: [UInt8]
@@ -62,7 +62,7 @@ package struct BrowserLogin: ~Copyable {
     callbackPath = [0x2F] + parts.dropFirst(3).joined()
   }
 
-  /// What a browser has asked for at the redirect URI's address: the target of its GET (origin-form).
+  /// Judges what a browser has asked for at the redirect URI's address: the target of its GET (origin-form).
   package mutating func judge(_ target: Span<UInt8>, in arena: SecretArena) -> Verdict {
     do throws(SystemError) {
       let query = try CallbackQuery(target, in: arena)
@@ -70,7 +70,7 @@ package struct BrowserLogin: ~Copyable {
       guard case .once(let answered) = try query.value("state", in: arena), answered.isEqual(to: state) else {
         return .stranger("this answers another login, or none")
       }
-      // The same state does not get a second try, whatever the answer says.
+      // A state that has come once does not get a second try, whatever the answer says.
       guard !isOver else { return .refused("this login is over already") }
       isOver = true
       return try verdict(query, in: arena)

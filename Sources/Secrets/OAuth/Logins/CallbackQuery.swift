@@ -12,7 +12,7 @@ struct CallbackQuery: ~Copyable {
 
   let path: [UInt8]
   private let query: Secret
-  /// Where the name and the value of each field lie in `query`, as they are written.
+  /// The ranges of each field's name and value in `query`, as they are written.
   private let fields: [(name: Range<Int>, value: Range<Int>)]
 
   /// The most bytes of a query: codes are short.

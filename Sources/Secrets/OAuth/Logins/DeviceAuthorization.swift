@@ -2,7 +2,7 @@ internal import JSON
 @_spi(SecretBytes) package import Secrets
 internal import System
 
-/// What a person needs to log in on another device (RFC 8628 section 3.2), and what we ask with meanwhile.
+/// The codes that a person needs to log in on another device (RFC 8628 section 3.2), and that the daemon asks with meanwhile.
 package struct DeviceAuthorization: ~Copyable {
   package var deviceCode: Secret
   /// Printable ASCII, at most 64 characters: to be shown.
@@ -24,7 +24,7 @@ package struct DeviceAuthorization: ~Copyable {
     let reader = AnswerReader(head: head, source: source, purpose: .deviceAuthorization, now: now)
     return try reader.read(body) { (document) throws(TokenRefusal) in
       let userCode = document.withText("user_code") { shown($0, 1...64, from: 0x20) } ?? nil
-      // What the draft and some servers still call it
+      // The name in the draft and at some servers still
       let uri =
         (document.withText("verification_uri") { url($0) } ?? nil) ?? document.withText("verification_url") { url($0) }
         ?? nil

@@ -1,7 +1,7 @@
 /// When to ask whether a person has logged in on another device (RFC 8628 section 3.5). Pure: times in milliseconds of any
 /// clock that only goes forward.
 package struct DevicePolling: Sendable {
-  /// What came of a poll, when it was no token and no refusal for other reasons.
+  /// The outcome of a poll, when it was no token and no refusal for other reasons.
   package enum Answer: Sendable, Equatable {
     /// `authorization_pending`
     case pending
@@ -20,7 +20,7 @@ package struct DevicePolling: Sendable {
 
   package enum End: Sendable, Equatable { case denied, expired }
 
-  /// Where a server says 0, it does not mean it.
+  /// The shortest interval: a server that says 0 does not mean it.
   private static let shortest: UInt64 = 1_000
   private static let usual: UInt64 = 5_000
   private static let longest: UInt64 = 300_000

@@ -40,7 +40,7 @@ package struct StoredLogin: ~Copyable {
   package var token: Secret?
   package let kind: Kind
 
-  /// What a file holds, or would: in locked pages of its own, on its way to or from another thread.
+  /// The content of a login's file: in locked pages of its own, on its way to or from another thread.
   ///
   /// Unchecked: nothing in it changes after it was made, and its pages are wiped with it.
   package final class Content: @unchecked Sendable {
@@ -89,7 +89,7 @@ package struct StoredLogin: ~Copyable {
     }
   }
 
-  /// What takes a login's place when it is over: it holds for the same endpoint, client and first token.
+  /// Encodes what takes a login's place when it is over: it holds for the same endpoint, client and first token.
   /// - Parameter kind: without a token.
   package static func encodeEnd(
     _ kind: Kind = .ended, of source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], mustLock: Bool
@@ -209,7 +209,7 @@ extension StoredLogin.Kind {
   }
 }
 
-/// What a login was granted for: salted digests, in hexadecimal.
+/// Marks of what a login was granted for: salted digests, in hexadecimal.
 private struct Marks {
   /// Digest of the endpoint and the client's id.
   let place: String

@@ -12,7 +12,7 @@ extension Secret {
         count -= 6
         try append(Self.digit(bits >> UInt32(count)))
       }
-      // What has been written does not come again
+      // Bits that have been written do not come again
       bits &= 1 << UInt32(count) - 1
     }
     if count > 0 { try append(Self.digit(bits << UInt32(6 - count))) }

@@ -1,8 +1,8 @@
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// What is posted to a login URL, in locked memory from its first byte on: names and values byte by byte, so that a password
-/// arrives as it is.
+/// The body that is posted to a login URL, in locked memory from its first byte on: names and values byte by byte, so that a
+/// password arrives as it is.
 struct LoginBody {
   let form: LoginForm
   let source: TokenSource

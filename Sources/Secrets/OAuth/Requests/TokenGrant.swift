@@ -1,6 +1,6 @@
 package import Secrets
 
-/// What a server has granted.
+/// The tokens that a server has granted.
 package struct TokenGrant: ~Copyable {
   /// Bytes of a token. Servers that put a whole directory into one come near to it.
   package static let longestToken = 16_384
@@ -12,7 +12,7 @@ package struct TokenGrant: ~Copyable {
   package var refreshToken: Secret?
   /// Milliseconds from when it was asked for; nil: the server did not say; 0: no time is left. Ten years at most.
   package let lifetime: UInt64?
-  /// What is odd about the answer, for the log once; nil: nothing.
+  /// A remark on what is odd about the answer, for the log once; nil: nothing.
   package let remark: String?
 }
 

@@ -1,7 +1,7 @@
 @_spi(SecretBytes) package import Secrets
 internal import System
 
-// What is granted or stored, taken apart by its holder: no other module can.
+// Grants and stored tokens, taken apart by their holder: no other module can.
 
 extension TokenGrant {
   /// Puts both tokens where they are held from now on.
@@ -23,7 +23,7 @@ extension StoredLogin {
   /// The stored token, to be revoked; nil: the file says that the login has ended.
   package consuming func withdraw() -> Secret? { consume token }
 
-  /// What is left of a stored access token, as if it had been granted now; nil: it has expired, or another kind is stored.
+  /// The rest of a stored access token, as if it had been granted now; nil: it has expired, or another kind is stored.
   /// - Parameter now: seconds since 1970.
   package consuming func grant(now: Int64) -> TokenGrant? {
     guard case .accessToken(let end) = kind, let token = consume token else { return nil }

@@ -27,7 +27,7 @@ package struct TokenRequest: ~Copyable {
     case refreshToken = "refresh_token"
   }
 
-  /// What makes one request differ from the next.
+  /// The values that make one request differ from the next.
   package struct Moment: Sendable {
     /// Seconds since 1970, for `iat` and `exp` of what is signed.
     package let now: Int64
@@ -40,7 +40,7 @@ package struct TokenRequest: ~Copyable {
     }
   }
 
-  /// Where it may go.
+  /// The endpoint that it may go to.
   package let endpoint: Endpoint
   let trust: TrustPolicy
   let bytes: Secret
@@ -64,7 +64,7 @@ package struct TokenRequest: ~Copyable {
       if case .basic = source.client.authentication {
         try append(credentialsOf: source, secrets, to: &bytes, in: arena)
       }
-      // What a login by cookie says beside it is not looked at.
+      // The body of an answer to a login by cookie is not looked at.
       let accept = source.form.map { $0.takesCookie ? "application/json, */*;q=0.5" : "application/json" }
       try bytes.append("Accept: \(accept ?? "application/json")\r\n")
       try bytes.append("Accept-Encoding: identity\r\nUser-Agent: bearerd\r\n")

@@ -1,6 +1,6 @@
 package import System
 
-/// What commands have printed (T42).
+/// The values that commands have printed (T42).
 package final class CommandValues: SourceValues<SecretCommand> {
   override func name(of command: SecretCommand) -> String { SecretSource.command(command).name }
 
@@ -59,7 +59,7 @@ package final class CommandValues: SourceValues<SecretCommand> {
     }
   }
 
-  /// What to start its program with.
+  /// The request to start a command's program with.
   package func request(_ verb: HelperRequest.Verb, of command: SecretCommand) throws(CommandFailure) -> HelperRequest {
     do throws(SystemError) {
       var request = try HelperRequest(verb, of: command, in: arena)

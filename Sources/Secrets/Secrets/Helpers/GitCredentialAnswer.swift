@@ -78,7 +78,7 @@ extension HelperAnswerReader {
   }
 }
 
-/// Where the values of the keys that mean something here stand in an output.
+/// The ranges of the values in an output whose keys mean something here.
 struct GitCredentialLines {
   private let name: String
   private var values: [String: Range<Int>] = [:]

@@ -1,9 +1,9 @@
 internal import Policy
 internal import System
 
-/// What a program is started with, in its convention.
+/// The arguments, environment and input that a program is started with, in its convention.
 package struct HelperRequest: ~Copyable {
-  /// What is wanted of it: a value; that it forgets the one that it gave, or keeps it. git's alone knows more than `get`.
+  /// The wish to a program: a value; that it forgets the one that it gave, or keeps it. git's alone knows more than `get`.
   package enum Verb: Sendable, Equatable { case get, erase, store }
 
   let words: [String]
@@ -17,8 +17,8 @@ package struct HelperRequest: ~Copyable {
     input = try command.format.question(in: arena)
   }
 
-  /// What `erase` and `store` are about, told as git tells it: so that a helper which has been given another value meanwhile
-  /// keeps that.
+  /// Adds the value that `erase` and `store` are about, as git does: so that a helper which has been given another value
+  /// meanwhile keeps that.
   mutating func add(_ answer: borrowing SourceValue) throws(SystemError) {
     guard var question = input.take() else { return }
     // Before the empty line

@@ -51,14 +51,14 @@ package struct Secret: ~Copyable {
     used += count
   }
 
-  /// What is gone is wiped.
+  /// Removes the last bytes, and wipes them.
   @_spi(SecretBytes) public mutating func removeLast(_ count: Int) {
     let kept = max(0, used - count)
     wipe(UnsafeMutableRawBufferPointer(rebasing: block.bytes[kept..<used]))
     used = kept
   }
 
-  /// What is behind them comes to the front. What is gone is wiped.
+  /// Removes the first bytes: the others come to the front, and what is left behind them is wiped.
   @_spi(SecretBytes) public mutating func removeFirst(_ count: Int) {
     let gone = min(count, used)
     block.bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes[gone..<used]))

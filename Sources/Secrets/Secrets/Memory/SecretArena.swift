@@ -12,7 +12,7 @@ package final class SecretArena {
 
   fileprivate final class Slab {
     let memory: LockedMemory
-    /// What is free, by offset; neighbours are one range.
+    /// The free ranges, by offset; neighbours are one range.
     var free: [Range<Int>]
 
     init(byteCount: Int, mustLock: Bool) throws(SystemError) {
@@ -27,7 +27,7 @@ package final class SecretArena {
 
   package init() {}
 
-  /// What cannot be locked is not given out.
+  /// Whether memory is given out only if it can be locked.
   package var mustLock = false
   /// False when the system refused to lock memory.
   package private(set) var isLocked = true

@@ -1,6 +1,6 @@
 package import System
 
-/// What the files of secrets held when they were read last. One file can be read while another one of the same credential
+/// The values of files of secrets when they were read last. One file can be read while another one of the same credential
 /// hangs.
 package final class FileValues: SourceValues<SecretSource> {
   private var facts: [SecretSource: Facts] = [:]
@@ -8,7 +8,7 @@ package final class FileValues: SourceValues<SecretSource> {
   private var byName: [WatchedName: Set<SecretSource>] = [:]
   private var byDirectory: [String: Set<SecretSource>] = [:]
 
-  /// What was known of a file when it was read last.
+  /// Facts of a file when it was read last.
   private struct Facts {
     var names: Set<WatchedName> = []
     var modified: Int64?
@@ -47,7 +47,7 @@ package final class FileValues: SourceValues<SecretSource> {
     entry.problem = problem
   }
 
-  /// What tells these contents from others; nil: some file has none.
+  /// The numbers of these contents, which tell them from others; nil: some file has none.
   package func numbers(of sources: [SecretSource]) -> [UInt64]? {
     var numbers: [UInt64] = []
     numbers.reserveCapacity(sources.count)
@@ -80,7 +80,7 @@ package final class FileValues: SourceValues<SecretSource> {
   /// Notes that the file takes long to read, or cannot be read; the value that is there stays.
   package func delay(_ source: SecretSource, _ reason: String) { fail(source, "\(source.name) \(reason)") }
 
-  /// What it held is of no use any more. The file goes on being watched.
+  /// Wipes what a file held, which is of no use any more. The file goes on being watched.
   package func wipe(_ source: SecretSource) {
     if isKnown(source) { refuse(source, SecretProblem("\(source.name) has been logged out")) }
   }
@@ -93,7 +93,7 @@ package final class FileValues: SourceValues<SecretSource> {
     }
   }
 
-  /// What to watch.
+  /// The directories to watch.
   package var directories: Set<String> { Set(byDirectory.keys) }
 
   /// The files that these changes can have changed; a neighbour that is being written is left alone. With each, the names

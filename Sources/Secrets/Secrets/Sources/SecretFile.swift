@@ -25,7 +25,7 @@ package struct SecretFile {
     return String(cString: value)
   }
 
-  /// What it held, in pages of its own.
+  /// The bytes of a file, in pages of its own.
   package struct Content {
     /// To be wiped by its reader.
     @_spi(SecretBytes) public let memory: LockedMemory

@@ -78,7 +78,7 @@ package struct SecretReader {
   }
 }
 
-/// What every source has in common: one closing `\n` or `\r\n` goes, a byte order mark and emptiness are refused (T43).
+/// The bytes of a secret from any source: one closing `\n` or `\r\n` goes, a byte order mark and emptiness are refused (T43).
 func secretBytes(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) -> UnsafeRawBufferPointer {
   var bytes = bytes
   if bytes.last == UInt8(ascii: "\n") {
@@ -93,7 +93,7 @@ func secretBytes(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretPro
   return bytes
 }
 
-/// The same, copied.
+/// The bytes of a secret from any source, copied.
 func secretContent(
   _ bytes: UnsafeRawBufferPointer, name: String, in arena: SecretArena
 ) throws(SecretProblem) -> Secret {

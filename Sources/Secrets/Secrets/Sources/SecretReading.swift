@@ -1,6 +1,6 @@
 package import System
 
-/// What a secret's file held when it was read. Reading takes as long as the file system takes, so it is done on any thread
+/// The content of a secret's file when it was read. Reading takes as long as the file system takes, so it is done on any thread
 /// (T55); what was found is handed over whole, in locked pages of its own, which are wiped with it.
 ///
 /// Unchecked: nothing in it changes after `init` but those pages, which `FileValues.take` wipes once it has copied them.
@@ -8,7 +8,7 @@ package final class SecretReading: @unchecked Sendable {
   package let source: SecretSource
   /// The directories whose changes can change it, and the watch on each.
   package let watches: [(directory: String, watch: Result<Int32, SystemError>)]
-  /// What it held, or why it is of no use.
+  /// The bytes of the file, or why it is of no use.
   @_spi(SecretBytes) public let content: Result<SecretFile.Content, SecretProblem>
   let names: Set<WatchedName>
 
@@ -35,7 +35,7 @@ package final class SecretReading: @unchecked Sendable {
     do throws(SecretProblem) { return .success(try file.read(mustLock: mustLock)) } catch { return .failure(error) }
   }
 
-  /// What it lacks is not to be had just now: it should be read again, even if nothing changes.
+  /// Whether its failure may pass by itself: it should be read again, even if nothing changes.
   package var isPassing: Bool {
     if case .failure(let problem) = content, problem.isPassing { return true }
     return watches.contains { _, watch in

@@ -1,6 +1,6 @@
 package import Policy
 
-/// Where a value comes from. Names and paths only.
+/// The source of a value. Names and paths only.
 package indirect enum SecretSource: Sendable, Hashable {
   case file(String)
   /// File of this name below $CREDENTIALS_DIRECTORY.

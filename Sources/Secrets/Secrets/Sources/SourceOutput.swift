@@ -1,4 +1,4 @@
-/// What a source gave, with a copy of its value, on the way to the keyrings of other threads.
+/// The output of a source, with a copy of its value, on the way to the keyrings of other threads.
 ///
 /// Unchecked: nothing in it changes after `init`, and its pages are wiped with it.
 package final class SourceOutput<Source: Sendable>: @unchecked Sendable {

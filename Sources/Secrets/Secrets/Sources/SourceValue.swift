@@ -1,4 +1,4 @@
-/// What a source gives, a file, a program or a token endpoint: each part in locked memory.
+/// The value of a source, a file, a program or a token endpoint: each part in locked memory.
 package struct SourceValue: ~Copyable {
   /// nil: it names no user.
   package let user: Secret?

@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import System
 
-/// What sources of one kind gave last: files, programs or token endpoints. Later configurations go on with it, and need not
-/// ask again.
+/// The values that sources of one kind gave last: files, programs or token endpoints. Later configurations go on with them, and
+/// need not ask again.
 package class SourceValues<Source: Hashable & Sendable> {
   package let arena = SecretArena()
   private var entries: [Source: SourceEntry] = [:]
@@ -28,7 +28,7 @@ package class SourceValues<Source: Hashable & Sendable> {
     preconditionFailure("each kind of source says why it has no value")
   }
 
-  /// What messages say of a value that stays although its source has failed.
+  /// The end of messages about a value that stays although its source has failed.
   var stillInUse: String { SecretProblem.stillInUse }
 
   // MARK: changes
@@ -126,7 +126,7 @@ package class SourceValues<Source: Hashable & Sendable> {
 /// The number that the process gave to a value last.
 private let lastNumber = Atomic<UInt64>(0)
 
-/// What one source gave.
+/// The output of one source.
 final class SourceEntry {
   var value: SourceValue?
   /// Another value has another number; 0: there never was one.

@@ -6,7 +6,7 @@ struct WatchedName: Hashable {
   let name: String
 }
 
-/// What can give `path` another content: itself, and each symbolic link on the way, which is where Kubernetes swaps
+/// The names that can give `path` another content: itself, and each symbolic link on the way, which is where Kubernetes swaps
 /// `..data` and others their `current` (T44).
 func watchedNames(of path: String) -> Set<WatchedName> {
   var found: Set<WatchedName> = [WatchedName(directory: parent(of: path), name: lastComponent(of: path))]

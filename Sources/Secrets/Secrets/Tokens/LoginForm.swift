@@ -18,7 +18,7 @@ package struct LoginForm: Sendable, Hashable {
     }
   }
 
-  /// What of the answer goes out with requests.
+  /// The part of the answer that goes out with requests.
   package enum Prize: Sendable, Hashable {
     /// The text at these names of the answer's JSON, each within the one before.
     case token([String])
@@ -30,7 +30,7 @@ package struct LoginForm: Sendable, Hashable {
   /// In the order of the file.
   package var fields: [Field]
   package var prize: Prize
-  /// Where the answer's JSON says for how many seconds it counts; nil: nowhere.
+  /// The member of the answer's JSON that says for how many seconds it counts; nil: none does.
   package var expiresIn: [String]?
   /// Milliseconds for which it is used at most; nil: as long as the answer says, or until it is rejected.
   package var lifetime: UInt64?

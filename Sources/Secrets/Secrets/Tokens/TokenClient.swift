@@ -5,7 +5,7 @@ package struct TokenClient: Sendable, Hashable {
     case none
     /// RFC 6749 section 2.3.1, by `Authorization: Basic`.
     case basic(SecretSource)
-    /// The same, in the form.
+    /// The secret goes into the form.
     case post(SecretSource)
     /// RFC 7523 section 2.2. `audience`: `aud`; nil: the URL of the endpoint.
     case privateKeyJWT(SigningKeySource, audience: String?)

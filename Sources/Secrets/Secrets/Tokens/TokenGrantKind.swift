@@ -14,7 +14,7 @@ package enum TokenGrantKind: Sendable, Hashable {
   case form(LoginForm)
 }
 
-/// What a JWT says that is signed for a token (RFC 7523 section 3).
+/// The claims of a JWT that is signed for a token (RFC 7523 section 3).
 package struct TokenAssertion: Sendable, Hashable {
   package var key: SigningKeySource
   /// `iss`; nil: the client's id.
@@ -29,7 +29,7 @@ package struct TokenAssertion: Sendable, Hashable {
   package init(key: SigningKeySource) { self.key = key }
 }
 
-/// What is exchanged (RFC 8693 section 2.1).
+/// The tokens that are exchanged (RFC 8693 section 2.1).
 package struct TokenExchange: Sendable, Hashable {
   package var subject: SecretSource
   /// An identifier of RFC 8693 section 3.

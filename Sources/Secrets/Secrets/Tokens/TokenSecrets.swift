@@ -9,7 +9,7 @@ package final class TokenSecrets {
     /// PEM, of `TokenGrantKind.jwtBearer`.
     case assertionKey
     case refreshToken, subjectToken, actorToken, userName, password
-    /// What a person's login needs: the device's code, or the browser's and what proves that it was asked for here.
+    /// The codes of a person's login: the device's, or the browser's and what proves that it was asked for here.
     case deviceCode, code, codeVerifier
     /// To be revoked.
     case revokedToken

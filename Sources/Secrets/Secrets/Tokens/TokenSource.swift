@@ -18,17 +18,17 @@ package struct TokenSource: Sendable, Hashable {
   /// Further form fields, in their order. None of `ProtocolParameters.names`.
   package var parameters: [TokenParameter] = []
 
-  /// What TLS has to prove for `endpoint`: its own, not that of any service.
+  /// The trust that TLS needs for `endpoint`: its own, not that of any service.
   package var trust = TrustPolicy()
   /// Addresses that `endpoint`'s host may have, beyond public ones.
   package var allowedAddresses: [AddressBlock] = []
-  /// Where tokens are revoked (RFC 7009); nil: they are not.
+  /// The endpoint that revokes tokens (RFC 7009); nil: they are not revoked.
   package var revocation: Endpoint?
-  /// Where a login from another device begins (RFC 8628 section 3.1).
+  /// The endpoint where a login from another device begins (RFC 8628 section 3.1).
   package var deviceAuthorization: Endpoint?
-  /// Where a browser is sent for a login (RFC 6749 section 3.1).
+  /// The endpoint that a browser is sent to for a login (RFC 6749 section 3.1).
   package var authorization: Endpoint?
-  /// What the server calls itself (RFC 9207): `iss` of a login's answer has to be this. nil: it sends none.
+  /// The server's name for itself (RFC 9207): `iss` of a login's answer has to be this. nil: it sends none.
   package var issuer: String?
 
   /// A person has to log in, here, before there is a token.
