@@ -40,7 +40,12 @@ package final class Keyring {
   let reader: SecretReader
   /// Number of the configuration whose keyring this is: a session that was opened under another one gets no credential, since
   /// what that one asked of the upstream's certificate may not be what this one asks.
-  package var configuration: UInt64 = 1
+  package var configuration: UInt64 {
+    get { configurationNumber }
+    set { configurationNumber = newValue }
+  }
+  // Seen here alone, so that the compiler can prove each access to it alone.
+  private var configurationNumber: UInt64 = 1
   /// The jars of cookies, once this keyring is in use; nil: there are none.
   package internal(set) var jars: CookieJars?
 

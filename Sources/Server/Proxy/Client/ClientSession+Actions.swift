@@ -12,7 +12,7 @@ internal import Transport
 extension ClientSession {
   /// Carries out what the machine wants done, in the order that `Actions` lists.
   /// Returns what opening a connection came to, if it was wanted and that is known at once.
-  func perform(_ input: Span<UInt8>, _ output: borrowing Output) -> Opened? {
+  func perform(_ input: Span<UInt8>, _ output: inout Output) -> Opened? {
     let actions = output.actions
     if actions.isEmpty { return nil }
     if actions.concernResponseHead {
@@ -21,7 +21,7 @@ extension ClientSession {
       if actions.contains(.inspectResponse) { inspectResponse(status: output.upstreamStatus) }
     }
     if actions.contains(.sendHead) {
-      if !sendHead(input, output) { return nil }
+      if !sendHead(input, &output) { return nil }
     } else if actions.contains(.sendBody), let upstream {
       upstream.send(output.toUpstream.storage.span.extracting(first: output.toUpstream.count))
       upstream.send(input.extracting(output.upstreamBody))
@@ -73,7 +73,7 @@ extension ClientSession {
   }
 
   /// Returns false when the credential could not be written: the machine has been told.
-  private func sendHead(_ input: Span<UInt8>, _ output: borrowing Output) -> Bool {
+  private func sendHead(_ input: Span<UInt8>, _ output: inout Output) -> Bool {
     guard let upstream else { return true }
     if let grant = output.grant, let refusal = takePass(forGrant: grant) {
       step { machine, output in machine.upstreamRefused(refusal, output: &output) }

@@ -9,10 +9,10 @@ internal import Transport
 extension ClientSession {
   func step(_ event: (inout ClientConnection, inout Output) -> Void) {
     let nothing: [UInt8] = []
-    var output = worker.takeOutput()
-    tell(&output, event)
-    let opened = perform(nothing.span, output)
-    worker.giveBack(consume output)
+    let buffer = worker.takeOutput()
+    tell(&buffer.output, event)
+    let opened = perform(nothing.span, &buffer.output)
+    worker.giveBack(buffer)
     if let opened { resumeInput(with: opened) }
   }
 
@@ -53,11 +53,11 @@ extension ClientSession {
     attempt.returnBreaker()
     generation = worker.generation
     let nothing: [UInt8] = []
-    var output = worker.takeOutput()
-    tell(&output) { machine, output in machine.configurationChanged(generation.snapshot, output: &output) }
+    let buffer = worker.takeOutput()
+    tell(&buffer.output) { machine, output in machine.configurationChanged(generation.snapshot, output: &output) }
     findWay()
-    let opened = perform(nothing.span, output)
-    worker.giveBack(consume output)
+    let opened = perform(nothing.span, &buffer.output)
+    worker.giveBack(buffer)
     if let opened { resumeInput(with: opened) }
   }
 
@@ -88,9 +88,9 @@ extension ClientSession {
 
   /// Gives the machine bytes of the client for as long as it takes some. Returns how many it took.
   func feed(_ input: Span<UInt8>) -> Int {
-    var output = worker.takeOutput()
-    let taken = feed(input, &output)
-    worker.giveBack(consume output)
+    let buffer = worker.takeOutput()
+    let taken = feed(input, &buffer.output)
+    worker.giveBack(buffer)
     return taken
   }
 
@@ -110,7 +110,7 @@ extension ClientSession {
           input, position: &position, snapshot: worker.generation.snapshot, output: &output)
       }
       if wasAwaitingHead, position > start { begin() }
-      var opened = perform(input, output)
+      var opened = perform(input, &output)
       while let next = opened.take() { opened = take(next, input, position: &position, &output) }
       if position == start, standing.phase == phase { break }
     }

@@ -28,13 +28,13 @@ extension ClientSession: UpstreamSessionOwner {
 
   func takeResponse(_ input: Span<UInt8>) {
     var position = 0
-    var output = worker.takeOutput()
-    tell(&output) { [redactor = slot?.redactor] machine, output in
+    let buffer = worker.takeOutput()
+    tell(&buffer.output) { [redactor = slot?.redactor] machine, output in
       machine.receivedFromUpstream(input, position: &position, redaction: redactor, output: &output)
     }
-    let opened = perform(input, output)
-    let continuesLater = output.actions.contains(.continueLater)
-    worker.giveBack(consume output)
+    let opened = perform(input, &buffer.output)
+    let continuesLater = buffer.output.actions.contains(.continueLater)
+    worker.giveBack(buffer)
     if position < input.count, upstream != nil {
       response.bytes = PendingBytes.adding(input.extracting(position...), to: response.bytes)
       if continuesLater { searchLater() }
@@ -164,10 +164,10 @@ extension ClientSession: UpstreamSessionOwner {
     pending = nil
     let bytes = held?.bytes ?? []
     var position = 0
-    var output = worker.takeOutput()
+    let buffer = worker.takeOutput()
     var next = opened
-    while let opened = next.take() { next = take(opened, bytes.span, position: &position, &output) }
-    worker.giveBack(consume output)
+    while let opened = next.take() { next = take(opened, bytes.span, position: &position, &buffer.output) }
+    worker.giveBack(buffer)
     if let held { keep(held, from: position) }
     settle()
   }
@@ -188,7 +188,7 @@ extension ClientSession: UpstreamSessionOwner {
       failureDetail = failure.detail
       tell(&output) { machine, output in machine.upstreamRefused(failure.refusal, output: &output) }
     }
-    return perform(input, output)
+    return perform(input, &output)
   }
 
   func endUpstream(reuse: Bool, isCut: Bool = false) {
