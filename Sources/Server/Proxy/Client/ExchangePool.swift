@@ -6,7 +6,7 @@ final class ExchangePool {
   private var first: ExchangeSlot?
   private var count = 0
   /// The output of the machines: lent within a turn, never across; nil: lent.
-  private var buffer: OutputBuffer? = OutputBuffer()
+  private var buffer: EventOutput? = EventOutput()
   /// Counts the slots in use.
   private let flood: Flood
 
@@ -34,8 +34,8 @@ final class ExchangePool {
   }
 
   /// A machine that is called while the output is lent gets another one.
-  func takeOutput() -> OutputBuffer { buffer.take() ?? OutputBuffer() }
-  func giveBack(_ buffer: consuming OutputBuffer) { self.buffer = buffer }
+  func takeOutput() -> EventOutput { buffer.take() ?? EventOutput() }
+  func giveBack(_ buffer: consuming EventOutput) { self.buffer = buffer }
 
   /// Frees the slots that were of use for a while only.
   func clear() {

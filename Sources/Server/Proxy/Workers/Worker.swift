@@ -155,8 +155,8 @@ package final class Worker {
 
   func acquireSlot() -> ExchangeSlot { buffers.acquire() ?? ExchangeSlot(limits: generation.snapshot.headLimits) }
   func release(_ slot: consuming ExchangeSlot) { buffers.release(slot) }
-  func takeOutput() -> OutputBuffer { buffers.takeOutput() }
-  func giveBack(_ buffer: consuming OutputBuffer) { buffers.giveBack(buffer) }
+  func takeOutput() -> EventOutput { buffers.takeOutput() }
+  func giveBack(_ buffer: consuming EventOutput) { buffers.giveBack(buffer) }
 
   private func flushJournal() {
     if !journal.flush() { flushAgain?.start(after: 50) }
