@@ -2,7 +2,7 @@
 ///
 /// An array asks for room at each append, and drops its elements one by one to be empty again. This keeps its room, so that a
 /// piece costs one comparison and its copy.
-@frozen package struct ByteBuffer: Sendable {
+@usableFromInline @frozen package struct ByteBuffer: Sendable {
   /// Bytes that were written, and behind them those that are there to be written over. Not to be kept, either.
   @usableFromInline package internal(set) var storage: [UInt8] = []
   @usableFromInline package internal(set) var count = 0

@@ -96,7 +96,7 @@ struct Conversation {
   var response: ResponseHead { box.machine.exchange.response }
   var route: Route? { box.machine.exchange.route }
   /// All that the shell looks at.
-  var facts: String { "\(box.machine.standing)" }
+  var facts: String { "\(box.machine.summary)" }
   func isStillAllowed(by snapshot: Snapshot) -> Bool { box.machine.isStillAllowed(by: snapshot) }
 
   // MARK: facts

@@ -5,7 +5,9 @@ package import Policy
 ///
 /// The entrance is one function per fact (`receivedFromClient`, `upstreamReady`, `receivedFromUpstream`, …). Each
 /// switches over the phase and says in `Output` what is to be done. No clock, no socket, no secret.
+@usableFromInline
 package struct ClientConnection: ~Copyable, Sendable {
+  @usableFromInline
   package enum Phase: Sendable, Equatable {
     /// Between requests, or within a head.
     case awaitingHead

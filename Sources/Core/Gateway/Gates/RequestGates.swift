@@ -99,18 +99,18 @@ package protocol GateFacts {
 /// The gates of one request: the daemon asks them before it opens a connection, and `bearerctl explain` asks the same ones of
 /// a running daemon, or of the configuration file alone.
 package struct RequestGates: Sendable {
-  @usableFromInline let hasCredential: Bool
-  @usableFromInline let isRetry: Bool
+  private let hasCredential: Bool
+  private let isRetry: Bool
 
   /// - Parameters:
   ///   - hasCredential: a credential is added to the request.
   ///   - isRetry: the request has been out before; its record is owed already.
-  @inlinable package init(hasCredential: Bool, isRetry: Bool) {
+  package init(hasCredential: Bool, isRetry: Bool) {
     self.hasCredential = hasCredential
     self.isRetry = isRetry
   }
 
-  @inlinable @inline(__always) package func verdict(_ facts: some GateFacts) -> GateVerdict {
+  package func verdict(_ facts: some GateFacts) -> GateVerdict {
     if !isRetry, let end = end(.audit, facts.audit()) { return end }
     if let end = end(.concurrency, facts.concurrency()) { return end }
     if hasCredential {
@@ -123,7 +123,7 @@ package struct RequestGates: Sendable {
     return end(.rate, facts.rate()) ?? .passed
   }
 
-  @inlinable @inline(__always) func end(_ gate: RequestGate, _ fact: GateFact) -> GateVerdict? {
+  func end(_ gate: RequestGate, _ fact: GateFact) -> GateVerdict? {
     switch fact {
     case .open, .unknown: nil
     case .awaited: .awaited(gate)

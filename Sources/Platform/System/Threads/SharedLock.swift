@@ -5,6 +5,7 @@ internal import Glibc
 /// A mutex of the C library and not of `Synchronization`, which the thread sanitizer does not know.
 ///
 /// `@unchecked Sendable`, because the mutex is made for any thread, and nothing else changes.
+@usableFromInline
 package final class SharedLock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   /// False: there is only one loop.

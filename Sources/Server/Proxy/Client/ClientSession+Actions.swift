@@ -22,7 +22,7 @@ extension ClientSession {
     }
     if actions.contains(.sendHead) {
       if !sendHead(input, &output) { return nil }
-    } else if actions.contains(.sendBody), let upstream {
+    } else if actions.contains(.sendBody), let upstream = upstream.session {
       upstream.send(output.toUpstream.storage.span.extracting(first: output.toUpstream.count))
       upstream.send(input.extracting(output.upstreamBody))
     }
@@ -33,8 +33,8 @@ extension ClientSession {
         output.toClient.storage.span.extracting(first: output.toClient.count), input.extracting(output.clientBody))
     }
     if actions.contains(.sendMetrics) { sendMetrics() }
-    if actions.contains(.shutdownUpstream) { upstream?.shutdown() }
-    if actions.contains(.dedicateUpstream) { upstream?.dedicate() }
+    if actions.contains(.shutdownUpstream) { upstream.session?.shutdown() }
+    if actions.contains(.dedicateUpstream) { upstream.session?.dedicate() }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
     if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
     if actions.contains(.resetUpstream) { endUpstream(reuse: false, isCut: true) }
@@ -52,7 +52,7 @@ extension ClientSession {
 
   /// The upstream has answered, and so has judged what went out.
   private func inspectResponse(status: Int) {
-    if timing.headSentAt != 0, standing.hasResponseHead {
+    if timing.headSentAt != 0, summary.hasResponseHead {
       timing.responseHeadTook = Clock.monotonicMicroseconds &- timing.headSentAt
       timing.headSentAt = 0
     }
@@ -74,7 +74,7 @@ extension ClientSession {
 
   /// Returns false when the credential could not be written: the machine has been told.
   private func sendHead(_ input: Span<UInt8>, _ output: inout Output) -> Bool {
-    guard let upstream else { return true }
+    guard let upstream = upstream.session else { return true }
     if let grant = output.grant, let refusal = takePass(forGrant: grant) {
       step { machine, output in machine.upstreamRefused(refusal, output: &output) }
       return false
@@ -107,8 +107,8 @@ extension ClientSession {
       return true
     } catch {
       attempt.returnBreaker()
-      failureDetail = error.description
-      worker.journal.denied(error, route: standing.route, generation: generation)
+      attempt.failureDetail = error.description
+      worker.journal.denied(error, route: summary.route, generation: generation)
       let refusal = refusal(of: error)
       step { machine, output in machine.upstreamRefused(refusal, output: &output) }
       return false

@@ -7,16 +7,16 @@ extension ClientSession {
   /// Takes the session on which this client has logged in, only where the program's own login may go out. It is no place for a
   /// request that is to go without.
   func takeDedicated(for destination: UpstreamPool, at now: Int64) -> UpstreamSession? {
-    guard dedicated != nil, let routeContext, routeContext.route.credential == .pass else { return nil }
-    return dedicated.take()?.take(for: destination, slot?.machine.exchange.caller, at: now)
+    guard upstream.dedicated != nil, let routeContext, routeContext.route.credential == .pass else { return nil }
+    return upstream.dedicated.take()?.take(for: destination, slot?.machine.exchange.caller, at: now)
   }
 
   func keepDedicated(_ session: UpstreamSession) {
-    dedicated?.close()
-    dedicated = DedicatedUpstream(session, of: slot?.machine.exchange.caller)
+    upstream.dedicated?.close()
+    upstream.dedicated = DedicatedUpstream(session, of: slot?.machine.exchange.caller)
   }
 
   func endDedicated() {
-    dedicated.take()?.close()
+    upstream.dedicated.take()?.close()
   }
 }

@@ -21,30 +21,31 @@ extension ClientSession {
   func tell(_ output: inout Output, _ event: (inout ClientConnection, inout Output) -> Void) {
     output.reset()
     let slot = slot ?? acquireSlot()
-    standing = ClientSession.tell(&slot.machine, event, &output)
-    if standing.route == nil, routeContext != nil { routeContext = nil }
+    summary = ClientSession.tell(&slot.machine, event, &output)
+    if summary.route == nil, routeContext != nil { routeContext = nil }
   }
 
   private static func tell(
     _ machine: inout ClientConnection, _ event: (inout ClientConnection, inout Output) -> Void, _ output: inout Output
-  ) -> ClientConnection.Standing {
+  ) -> ClientConnection.Summary {
     event(&machine, &output)
-    return machine.standing
+    return machine.summary
   }
 
   /// Something happens after a rest.
   private func acquireSlot() -> ExchangeSlot {
     let taken = worker.acquireSlot()
     taken.machine.serve(
-      listener: listenerID.index, caller: peer.caller, isLocalSocket: stream.isUnix, localEnd: peer.localEnd,
-      isFresh: standing.isFresh)
+      listener: client.listenerID.index, caller: client.peer.caller, isLocalSocket: stream.isUnix,
+      localEnd: client.peer.localEnd,
+      isFresh: summary.isFresh)
     slot = taken
     return taken
   }
 
   /// Until this connection asks for something, others can use its slot.
   func rest() {
-    guard standing.isResting, let slot = slot.take() else { return }
+    guard summary.isResting, let slot = slot.take() else { return }
     worker.release(slot)
   }
 
@@ -63,17 +64,17 @@ extension ClientSession {
 
   /// The next request mostly goes where the last one went.
   private func findWay() {
-    guard let route = standing.route else {
+    guard let route = summary.route else {
       routeContext = nil
       return
     }
-    if let routeContext, routeContext.generation == standing.generation, routeContext.route == route { return }
+    if let routeContext, routeContext.generation == summary.generation, routeContext.route == route { return }
     routeContext = generation.routeContext(of: route)
   }
 
   func feedPending() {
-    guard let held = pending, !isClosed, !turnShare.isUsedUp else { return }
-    pending = nil
+    guard let held = flow.pending, !isClosed, !flow.turnShare.isUsedUp else { return }
+    flow.pending = nil
     let bytes = held.bytes
     keep(held, from: feed(bytes.span))
   }
@@ -81,9 +82,9 @@ extension ClientSession {
   /// Keeps what is left of bytes that waited.
   func keep(_ held: PendingBytes, from position: Int) {
     guard position < held.bytes.count, !isClosed else { return }
-    if position == 0, pending == nil { return pending = held }
+    if position == 0, flow.pending == nil { return flow.pending = held }
     let bytes = held.bytes
-    pending = PendingBytes.adding(bytes.span.extracting(position...), to: pending)
+    flow.pending = PendingBytes.adding(bytes.span.extracting(position...), to: flow.pending)
   }
 
   /// Gives the machine bytes of the client for as long as it takes some. Returns how many it took.
@@ -97,14 +98,14 @@ extension ClientSession {
   private func feed(_ input: Span<UInt8>, _ output: inout Output) -> Int {
     var position = 0
     while position < input.count, !isClosed,
-      !standing.isAwaitingHead || stream.queuedBytes == 0 && !turnShare.isUsedUp
+      !summary.isAwaitingHead || stream.queuedBytes == 0 && !flow.turnShare.isUsedUp
     {
-      if state == .orphaned, standing.isAwaitingHead || standing.phase == .awaitingUpstream {
+      if state == .orphaned, summary.isAwaitingHead || summary.phase == .awaitingUpstream {
         close()
         return position
       }
-      let (start, phase) = (position, standing.phase)
-      let wasAwaitingHead = standing.isAwaitingHead
+      let (start, phase) = (position, summary.phase)
+      let wasAwaitingHead = summary.isAwaitingHead
       tell(&output) { machine, output in
         machine.receivedFromClient(
           input, position: &position, snapshot: worker.generation.snapshot, output: &output)
@@ -112,7 +113,7 @@ extension ClientSession {
       if wasAwaitingHead, position > start { begin() }
       var opened = perform(input, &output)
       while let next = opened.take() { opened = take(next, input, position: &position, &output) }
-      if position == start, standing.phase == phase { break }
+      if position == start, summary.phase == phase { break }
     }
     return position
   }
@@ -122,10 +123,10 @@ extension ClientSession {
     takeTurn()
     generation = worker.generation
     attempt.reset()
-    lastDeadline = nil
-    failureDetail = nil
+    flow.lastDeadline = nil
+    attempt.failureDetail = nil
     findWay()
-    if unprovenNumber != nil, slot?.machine.exchange.caller?.client != nil { worker.prove(self) }
+    if client.unprovenNumber != nil, slot?.machine.exchange.caller?.client != nil { worker.prove(self) }
     timing = ExchangeTiming(startedAt: worker.loop.now)
     if let total = routeContext?.timeouts.total { timing.totalBy = timing.startedAt + total }
   }

@@ -12,9 +12,9 @@ extension ClientSession {
   func settle() {
     // Opening goes on within this turn. A turn reads for as long as there is something to read, and here it would pile up
     // (T54).
-    if case .endOfTurn = opening {
-      if isReading, let pending, pending.bytes.count >= ClientSession.muchPending {
-        isReading = false
+    if case .endOfTurn = upstream.opening {
+      if flow.isReading, let pending = flow.pending, pending.bytes.count >= ClientSession.muchPending {
+        flow.isReading = false
         stream.stopReading()
       }
       return
@@ -22,11 +22,11 @@ extension ClientSession {
     feedPending()
     guard state == .open || state == .orphaned else { return }
     let wantsClient = wantsClientBytes
-    if wantsClient != isReading {
-      isReading = wantsClient
+    if wantsClient != flow.isReading {
+      flow.isReading = wantsClient
       if wantsClient { stream.startReading() } else { stream.stopReading() }
     }
-    upstream?.setReading(stream.queuedBytes == 0 && !holdsAnswer)
+    upstream.session?.setReading(stream.queuedBytes == 0 && !holdsAnswer)
     if bodyIsTooSlow {
       step { machine, output in machine.requestBodyTooSlow(output: &output) }
       return settle()
@@ -39,13 +39,13 @@ extension ClientSession {
   private static let muchPending = 65_536
 
   private var wantsClientBytes: Bool {
-    guard standing.wantsClientBytes else { return false }
-    switch standing.phase {
+    guard summary.wantsClientBytes else { return false }
+    switch summary.phase {
     // Who does not take answers cannot ask for more of them.
-    case .awaitingHead: return stream.queuedBytes == 0 && !turnShare.isUsedUp
+    case .awaitingHead: return stream.queuedBytes == 0 && !flow.turnShare.isUsedUp
     // Bytes that the machine holds back wait in `pending`, and what comes after them in the socket.
     case .awaitingUpstream, .exchanging, .upgraded:
-      return (pending == nil || !standing.holdsClientBytes) && (upstream?.queuedBytes ?? 0) == 0
+      return (flow.pending == nil || !summary.holdsClientBytes) && (upstream.session?.queuedBytes ?? 0) == 0
     case .lingering: return true
     case .closed: return false
     }
@@ -53,25 +53,25 @@ extension ClientSession {
 
   /// While the upstream takes nothing, the client cannot be blamed.
   private var bodyIsTooSlow: Bool {
-    guard standing.awaitsRequestBody, (upstream?.queuedBytes ?? 0) == 0, let window = time(of: .silence) else {
-      bodyPace.rest()
+    guard summary.awaitsRequestBody, (upstream.session?.queuedBytes ?? 0) == 0, let window = time(of: .silence) else {
+      flow.bodyPace.rest()
       return false
     }
     let rate = worker.limits.clientBodyRate
-    return bodyPace.isTooSlow(
-      total: standing.bytesUp, now: worker.loop.now, window: window, rate: rate)
+    return flow.bodyPace.isTooSlow(
+      total: summary.bytesUp, now: worker.loop.now, window: window, rate: rate)
   }
 
   private func settleDeadline() {
-    var deadline = standing.deadline
+    var deadline = summary.deadline
     // The time to linger, or to be idle, begins when the answer is out.
     if stream.queuedBytes > 0, deadline == .linger || deadline == .idle { deadline = .silence }
-    guard deadline != lastDeadline || deadline == .silence || deadline == .upgraded else { return }
-    lastDeadline = deadline
+    guard deadline != flow.lastDeadline || deadline == .silence || deadline == .upgraded else { return }
+    flow.lastDeadline = deadline
     let now = worker.loop.now
     if deadline == .head { timing.startedAt = now }
     let due = if let time = time(of: deadline) { now + time } else { UInt64.max }
-    worker.deadlines.schedule(self, at: standing.isRunning ? min(due, timing.totalBy) : due)
+    worker.deadlines.schedule(self, at: summary.isRunning ? min(due, timing.totalBy) : due)
   }
 
   func time(of deadline: Deadline) -> UInt64? {
@@ -89,28 +89,28 @@ extension ClientSession {
   func record() {
     slot?.machine.withExchange { exchange in record(&exchange) }
     // The next head may be refused before it is whole.
-    failureDetail = nil
+    attempt.failureDetail = nil
     timing.responseHeadTook = nil
   }
 
   private func record(_ exchange: inout Exchange) {
     let wentOut = attempt.end()
-    bodyPace.rest()
+    flow.bodyPace.rest()
     generation.tally.count(&exchange, responseHead: timing.responseHeadTook, at: worker.loop.now)
     // Nothing went anywhere, and a client that asks too much would fill the log as well: one line for many.
     if let refusal = exchange.record.refusal {
       if refusal == .plain(.tooManyRequests) { return recordExcess() }
       if case .rateLimited(let excess) = refusal { return record(excess, of: exchange.caller) }
       // Whatever a stranger's request failed for, a malformed one, too.
-      if quota.holder == .strangers || refusal.isOfStranger, !worker.logsStranger() { return }
+      if client.quota.holder == .strangers || refusal.isOfStranger, !worker.logsStranger() { return }
     }
     worker.journal.exchange(&exchange, of: self, isPromised: wentOut)
   }
 
   private func recordExcess() {
-    guard let refused = quota.countRefusal(at: worker.loop.now) else { return }
+    guard let refused = client.quota.countRefusal(at: worker.loop.now) else { return }
     worker.journal.event(
-      .callerLimit, ("uid", quota.holder.name), ("requests", String(quota.requestsUnderWay)),
+      .callerLimit, ("uid", client.quota.holder.name), ("requests", String(client.quota.requestsUnderWay)),
       ("refused", String(refused)),
       ("help", "limits: { requests_per_user: N } says how many one user may have under way"))
   }
@@ -121,7 +121,7 @@ extension ClientSession {
     endUpstream(reuse: false)
     if reset || stream.queuedBytes == 0 { return finishClosing(reset: reset) }
     state = .closing
-    isReading = false
+    flow.isReading = false
     stream.stopReading()
     worker.deadlines.schedule(self, at: worker.loop.now + worker.limits.clientHead)
   }

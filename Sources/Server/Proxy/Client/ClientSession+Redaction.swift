@@ -21,9 +21,9 @@ extension ClientSession {
 
   /// The request has just been authorised: what went out with it is looked for from now on.
   func beginRedaction() {
-    guard let grant = standing.grant else { return }
+    guard let grant = summary.grant else { return }
     let sent = worker.generation.keyring.takeSent(ofGrant: grant)
-    guard standing.redacts, let slot else { return }
+    guard summary.redacts, let slot else { return }
     slot.redactor.begin(sent)
   }
 
@@ -31,11 +31,11 @@ extension ClientSession {
   func settleHeld() {
     guard let redactor = slot?.redactor else { return }
     // The following bytes are here already, and are searched in a moment.
-    if redactor.isHolding, !isClosed, !response.isSearching {
-      let timer = holdTimer ?? HoldTimer(self)
-      holdTimer = timer
+    if redactor.isHolding, !isClosed, !upstream.response.isSearching {
+      let timer = upstream.holdTimer ?? HoldTimer(self)
+      upstream.holdTimer = timer
       worker.deadlines.schedule(timer, at: worker.loop.now + ClientSession.longestHold)
-    } else if let holdTimer {
+    } else if let holdTimer = upstream.holdTimer {
       worker.deadlines.schedule(holdTimer, at: .max)
     }
   }
@@ -48,7 +48,7 @@ extension ClientSession {
 
   func endRedaction() {
     slot?.redactor.end()
-    if let holdTimer { worker.deadlines.cancel(holdTimer) }
+    if let holdTimer = upstream.holdTimer { worker.deadlines.cancel(holdTimer) }
   }
 }
 

@@ -18,7 +18,7 @@ extension ClientSession {
   /// True when the token has ended while the connection was made: the request waits for the next one, as it would have before,
   /// and the connection among the idle ones of its identity (T40).
   func awaitsNextToken(_ session: UpstreamSession) -> Bool {
-    guard generation === worker.generation, let grant = standing.grant, let tokens = worker.providers.tokens,
+    guard generation === worker.generation, let grant = summary.grant, let tokens = worker.providers.tokens,
       tokens.failure(ofGrant: grant) != nil
     else { return false }
     session.release()
@@ -28,7 +28,7 @@ extension ClientSession {
 
   /// The code of a door that stayed shut, and why: a token may have ended in this very moment.
   func refusal(of denied: Denied) -> Refusal {
-    if case .unavailable = denied.reason, generation === worker.generation, let grant = standing.grant,
+    if case .unavailable = denied.reason, generation === worker.generation, let grant = summary.grant,
       let failure = worker.providers.tokenFailure(ofGrant: grant)
     {
       return failure.refusal
@@ -37,28 +37,28 @@ extension ClientSession {
   }
 
   func renewCredential() {
-    response.end = nil
+    upstream.response.end = nil
     if attempt.challenge != nil { return meetChallenge() }
-    guard generation === worker.generation, let grant = standing.grant, let tokens = worker.providers.tokens,
+    guard generation === worker.generation, let grant = summary.grant, let tokens = worker.providers.tokens,
       let wait = tokens.replace(attempt.tokenVersion, ofGrant: grant, onEnd: { [unowned self] in renewed($0) })
     else {
       let wait = SecretWait { [unowned self] in renewed(false) }
-      opening = .value(wait)
+      upstream.opening = .value(wait)
       return worker.loop.onNextTurn { wait.end() }
     }
-    opening = .value(wait)
+    upstream.opening = .value(wait)
   }
 
   /// For those who come next.
   func replaceCredential() {
-    guard generation === worker.generation, let grant = standing.grant else { return }
+    guard generation === worker.generation, let grant = summary.grant else { return }
     worker.providers.tokens?.replace(attempt.tokenVersion, ofGrant: grant)
   }
 
   private func renewed(_ hasAnother: Bool) {
-    opening = .nothing
+    upstream.opening = .nothing
     // A value that was rejected would be rejected once more.
-    if hasAnother, let grant = standing.grant, generation === worker.generation,
+    if hasAnother, let grant = summary.grant, generation === worker.generation,
       generation.keyring.generation(ofGrant: grant) != attempt.valueVersion
     {
       return tryOnceMore()
@@ -67,8 +67,8 @@ extension ClientSession {
   }
 
   func tryOnceMore() {
-    let rest = response.bytes?.bytes ?? []
-    (response.bytes, response.end) = (nil, nil)
+    let rest = upstream.response.bytes?.bytes ?? []
+    (upstream.response.bytes, upstream.response.end) = (nil, nil)
     // The value was good once: that it has expired does not count against it.
     attempt.returnBreaker()
     step { machine, output in machine.credentialRenewed(rest: rest, output: &output) }
@@ -81,14 +81,14 @@ extension ClientSession {
   }
 
   func offerHeldAnswer() {
-    let bytes = response.bytes?.bytes ?? []
-    response.bytes = nil
+    let bytes = upstream.response.bytes?.bytes ?? []
+    upstream.response.bytes = nil
     takeResponse(bytes.span)
-    if !holdsAnswer, let upstream, let end = response.end {
-      response.end = nil
+    if !holdsAnswer, let session = upstream.session, let end = upstream.response.end {
+      upstream.response.end = nil
       switch end {
-      case .ended(let isClean): return sessionEnded(upstream, isClean: isClean)
-      case .failed(let refusal, let detail): return session(upstream, didFail: refusal, detail: detail)
+      case .ended(let isClean): return sessionEnded(session, isClean: isClean)
+      case .failed(let refusal, let detail): return self.session(session, didFail: refusal, detail: detail)
       }
     }
     settle()

@@ -22,7 +22,7 @@ extension ClientSession {
       let wait = worker.providers.secrets?.wait(
         forGrant: grant, onEnd: { [unowned self] in valueCame(fresh, after: .files) })
     {
-      opening = .value(wait)
+      upstream.opening = .value(wait)
       return true
     }
     if let tokens = worker.providers.tokens, tokens.has(grant: grant), awaitsToken(grant, tokens, from: stage, fresh) {
@@ -32,7 +32,7 @@ extension ClientSession {
       let wait = worker.providers.commands?.wait(
         forGrant: grant, onEnd: { [unowned self] in valueCame(fresh, after: .command) })
     else { return false }
-    opening = .value(wait)
+    upstream.opening = .value(wait)
     return true
   }
 
@@ -43,7 +43,7 @@ extension ClientSession {
       valueCame(fresh, after: isAsked ? .token : .filesOfToken)
     }
     guard let wait else { return false }
-    opening = .value(wait)
+    upstream.opening = .value(wait)
     return true
   }
 
@@ -51,7 +51,7 @@ extension ClientSession {
 
   /// The wait of `stage` has ended: the value has come, or will not.
   func valueCame(_ fresh: Bool, after stage: SecretStage) {
-    opening = .nothing
+    upstream.opening = .nothing
     let opened = openNow(fresh: fresh, from: SecretStage(rawValue: stage.rawValue + 1) ?? .over)
     if let opened { resumeInput(with: opened) }
   }

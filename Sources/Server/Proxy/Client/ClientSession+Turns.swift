@@ -4,21 +4,21 @@ internal import EventLoop
 extension ClientSession {
   /// One more request of this client begins.
   func takeTurn() {
-    let begun = turnShare.begin(in: worker.turn)
-    guard begun >= TurnShare.most || begun > 1 && worker.loop.isOutOfTime, !turnShare.isUsedUp else { return }
-    turnShare.isUsedUp = true
+    let begun = flow.turnShare.begin(in: worker.turn)
+    guard begun >= TurnShare.most || begun > 1 && worker.loop.isOutOfTime, !flow.turnShare.isUsedUp else { return }
+    flow.turnShare.isUsedUp = true
     worker.loop.onNextTurn { [weak self] in self?.turnShareRenewed() }
   }
 
   private func turnShareRenewed() {
-    turnShare.isUsedUp = false
+    flow.turnShare.isUsedUp = false
     if !isClosed { settle() }
   }
 
   /// A session at an upstream, or the way to one, is what a request costs (T54).
   func takeRequest() -> Bool {
     if attempt.hasQuota { return true }
-    guard let permit = worker.admitRequest(of: quota) else { return false }
+    guard let permit = worker.admitRequest(of: client.quota) else { return false }
     attempt.take(permit)
     return true
   }

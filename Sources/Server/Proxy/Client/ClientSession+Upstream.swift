@@ -14,10 +14,10 @@ extension ClientSession: UpstreamSessionOwner {
   func sessionIsReady(_ session: UpstreamSession) {}
 
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
-    guard session === upstream else { return }
-    if let held = response.bytes {
-      response.bytes = PendingBytes.adding(plaintext, to: held)
-      response.bytes = nil
+    guard session === upstream.session else { return }
+    if let held = upstream.response.bytes {
+      upstream.response.bytes = PendingBytes.adding(plaintext, to: held)
+      upstream.response.bytes = nil
       let bytes = held.bytes
       takeResponse(bytes.span)
     } else {
@@ -35,8 +35,8 @@ extension ClientSession: UpstreamSessionOwner {
     let opened = perform(input, &buffer.output)
     let continuesLater = buffer.output.actions.contains(.continueLater)
     worker.giveBack(buffer)
-    if position < input.count, upstream != nil {
-      response.bytes = PendingBytes.adding(input.extracting(position...), to: response.bytes)
+    if position < input.count, upstream.session != nil {
+      upstream.response.bytes = PendingBytes.adding(input.extracting(position...), to: upstream.response.bytes)
       if continuesLater { searchLater() }
     }
     settleHeld()
@@ -44,24 +44,24 @@ extension ClientSession: UpstreamSessionOwner {
   }
 
   private func searchLater() {
-    guard !response.isSearching else { return }
-    response.isSearching = true
+    guard !upstream.response.isSearching else { return }
+    upstream.response.isSearching = true
     worker.loop.onNextTurn { [weak self] in self?.continueSearch() }
   }
 
   private func continueSearch() {
-    guard response.isSearching else { return }
-    response.isSearching = false
+    guard upstream.response.isSearching else { return }
+    upstream.response.isSearching = false
     offerHeldAnswer()
   }
 
   /// Some of what came of the upstream waits, and so does its end.
-  var holdsAnswer: Bool { standing.isHeld || response.isSearching }
+  var holdsAnswer: Bool { summary.isHeld || upstream.response.isSearching }
 
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
-    guard session === upstream else { return session.close() }
-    if holdsAnswer { return response.end = .ended(isClean: isClean) }
-    failureDetail = isClean ? nil : "closed without close_notify"
+    guard session === upstream.session else { return session.close() }
+    if holdsAnswer { return upstream.response.end = .ended(isClean: isClean) }
+    attempt.failureDetail = isClean ? nil : "closed without close_notify"
     step { [redactor = slot?.redactor] machine, output in
       machine.upstreamEnded(isClean: isClean, redaction: redactor, output: &output)
     }
@@ -69,9 +69,9 @@ extension ClientSession: UpstreamSessionOwner {
   }
 
   func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
-    guard session === upstream else { return }
-    if holdsAnswer { return response.end = .failed(refusal, detail) }
-    failureDetail = detail
+    guard session === upstream.session else { return }
+    if holdsAnswer { return upstream.response.end = .failed(refusal, detail) }
+    attempt.failureDetail = detail
     step { machine, output in machine.upstreamFailed(refusal, output: &output) }
     settle()
   }
@@ -83,27 +83,27 @@ extension ClientSession: UpstreamSessionOwner {
   /// A change of a secret that came before the request may be heard of after it, as its descriptor may come later in the same
   /// turn, or with the next one (T44). At the end of the turn the worker asks for all of them.
   func open(fresh: Bool) -> Opened? {
-    guard let grant = standing.grant, generation.keyring.hasFiles(grant: grant) else { return openNow(fresh: fresh) }
-    opening = .endOfTurn(isFresh: fresh)
+    guard let grant = summary.grant, generation.keyring.hasFiles(grant: grant) else { return openNow(fresh: fresh) }
+    upstream.opening = .endOfTurn(isFresh: fresh)
     worker.sessions.openAtTurnEnd(self)
     return nil
   }
 
   func turnEnded() {
-    guard case .endOfTurn(let isFresh) = opening else { return }
-    opening = .nothing
+    guard case .endOfTurn(let isFresh) = upstream.opening else { return }
+    upstream.opening = .nothing
     if let opened = openNow(fresh: isFresh) { resumeInput(with: opened) } else { settle() }
   }
 
   /// - Parameter stage: of what is waited for; those before it are over.
   func openNow(fresh: Bool, from stage: SecretStage = .files) -> Opened? {
-    if standing.generation != worker.generation.snapshot.generation {
+    if summary.generation != worker.generation.snapshot.generation {
       decideAnew()
       return nil
     }
     guard let routeContext else { return nil }
     attempt.returnRate()
-    let gates = RequestGates(hasCredential: standing.grant != nil, isRetry: fresh)
+    let gates = RequestGates(hasCredential: summary.grant != nil, isRetry: fresh)
     switch gates.verdict(RequestFacts(self, routeContext, from: stage, isFresh: fresh)) {
     case .passed: break
     case .awaited: return nil
@@ -125,15 +125,15 @@ extension ClientSession: UpstreamSessionOwner {
 
   /// With `mode: challenge`, which connection a request may have depends on whether its upstream has asked.
   private var idleChoice: UpstreamPool.Choice {
-    guard let grant = standing.grant, generation.snapshot.rules.grants[grant].authRetry.waitsToBeAsked else {
+    guard let grant = summary.grant, generation.snapshot.rules.grants[grant].authRetry.waitsToBeAsked else {
       return .any
     }
     return slot?.machine.exchange.isAsked == true ? .authenticatedFirst : .neverAuthenticated
   }
 
   func cancelOpening() {
-    opening.cancel()
-    opening = .nothing
+    upstream.opening.cancel()
+    upstream.opening = .nothing
   }
 
   /// nil: what comes of it comes later, to `resumeInput`.
@@ -143,7 +143,7 @@ extension ClientSession: UpstreamSessionOwner {
     let connector = Connector(
       destination: destination, timeouts: timeouts, tally: tally, context: worker.context
     ) { [unowned self] outcome in
-      opening = .nothing
+      upstream.opening = .nothing
       switch outcome {
       case .success(let session):
         if awaitsNextToken(session) { return }
@@ -152,7 +152,7 @@ extension ClientSession: UpstreamSessionOwner {
       }
       if !isInCall, let opened = result.take() { resumeInput(with: opened) }
     }
-    opening = .connection(connector)
+    upstream.opening = .connection(connector)
     connector.start()
     isInCall = false
     return result.take()
@@ -160,8 +160,8 @@ extension ClientSession: UpstreamSessionOwner {
 
   /// The client's bytes that waited go on, behind what opening a connection came to on a later turn, if it is that.
   func resumeInput(with opened: consuming Opened? = nil) {
-    let held = pending
-    pending = nil
+    let held = flow.pending
+    flow.pending = nil
     let bytes = held?.bytes ?? []
     var position = 0
     let buffer = worker.takeOutput()
@@ -178,14 +178,14 @@ extension ClientSession: UpstreamSessionOwner {
   ) -> Opened? {
     switch consume opened {
     case .session(let session, let isReused):
-      upstream = session
-      response.bytes = nil
+      upstream.session = session
+      upstream.response.bytes = nil
       session.hand(to: self)
       tell(&output) { machine, output in
         machine.upstreamReady(isReused: isReused, input, position: &position, output: &output)
       }
     case .failed(let failure):
-      failureDetail = failure.detail
+      attempt.failureDetail = failure.detail
       tell(&output) { machine, output in machine.upstreamRefused(failure.refusal, output: &output) }
     }
     return perform(input, &output)
@@ -194,12 +194,12 @@ extension ClientSession: UpstreamSessionOwner {
   func endUpstream(reuse: Bool, isCut: Bool = false) {
     cancelOpening()
     endRedaction()
-    response.isSearching = false
-    guard let upstream else { return }
-    self.upstream = nil
-    response = PendingResponse()
-    if reuse, upstream.isDedicated { return keepDedicated(upstream) }
-    if reuse { upstream.release() } else if isCut { upstream.reset() } else { upstream.close() }
+    upstream.response.isSearching = false
+    guard let session = upstream.session else { return }
+    upstream.session = nil
+    upstream.response = PendingResponse()
+    if reuse, session.isDedicated { return keepDedicated(session) }
+    if reuse { session.release() } else if isCut { session.reset() } else { session.close() }
   }
 }
 

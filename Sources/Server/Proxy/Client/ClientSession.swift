@@ -12,18 +12,11 @@ final class ClientSession: Timed, StreamDelegate {
   let stream: EventLoop.Stream
   /// The worker lets go of its sessions when they end, so this is no cycle that stays.
   let worker: Worker
-  let listenerID: ListenerID
-  /// Who is at the other end, as the kernel says.
-  let peer: Peer
-  /// The systemd unit in which the client's socket was made, if that is known.
-  let unit: String?
-  var quota: CallerQuota
-  /// The session's number in `Worker.unproven`; nil: it is no stranger's.
-  var unprovenNumber: UInt64?
+  var client: SessionClient
   /// The slot in which the client's request is worked on; nil: there is none, nor the beginning of one.
   var slot: ExchangeSlot?
   /// The state of the machine after its last event.
-  var standing = ClientConnection.Standing.atFirst
+  var summary = ClientConnection.Summary.atFirst
   /// The configuration by which the request under way was decided, or by which the next one will be.
   var generation: Generation
   /// The route's context of the request under way, or of the last one; nil: it had no route.
@@ -31,22 +24,8 @@ final class ClientSession: Timed, StreamDelegate {
   /// The permits and values that the request under way has been given.
   let attempt = Attempt()
   var timing = ExchangeTiming()
-  /// For the log: why the request was refused, or ended.
-  var failureDetail: String?
-  var opening = Opening.nothing
-  var upstream: UpstreamSession?
-  var response = PendingResponse()
-  /// A connection on which this client has logged in, between two of its requests.
-  var dedicated: DedicatedUpstream?
-  /// Ends the wait for the rest of what could be a secret.
-  var holdTimer: HoldTimer?
-  /// Bytes of the client that the machine could not use yet.
-  var pending: PendingBytes?
-  var isReading = false
-  var bodyPace = BodyPace()
-  /// The deadline that is scheduled; nil: it has to be scheduled anew, even if it is of the same kind.
-  var lastDeadline: Deadline?
-  var turnShare = TurnShare()
+  var upstream = UpstreamSide()
+  var flow = ClientFlow()
   var state = State.open
 
   /// How far the connection has come to its end.
@@ -63,10 +42,8 @@ final class ClientSession: Timed, StreamDelegate {
 
   init(stream: EventLoop.Stream, listenerID: ListenerID, peer: Peer, quota: CallerQuota, worker: Worker) {
     self.stream = stream
-    self.listenerID = listenerID
-    self.peer = peer
-    unit = worker.callerUnits.unit(of: peer.controlGroup)
-    self.quota = quota
+    let unit = worker.callerUnits.unit(of: peer.controlGroup)
+    client = SessionClient(listenerID: listenerID, peer: peer, unit: unit, quota: quota)
     self.worker = worker
     generation = worker.generation
     super.init()
@@ -84,17 +61,19 @@ final class ClientSession: Timed, StreamDelegate {
   func streamDidConnect(_ stream: EventLoop.Stream) {}
 
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
-    if pending == nil {
+    if flow.pending == nil {
       let used = feed(bytes)
-      if used < bytes.count, !isClosed { pending = PendingBytes.adding(bytes.extracting(used...), to: pending) }
+      if used < bytes.count, !isClosed {
+        flow.pending = PendingBytes.adding(bytes.extracting(used...), to: flow.pending)
+      }
     } else {
-      pending = PendingBytes.adding(bytes, to: pending)
+      flow.pending = PendingBytes.adding(bytes, to: flow.pending)
     }
     settle()
   }
 
   func streamDidEnd(_ stream: EventLoop.Stream) {
-    isReading = false
+    flow.isReading = false
     let isGone = isWithinExchange && Peer.isGone(stream, diagnostics: worker.context.diagnostics)
     step { machine, output in
       if isGone { machine.clientClosed(output: &output) } else { machine.clientEnded(output: &output) }
@@ -105,7 +84,7 @@ final class ClientSession: Timed, StreamDelegate {
   /// Between requests it is all the same whether it closed or only said that it will send nothing more: the kernel need not
   /// be asked, as it would be once per connection.
   private var isWithinExchange: Bool {
-    switch standing.phase {
+    switch summary.phase {
     case .awaitingUpstream, .exchanging, .upgraded: true
     case .awaitingHead, .lingering, .closed: false
     }
@@ -124,8 +103,8 @@ final class ClientSession: Timed, StreamDelegate {
 
   override func deadlinePassed() {
     if state == .closing { return finishClosing(reset: true) }
-    lastDeadline = nil
-    let isTotal = standing.isRunning && worker.loop.now >= timing.totalBy
+    flow.lastDeadline = nil
+    let isTotal = summary.isRunning && worker.loop.now >= timing.totalBy
     step { machine, output in
       if isTotal { machine.totalDeadlinePassed(output: &output) } else { machine.deadlinePassed(output: &output) }
     }
@@ -137,9 +116,9 @@ final class ClientSession: Timed, StreamDelegate {
   func configurationChanged(listener index: Int?) -> Bool {
     guard let index else {
       if state == .open { state = .orphaned }
-      guard standing.hasSession else {
+      guard summary.hasSession else {
         // No listener is left that could admit the client.
-        close(reset: standing.phase != .lingering)
+        close(reset: summary.phase != .lingering)
         return true
       }
       drain()
@@ -152,7 +131,7 @@ final class ClientSession: Timed, StreamDelegate {
       return true
     }
     slot.machine.listener = index
-    if standing.phase == .awaitingUpstream {
+    if summary.phase == .awaitingUpstream {
       cancelOpening()
       decideAnew()
       resumeInput()
@@ -164,7 +143,7 @@ final class ClientSession: Timed, StreamDelegate {
 
   /// The time of grace of a revoked exchange is over. It may have ended by itself, or be allowed again.
   func cut(ifStillIn old: Generation) {
-    guard standing.hasSession, generation === old, !isClosed else { return }
+    guard summary.hasSession, generation === old, !isClosed else { return }
     if state != .orphaned, isStillAllowed { return }
     step { machine, output in machine.revoked(output: &output) }
     settle()
@@ -173,7 +152,7 @@ final class ClientSession: Timed, StreamDelegate {
   /// The daemon ends.
   func cut() {
     step { machine, output in machine.stopped(output: &output) }
-    close(reset: standing.phase == .closed)
+    close(reset: summary.phase == .closed)
   }
 
   func drain() {

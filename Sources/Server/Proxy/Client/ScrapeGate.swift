@@ -26,7 +26,7 @@ final class ScrapeGate: StreamDelegate {
       worker.reporting.scrapes.allCounts = counts
       session.stream(stream, didRead: held.span)
       worker.reporting.scrapes.allCounts = nil
-      if session.isReading, !session.isClosed { stream.startReading() }
+      if session.flow.isReading, !session.isClosed { stream.startReading() }
     }
   }
 
@@ -40,7 +40,8 @@ extension Worker {
   /// A connection to the listener for scrapes asks all workers, if there are others. Where these are not known it ends: it was
   /// accepted when its listener was another one.
   func gateScrapes(of session: ClientSession) {
-    guard sharedState.workers > 1, session.listenerID.index == generation.settings.metricsListener, !session.isClosed
+    guard sharedState.workers > 1, session.client.listenerID.index == generation.settings.metricsListener,
+      !session.isClosed
     else {
       return
     }

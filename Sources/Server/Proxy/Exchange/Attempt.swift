@@ -31,6 +31,8 @@ final class Attempt {
   var tokenVersion: UInt64 = 0
   /// The version of the token's value, which may stay the same from one token to the next.
   var valueVersion: UInt64 = 0
+  /// For the log: why the request was refused, or ended.
+  var failureDetail: String?
 
   /// Ready for another request.
   func reset() {

@@ -9,7 +9,7 @@ struct UnprovenSessions {
 
   mutating func append(_ session: ClientSession) {
     last += 1
-    session.unprovenNumber = last
+    session.client.unprovenNumber = last
     sessions[last] = session
     order.append(last)
     if order.count > 2 * sessions.count + 64 { forgetThoseThatAreGone() }
@@ -17,8 +17,8 @@ struct UnprovenSessions {
 
   /// Does nothing for a session that is not among them.
   mutating func remove(_ session: ClientSession) {
-    guard let number = session.unprovenNumber else { return }
-    session.unprovenNumber = nil
+    guard let number = session.client.unprovenNumber else { return }
+    session.client.unprovenNumber = nil
     sessions[number] = nil
   }
 
@@ -26,7 +26,7 @@ struct UnprovenSessions {
     while start < order.count {
       start += 1
       guard let session = sessions.removeValue(forKey: order[start - 1]) else { continue }
-      session.unprovenNumber = nil
+      session.client.unprovenNumber = nil
       return session
     }
     return nil

@@ -19,7 +19,7 @@ extension AccessLog {
     if let route = exchange.record.route {
       let routeContext = session.routeContext ?? generation.routeContext(of: route)
       line.raw(routeContext.logText)
-      if let index = session.standing.grant {
+      if let index = session.summary.grant {
         line.raw(routeContext.credentialText)
         line.raw(generation.keyring.generation(ofGrant: index))
       }
@@ -33,7 +33,7 @@ extension AccessLog {
       }
     }
     if let uid = exchange.record.caller?.uid { line.field(keys.uid, UInt64(uid)) }
-    if let unit = session.unit { line.field("unit", unit) }
+    if let unit = session.client.unit { line.field("unit", unit) }
     if let client = exchange.record.caller?.client { line.field("client", client) }
     let method = exchange.head.methodRange
     if !method.isEmpty, method.upperBound <= exchange.head.bytes.count {
@@ -57,10 +57,11 @@ extension AccessLog {
     if let refusal = exchange.record.refusal {
       let problem = if case .malformed(let reason) = refusal { reason } else { exchange.record.answerProblem }
       if let problem { line.field("reason", problem.rawValue) }
-      if let detail = session.failureDetail { line.field("detail", detail) }
+      if let detail = session.attempt.failureDetail { line.field("detail", detail) }
       let help =
         help(with: problem)
-        ?? help(for: refusal, head: exchange.head, listener: session.listenerID.name, settings: generation.settings)
+        ?? help(
+          for: refusal, head: exchange.head, listener: session.client.listenerID.name, settings: generation.settings)
       if let help { line.field("help", help) }
     }
     end(line)

@@ -22,9 +22,9 @@ package struct LoopCounts: Sendable {
 
 extension ClientSession {
   fileprivate var isWaitingForAnswer: Bool {
-    switch standing.phase {
+    switch summary.phase {
     case .awaitingUpstream: true
-    case .exchanging: !standing.hasResponseHead
+    case .exchanging: !summary.hasResponseHead
     case .awaitingHead, .upgraded, .lingering, .closed: false
     }
   }

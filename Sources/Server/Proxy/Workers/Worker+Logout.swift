@@ -47,17 +47,17 @@ extension UpstreamPool {
 extension ClientSession {
   /// A credential was logged out: the request under way ends, if it has that one.
   func loggedOut(_ credential: String, _ cut: inout LogoutCut) {
-    guard let grant = standing.grant, state == .open || state == .orphaned,
+    guard let grant = summary.grant, state == .open || state == .orphaned,
       generation.snapshot.rules.grants[grant].includes(credential)
     else { return }
-    switch standing.phase {
+    switch summary.phase {
     case .awaitingUpstream: cut.waiting += 1
-    case .exchanging: if standing.hasResponseHead { cut.answers += 1 } else { cut.underWay += 1 }
+    case .exchanging: if summary.hasResponseHead { cut.answers += 1 } else { cut.underWay += 1 }
     case .upgraded: cut.upgraded += 1
     case .awaitingHead, .lingering, .closed: return
     }
     attempt.returnBreaker()
-    failureDetail = "the credential was logged out"
+    attempt.failureDetail = "the credential was logged out"
     step { machine, output in machine.loggedOut(output: &output) }
     settle()
   }

@@ -48,7 +48,9 @@ extension Worker {
   func prove(_ session: ClientSession) {
     sessions.prove(session)
     let share = limits.connections(of: .network, outOf: connectionLimit)
-    if let quota = sharedState.quotas.move(session.quota, to: .network, share: share) { session.quota = quota }
+    if let quota = sharedState.quotas.move(session.client.quota, to: .network, share: share) {
+      session.client.quota = quota
+    }
   }
 
   /// Whether one more request of this caller may ask for a session of its own at an upstream. It counts from now on.

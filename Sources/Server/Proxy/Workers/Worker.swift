@@ -148,7 +148,7 @@ package final class Worker {
 
   func ended(_ session: ClientSession) {
     sessions.remove(session)
-    sharedState.quotas.remove(session.quota)
+    sharedState.quotas.remove(session.client.quota)
     connectionEnded()
     sessions.reportIfDrained()
   }
@@ -175,8 +175,10 @@ package final class Worker {
     for destination in old.allDestinations { destination.retire() }
     var revoked: [ClientSession] = []
     for session in Array(sessions.values) {
-      let isOrphan = !listenerIDs.contains { $0 === session.listenerID }
-      if !session.configurationChanged(listener: isOrphan ? nil : session.listenerID.index) { revoked.append(session) }
+      let isOrphan = !listenerIDs.contains { $0 === session.client.listenerID }
+      if !session.configurationChanged(listener: isOrphan ? nil : session.client.listenerID.index) {
+        revoked.append(session)
+      }
       gateScrapes(of: session)
     }
     guard !revoked.isEmpty else { return }

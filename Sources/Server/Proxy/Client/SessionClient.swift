@@ -1,0 +1,13 @@
+internal import Transport
+
+/// The program at the other end of a client connection.
+struct SessionClient {
+  let listenerID: ListenerID
+  /// The user at the other end, as the kernel says.
+  let peer: Peer
+  /// The systemd unit in which the client's socket was made, if that is known.
+  let unit: String?
+  var quota: CallerQuota
+  /// The session's number in `WorkerSessions.unproven`; nil: its caller has been admitted.
+  var unprovenNumber: UInt64?
+}
