@@ -4,7 +4,7 @@ internal import Glibc
 extension Stream {
   /// Idempotent.
   package func startReading() {
-    guard !isReading, !isClosed, !hasFailed, !hasEnded else { return }
+    guard !input.isReading, isUsable, !input.hasEnded else { return }
     let status = uv_read_start(
       memory.raw,
       { handle, _, buffer in
@@ -26,7 +26,7 @@ extension Stream {
         withOwner(handle?.pointee.data, as: Stream.self) { $0.didRead(count, buffer?.pointee.base) }
       })
     if status == 0 {
-      isReading = true
+      input.isReading = true
     } else {
       failLater(UVError(operation: "uv_read_start", status: status))
     }
@@ -34,8 +34,8 @@ extension Stream {
 
   /// Idempotent. What the peer sends waits in the kernel, and so does its end.
   package func stopReading() {
-    guard isReading else { return }
-    isReading = false
+    guard input.isReading else { return }
+    input.isReading = false
     uv_read_stop(memory.raw)
   }
 
@@ -43,8 +43,8 @@ extension Stream {
   @inline(__always)
   private func beginRead(_ turn: UnsafeMutablePointer<LoopTurn>) -> Bool {
     turn.pointee.begin(loopStep)
-    var served = round
-    defer { round = served }
+    var served = input.round
+    defer { input.round = served }
     return turn.pointee.admits(&served)
   }
 
@@ -54,7 +54,7 @@ extension Stream {
       let bytes = UnsafeBufferPointer(
         start: UnsafeRawPointer(base).assumingMemoryBound(to: UInt8.self), count: count)
       listener?.stream(self, didRead: bytes.span)
-      if isSecret { explicit_bzero(base, count) }
+      if input.isSecret { explicit_bzero(base, count) }
     } else if count < 0, count != Int(UV_ENOBUFS.rawValue) {
       didStopReading(CInt(truncatingIfNeeded: count))
     }  // 0 is EAGAIN, ENOBUFS not its turn
@@ -63,7 +63,7 @@ extension Stream {
   private func didStopReading(_ status: CInt) {
     guard status == UV_EOF.rawValue else { return failNow(UVError(operation: "read", status: status)) }
     stopReading()
-    hasEnded = true
+    input.hasEnded = true
     delegate?.streamDidEnd(self)
   }
 }

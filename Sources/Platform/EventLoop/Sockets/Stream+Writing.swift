@@ -35,28 +35,28 @@ extension Stream {
   /// Bytes that the kernel has not taken yet.
   package var queuedBytes: Int {
     guard !isClosed, hasQueue else { return 0 }
-    return pending.count + (isWriting ? uv_stream_get_write_queue_size(memory.raw) : 0)
+    return output.pending.count + (output.isWriting ? uv_stream_get_write_queue_size(memory.raw) : 0)
   }
 
   /// Half-closes once everything queued is out. Idempotent.
   package func shutdown() {
     guard isWritable else { return }
-    wantsShutdown = true
+    output.phase = .shutDown
     if !hasQueue { halfClose() }
   }
 
   /// While connecting, everything waits.
-  var hasQueue: Bool { isWriting || isConnecting && (wantsShutdown || !pending.isEmpty) }
+  var hasQueue: Bool {
+    output.isWriting || state == .connecting && (output.phase == .shutDown || !output.pending.isEmpty)
+  }
 
   /// False: what is written goes nowhere.
-  package var isWritable: Bool {
-    !isClosed && !hasFailed && !writeHasFailed && !wantsShutdown && !closesWhenDrained
-  }
+  package var isWritable: Bool { isUsable && output.phase == .open }
 
   private func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) {
     guard isWritable, !first.isEmpty else { return }
     var sent = 0
-    if !hasQueue, !isConnecting {
+    if !hasQueue, state == .open {
       let status = tryWrite(first, second)
       if status >= 0 {
         sent = Int(status)
@@ -65,8 +65,8 @@ extension Stream {
       }
       if sent == first.count + second.count { return }
     }
-    pending.append(UnsafeRawBufferPointer(rebasing: first.dropFirst(sent)))
-    pending.append(UnsafeRawBufferPointer(rebasing: second.dropFirst(max(0, sent - first.count))))
+    output.pending.append(UnsafeRawBufferPointer(rebasing: first.dropFirst(sent)))
+    output.pending.append(UnsafeRawBufferPointer(rebasing: second.dropFirst(max(0, sent - first.count))))
     writePending()
   }
 
@@ -81,35 +81,32 @@ extension Stream {
 
   /// At most one write is in flight; what comes meanwhile is gathered for the next.
   func writePending() {
-    guard !isWriting, !isConnecting, !isClosed, !hasFailed, !writeHasFailed else { return }
-    guard !pending.isEmpty else { return didDrain(tells: false) }
-    let request = writeRequest ?? .allocate(capacity: 1)
-    writeRequest = request
+    guard !output.isWriting, state == .open, output.phase != .failed else { return }
+    guard !output.pending.isEmpty else { return didDrain(tells: false) }
+    let request = output.request
     request.pointee.data = Unmanaged.passUnretained(self).toOpaque()
-    swap(&pending, &inFlight)
-    isWriting = true
-    var piece = uv_buf_t(inFlight.bytes)
+    var piece = uv_buf_t(output.beginWrite())
     let status = uv_write(request, memory.raw, &piece, 1) { request, status in
       withOwner(request?.pointee.data, as: Stream.self) { $0.didWrite(status) }
     }
     if status != 0 {
-      didFinishWriting()
+      output.endWrite()
       failWriting(UVError(operation: "uv_write", status: status), isCallback: false)
     }
   }
 
   private func didWrite(_ status: CInt) {
-    didFinishWriting()
+    output.endWrite()
     guard !isClosed else { return }  // ECANCELED
     loop.turn.begin(step)
     if status != 0 { return failWriting(UVError(operation: "write", status: status), isCallback: true) }
-    if pending.isEmpty { didDrain(tells: true) } else { writePending() }
+    if output.pending.isEmpty { didDrain(tells: true) } else { writePending() }
   }
 
   private func failWriting(_ error: UVError, isCallback: Bool) {
-    if readsOnAfterFailedWrite, !hasEnded {
-      writeHasFailed = true
-      pending.removeAll()
+    if output.outlivesFailedWrite, !input.hasEnded, output.phase != .closing {
+      output.phase = .failed
+      output.pending.removeAll()
     } else if isCallback {
       failNow(error)
     } else {
@@ -117,15 +114,10 @@ extension Stream {
     }
   }
 
-  private func didFinishWriting() {
-    isWriting = false
-    inFlight.removeAll()
-  }
-
   private func didDrain(tells: Bool) {
-    if wantsShutdown { halfClose() }
-    if closesWhenDrained { return close() }
-    if tells, !hasFailed { delegate?.streamDidDrain(self) }
+    if output.phase == .shutDown { halfClose() }
+    if output.phase == .closing { return close() }
+    if tells, state != .failed { delegate?.streamDidDrain(self) }
   }
 
   /// Without uv_shutdown, which would wait for a turn of the loop and the socket's writability to do the same.

@@ -5,6 +5,13 @@ internal import Glibc
 ///
 /// `Stream+Writing.swift` holds its output, `Stream+Reading.swift` its input.
 package final class Stream {
+  enum State {
+    case connecting, open
+    /// The delegate has heard of it, or will on the next turn of the loop.
+    case failed
+    case closed
+  }
+
   /// Kept alive until the stream is closed: the stream's handle keeps the stream, and the stream its owner, so that
   /// a callback finds both without asking a weak reference.
   package var delegate: (any StreamDelegate)? {
@@ -17,13 +24,11 @@ package final class Stream {
   var listener: (any StreamDelegate)?
   let memory: HandleMemory<uv_stream_t>
   unowned let loop: Loop
-  private(set) var isConnecting = false
-  private(set) var isClosed = false
-  private(set) var hasFailed = false
-
+  private(set) var state = State.open
+  var input = StreamInput()
+  var output = StreamOutput()
   /// Known from the start; nil: to be asked for.
-  private var knownPeer: SocketAddress?
-  private var knownLocal: SocketAddress?
+  private var known: (peer: SocketAddress?, local: SocketAddress?)
 
   /// The name of its work in the log, when that takes long.
   package var step: LoopStep {
@@ -31,29 +36,17 @@ package final class Stream {
     set { loopStep = newValue }
   }
   var loopStep = LoopStep.connection
-  // Stream+Reading
-  /// The round of the loop in which it was read the last time.
-  var round: UInt64 = 0
-  var isReading = false
   /// Bytes that come are a secret: nothing of them stays in the loop's buffer.
   package var wipesInput: Bool {
-    get { isSecret }
-    set { isSecret = newValue }
+    get { input.isSecret }
+    set { input.isSecret = newValue }
   }
-  var isSecret = false
-  var hasEnded = false
-
-  // Stream+Writing
-  var pending = WriteBuffer()
-  var inFlight = WriteBuffer()
-  var writeRequest: UnsafeMutablePointer<uv_write_t>?
-  var isWriting = false
   /// After a failed write, what the peer sent before is still read, and its end or a read's failure is what the delegate
   /// hears of: a server that refuses an upload answers, closes, and resets what is still on its way to it.
-  package var readsOnAfterFailedWrite = false
-  var writeHasFailed = false
-  var wantsShutdown = false
-  private(set) var closesWhenDrained = false
+  package var readsOnAfterFailedWrite: Bool {
+    get { output.outlivesFailedWrite }
+    set { output.outlivesFailedWrite = newValue }
+  }
 
   /// Begins to connect; the delegate hears of it. What fails at once (no route, no descriptor left) is heard of too,
   /// on a later turn of the loop.
@@ -63,7 +56,7 @@ package final class Stream {
     isUnix = false
     memory = try Self.handle(on: loop, isUnix: false)
     memory.retain(self)
-    isConnecting = true
+    state = .connecting
     uv_tcp_nodelay(tcp, 1)  // noted by libuv, set as soon as there is a socket
     connect(to: address)
   }
@@ -80,8 +73,6 @@ package final class Stream {
       throw UVError(operation: isUnix ? "uv_pipe_open" : "uv_tcp_open", status: status)
     }
   }
-
-  deinit { writeRequest?.deallocate() }
 
   /// Drops what is queued. Idempotent. No delegate call follows.
   package func close() {
@@ -104,31 +95,35 @@ package final class Stream {
   /// just written (RFC 9112 section 9.6). Where that can be, `shutdown()`, read on for a while and close then.
   package func closeAfterFlush() {
     guard !isClosed else { return }
-    guard hasQueue, !hasFailed else { return close() }
+    guard hasQueue, state != .failed else { return close() }
     stopReading()
     delegate = nil
-    closesWhenDrained = true
+    output.phase = .closing
   }
 
   /// True from `close()`, `reset()`, or the end of `closeAfterFlush()`.
   package var isOver: Bool { isClosed }
 
+  var isClosed: Bool { state == .closed }
+
+  /// Neither failed nor closed.
+  var isUsable: Bool { state == .connecting || state == .open }
+
   /// TCP only.
   package var localAddress: SocketAddress? {
     guard !isUnix, !isClosed else { return nil }
-    return knownLocal ?? SocketAddress { uv_tcp_getsockname(tcp, $0, $1) }
+    return known.local ?? SocketAddress { uv_tcp_getsockname(tcp, $0, $1) }
   }
 
   /// TCP only; nil once the peer has reset the connection, unless it was accepted.
   package var peerAddress: SocketAddress? {
     guard !isUnix, !isClosed else { return nil }
-    return knownPeer ?? SocketAddress { uv_tcp_getpeername(tcp, $0, $1) }
+    return known.peer ?? SocketAddress { uv_tcp_getpeername(tcp, $0, $1) }
   }
 
   /// Addresses that accept(2) and the listener know need not be asked of each connection.
   func noteAddresses(peer: SocketAddress?, local: SocketAddress?) {
-    knownPeer = peer
-    knownLocal = local
+    known = (peer, local)
   }
 
   /// For `SO_PEERCRED` and the like; not to be closed. -1 while there is none.
@@ -155,16 +150,16 @@ extension Stream {
   }
 
   private func markFailed() -> Bool {
-    guard !isClosed, !hasFailed else { return false }
+    guard isUsable else { return false }
     stopReading()
-    hasFailed = true
-    pending.removeAll()
+    state = .failed
+    output.pending.removeAll()
     return true
   }
 
   private func report(_ error: UVError) {
     guard !isClosed else { return }
-    if closesWhenDrained { return close() }
+    if output.phase == .closing { return close() }
     delegate?.stream(self, didFail: error)
   }
 }
@@ -214,16 +209,16 @@ extension Stream {
   private func didConnect(_ status: CInt) {
     guard !isClosed else { return }  // ECANCELED: closed while connecting
     loop.turn.begin(step)
-    isConnecting = false
+    if state == .connecting { state = .open }
     guard status == 0 else { return failNow(UVError(operation: "uv_tcp_connect", status: status)) }
     writePending()
     delegate?.streamDidConnect(self)
   }
 
   private func end() {
-    isClosed = true
-    isReading = false
+    state = .closed
+    input.isReading = false
     listener = nil
-    pending.removeAll()
+    output.pending.removeAll()
   }
 }
