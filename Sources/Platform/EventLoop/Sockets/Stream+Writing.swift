@@ -35,7 +35,7 @@ extension Stream {
   /// Bytes that the kernel has not taken yet.
   package var queuedBytes: Int {
     guard !isClosed, hasQueue else { return 0 }
-    return output.pending.count + (output.isWriting ? uv_stream_get_write_queue_size(memory.raw) : 0)
+    return pending.count + (output.isWriting ? uv_stream_get_write_queue_size(memory.raw) : 0)
   }
 
   /// Half-closes once everything queued is out. Idempotent.
@@ -47,7 +47,7 @@ extension Stream {
 
   /// While connecting, everything waits.
   var hasQueue: Bool {
-    output.isWriting || state == .connecting && (output.phase == .shutDown || !output.pending.isEmpty)
+    output.isWriting || state == .connecting && (output.phase == .shutDown || !pending.isEmpty)
   }
 
   /// False: what is written goes nowhere.
@@ -65,8 +65,8 @@ extension Stream {
       }
       if sent == first.count + second.count { return }
     }
-    output.pending.append(UnsafeRawBufferPointer(rebasing: first.dropFirst(sent)))
-    output.pending.append(UnsafeRawBufferPointer(rebasing: second.dropFirst(max(0, sent - first.count))))
+    pending.append(UnsafeRawBufferPointer(rebasing: first.dropFirst(sent)))
+    pending.append(UnsafeRawBufferPointer(rebasing: second.dropFirst(max(0, sent - first.count))))
     writePending()
   }
 
@@ -82,36 +82,44 @@ extension Stream {
   /// At most one write is in flight; what comes meanwhile is gathered for the next.
   func writePending() {
     guard !output.isWriting, state == .open, output.phase != .failed else { return }
-    guard !output.pending.isEmpty else { return didDrain(tells: false) }
-    let request = output.request
+    guard !pending.isEmpty else { return didDrain(tells: false) }
+    let request = writeRequest ?? .allocate(capacity: 1)
+    writeRequest = request
     request.pointee.data = Unmanaged.passUnretained(self).toOpaque()
-    var piece = uv_buf_t(output.beginWrite())
+    swap(&pending, &inFlight)
+    output.isWriting = true
+    var piece = uv_buf_t(inFlight.bytes)
     let status = uv_write(request, memory.raw, &piece, 1) { request, status in
       withOwner(request?.pointee.data, as: Stream.self) { $0.didWrite(status) }
     }
     if status != 0 {
-      output.endWrite()
+      didFinishWriting()
       failWriting(UVError(operation: "uv_write", status: status), isCallback: false)
     }
   }
 
   private func didWrite(_ status: CInt) {
-    output.endWrite()
+    didFinishWriting()
     guard !isClosed else { return }  // ECANCELED
     loop.turn.begin(step)
     if status != 0 { return failWriting(UVError(operation: "write", status: status), isCallback: true) }
-    if output.pending.isEmpty { didDrain(tells: true) } else { writePending() }
+    if pending.isEmpty { didDrain(tells: true) } else { writePending() }
   }
 
   private func failWriting(_ error: UVError, isCallback: Bool) {
     if output.outlivesFailedWrite, !input.hasEnded, output.phase != .closing {
       output.phase = .failed
-      output.pending.removeAll()
+      pending.removeAll()
     } else if isCallback {
       failNow(error)
     } else {
       failLater(error)
     }
+  }
+
+  private func didFinishWriting() {
+    output.isWriting = false
+    inFlight.removeAll()
   }
 
   private func didDrain(tells: Bool) {

@@ -27,6 +27,12 @@ package final class Stream {
   private(set) var state = State.open
   var input = StreamInput()
   var output = StreamOutput()
+  /// Bytes for the next write.
+  var pending = WriteBuffer()
+  /// Bytes of the write that is under way.
+  var inFlight = WriteBuffer()
+  /// The one request of libuv's that all writes use, one after the other; nil: there was none.
+  var writeRequest: UnsafeMutablePointer<uv_write_t>?
   /// Known from the start; nil: to be asked for.
   private var known: (peer: SocketAddress?, local: SocketAddress?)
 
@@ -73,6 +79,8 @@ package final class Stream {
       throw UVError(operation: isUnix ? "uv_pipe_open" : "uv_tcp_open", status: status)
     }
   }
+
+  deinit { writeRequest?.deallocate() }
 
   /// Drops what is queued. Idempotent. No delegate call follows.
   package func close() {
@@ -153,7 +161,7 @@ extension Stream {
     guard isUsable else { return false }
     stopReading()
     state = .failed
-    output.pending.removeAll()
+    pending.removeAll()
     return true
   }
 
@@ -219,6 +227,6 @@ extension Stream {
     state = .closed
     input.isReading = false
     listener = nil
-    output.pending.removeAll()
+    pending.removeAll()
   }
 }
