@@ -39,12 +39,12 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   }
 
   private let loop: Loop
-  private let journal: AccessLog
+  private let journal: EventLog
   private var path: String?
   private var hasFollowed = false
 
   package init(
-    loop: Loop, journal: AccessLog, commands: [String: Command], credentialCommands: [String: CredentialCommand],
+    loop: Loop, journal: EventLog, commands: [String: Command], credentialCommands: [String: CredentialCommand],
     queries: [String: Query], credentials: @escaping () -> [String]
   ) {
     self.loop = loop

@@ -16,7 +16,7 @@ package final class Server {
   package let loop: Loop
   let worker: Worker
   let acceptor: Acceptor
-  let journal: AccessLog
+  let journal: EventLog
   let sharedState: SharedState
   let workerGroup: WorkerGroup
   private let firstSecrets: InitialLoad
@@ -45,7 +45,7 @@ package final class Server {
   ) throws(StartError) {
     self.file = file
     self.held = held
-    journal = AccessLog(hasPriorities: ServiceManager.isJournalStream, share: log)
+    journal = EventLog(hasPriorities: ServiceManager.isJournalStream, share: log)
     let preparation = try Preparation.atStart(file: file, seconds: Server.startPatience, looks: looks)
     let settings = preparation.settings
     preparation.report(to: journal)

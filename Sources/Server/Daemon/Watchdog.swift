@@ -16,7 +16,7 @@ final class Watchdog {
   ///   - pulses: of all workers' loops, in their order.
   init(interval: UInt64, pulses: [LoopPulse], hasPriorities: Bool, log: LogSink?) {
     thread = BackgroundThread { [end] in
-      let journal = AccessLog(hasPriorities: hasPriorities, of: pulses.count, share: log)
+      let journal = EventLog(hasPriorities: hasPriorities, of: pulses.count, share: log)
       var watch = PulseWatch(count: pulses.count)
       var isTold = false
       while !end.wait(milliseconds: Int(clamping: max(1, interval / 4))) {

@@ -52,7 +52,7 @@ package final class AuditTrail {
   }
 
   private let loop: Loop
-  private let journal: AccessLog
+  private let journal: EventLog
   private var scribe: Scribe?
   /// No longer wanted, and perhaps still in some worker's hand.
   private var dismissed: [Scribe] = []
@@ -63,7 +63,7 @@ package final class AuditTrail {
   /// Milliseconds for which the end of the process waits for disks.
   private static let patience: UInt64 = 10_000
 
-  package init(loop: Loop, journal: AccessLog) {
+  package init(loop: Loop, journal: EventLog) {
     self.loop = loop
     self.journal = journal
   }

@@ -5,7 +5,7 @@ internal import System
 
 /// The log: logfmt lines on stderr, with journald priorities when the journal listens. A bounded buffer, written once per turn
 /// of the loop; what does not fit is counted, not waited for.
-package final class AccessLog {
+package final class EventLog {
   package enum Level: String, Sendable {
     case error, warning, notice, info
 
@@ -34,15 +34,8 @@ package final class AccessLog {
   private var dropped = 0
   /// Lines since the start for which there was no room.
   package private(set) var droppedCount: UInt64 = 0
-  private var clock = Timestamp()
-  /// `time=2026-11-21T05:12:08.`, and the second that it is of.
-  private var secondText: [UInt8] = []
-  private var secondShown: Int64 = -1
-  /// The file that gets a record of each exchange as well; nil: none.
-  private var auditWriter: AuditWriter?
-  /// The audit file, if nothing may go out without a record.
-  private var requiredWriter: AuditWriter?
-  private var hasRecords = false
+  private var clock = LogClock()
+  private var auditTarget = AuditTarget()
   /// How many bytes wait to be written: where the next line begins.
   package var bufferedBytes: Int { buffer.count }
   /// Names of users in lines of help: untrusted peers could make us look one up for each request.
@@ -56,8 +49,6 @@ package final class AccessLog {
   /// `<6>`, and `time=2026-11-21T05:12:08.123Z `: what stands before `level=`.
   private static let priorityCount = 3
   private static let timeCount = 30
-  /// `2026-11-21T05:12:08.`
-  private static let timeWithoutMilliseconds = 20
 
   package init(hasPriorities: Bool, of number: Int = 0, share: LogSink? = nil) {
     self.hasPriorities = hasPriorities
@@ -68,16 +59,13 @@ package final class AccessLog {
   /// Writes what gathered. Returns false when some is left for later.
   @discardableResult
   package func flush() -> Bool {
-    if hasRecords {
-      hasRecords = false
-      auditWriter?.wake()
-    }
+    auditTarget.wakeForRecords()
     if buffer.isEmpty { return true }
     var waiting = take()
     let written = write(waiting.storage.span.extracting(first: waiting.count))
     if written == waiting.count { waiting.removeAll() } else { waiting.removeFirst(written) }
     buffer = waiting
-    if dropped > 0, buffer.count < AccessLog.limit / 2 {
+    if dropped > 0, buffer.count < EventLog.limit / 2 {
       let count = dropped
       dropped = 0
       event(.logLinesDropped, ("count", String(count)))
@@ -89,18 +77,19 @@ package final class AccessLog {
     if let share { share.write(lines, of: number) } else { StandardError.write(lines) }
   }
 
-  package var audit: AuditWriter? { auditWriter }
-  package var hasAudit: Bool { auditWriter != nil }
-  package var requiredAudit: AuditWriter? { requiredWriter }
+  /// The file that gets a record of each exchange as well; nil: none.
+  package var audit: AuditWriter? { auditTarget.writer }
+  package var hasAudit: Bool { auditTarget.writer != nil }
+  /// The audit file, if nothing may go out without a record.
+  package var requiredAudit: AuditWriter? { auditTarget.required }
 
   /// From now on a record of each exchange goes to `audit` as well; nothing may go out unless `required` can take one.
-  package func use(audit: AuditWriter?, required: AuditWriter?) { (auditWriter, requiredWriter) = (audit, required) }
+  package func use(audit: AuditWriter?, required: AuditWriter?) {
+    (auditTarget.writer, auditTarget.required) = (audit, required)
+  }
 
   /// Why no request may go out now; nil: it may.
-  package var auditProblem: String? {
-    guard let requiredWriter, !requiredWriter.isDependable else { return nil }
-    return requiredWriter.status.problem ?? "too many records wait to be written"
-  }
+  package var auditProblem: String? { auditTarget.problem }
 
   /// An event that is no exchange. Values are escaped; callers pass none that could be a secret, and nil for what is not there.
   /// - Parameter level: nil: the one of the event's row.
@@ -116,7 +105,7 @@ package final class AccessLog {
   /// A line behind those that wait, in their place until `end`; nil when there is no room.
   /// - Parameter isRecord: it is wanted all the same.
   package func begin(_ level: Level, isRecord: Bool = false) -> LogLine? {
-    if buffer.count >= AccessLog.limit {
+    if buffer.count >= EventLog.limit {
       dropped += 1
       droppedCount &+= 1
       if !isRecord { return nil }
@@ -126,34 +115,19 @@ package final class AccessLog {
       if isRecord { clock.update() }
       line.raw(level.withPriority)
     } else {
-      writeTime(to: &line, isRecord: isRecord)
+      clock.write(to: &line, isRecord: isRecord)
       line.raw(level.behindTime)
     }
     return line
   }
 
-  /// All but its `Z`.
-  private func writeTime(to line: inout LogLine, isRecord: Bool) {
-    let now = Clock.now
-    let isNewSecond = now.seconds != secondShown
-    if isNewSecond || isRecord { clock.update(to: now) }
-    if isNewSecond {
-      secondShown = now.seconds
-      secondText = Array("time=".utf8) + clock.text[..<AccessLog.timeWithoutMilliseconds]
-    }
-    line.raw(secondText)
-    line.raw(threeDigits: UInt64(truncatingIfNeeded: now.microseconds / 1_000))
-  }
-
   /// Hands on the line that begins there, without its time or priority, and takes it back if the log has no room for it.
   package func record(from start: Int, isPromised: Bool) {
-    guard let audit = auditWriter else { return }
-    let head = hasPriorities ? AccessLog.priorityCount : AccessLog.timeCount
-    let isPromised = isPromised && requiredWriter != nil
+    guard auditTarget.writer != nil else { return }
+    let head = hasPriorities ? EventLog.priorityCount : EventLog.timeCount
     let all = buffer.contents
-    audit.append(clock.text.span, all.span.extracting((start + head)...), isPromised: isPromised)
-    hasRecords = true
-    if start >= AccessLog.limit {
+    auditTarget.append(clock.text.span, all.span.extracting((start + head)...), isPromised: isPromised)
+    if start >= EventLog.limit {
       var kept = take()
       kept.truncate(to: start)
       buffer = kept
@@ -169,5 +143,57 @@ package final class AccessLog {
   package func end(_ line: consuming LogLine) {
     line.end()
     buffer = line.bytes  // the line ends here, so that its bytes are the buffer's alone
+  }
+}
+
+/// The time of the log's lines. The text of a second is kept: most lines are of the same one.
+private struct LogClock {
+  private var stamp = Timestamp()
+  /// `time=2026-11-21T05:12:08.`, and the second that it is of.
+  private var secondText: [UInt8] = []
+  private var secondShown: Int64 = -1
+  /// `2026-11-21T05:12:08.`
+  private static let timeWithoutMilliseconds = 20
+
+  var text: [UInt8] { stamp.text }
+
+  mutating func update() { stamp.update() }
+
+  /// All but its `Z`.
+  /// - Parameter isRecord: the audit file gets the whole time as well.
+  mutating func write(to line: inout LogLine, isRecord: Bool) {
+    let now = Clock.now
+    let isNewSecond = now.seconds != secondShown
+    if isNewSecond || isRecord { stamp.update(to: now) }
+    if isNewSecond {
+      secondShown = now.seconds
+      secondText = Array("time=".utf8) + stamp.text[..<LogClock.timeWithoutMilliseconds]
+    }
+    line.raw(secondText)
+    line.raw(threeDigits: UInt64(truncatingIfNeeded: now.microseconds / 1_000))
+  }
+}
+
+/// The audit file as the log knows it.
+private struct AuditTarget {
+  var writer: AuditWriter?
+  /// The writer of the same file, if nothing may go out without a record.
+  var required: AuditWriter?
+  private var hasRecords = false
+
+  var problem: String? {
+    guard let required, !required.isDependable else { return nil }
+    return required.status.problem ?? "too many records wait to be written"
+  }
+
+  mutating func append(_ time: Span<UInt8>, _ line: Span<UInt8>, isPromised: Bool) {
+    writer?.append(time, line, isPromised: isPromised && required != nil)
+    hasRecords = true
+  }
+
+  mutating func wakeForRecords() {
+    guard hasRecords else { return }
+    hasRecords = false
+    writer?.wake()
   }
 }

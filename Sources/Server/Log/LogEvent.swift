@@ -341,9 +341,9 @@ extension LogEvent {
 
 /// One row of the table of events.
 package struct LogEventRow: Sendable {
-  package let level: AccessLog.Level
+  package let level: EventLog.Level
   /// The level that it has at other times; nil: it has the one.
-  package let otherLevel: AccessLog.Level?
+  package let otherLevel: EventLog.Level?
   /// Names of the fields that a line may have behind `event`, in that order, with blanks between.
   package let fields: StaticString
   /// The meaning, in one sentence. Markdown's backticks and links are the only markup, here and in `todo`.
@@ -352,7 +352,7 @@ package struct LogEventRow: Sendable {
   package let todo: StaticString?
 
   init(
-    _ level: AccessLog.Level, or otherLevel: AccessLog.Level? = nil, _ fields: StaticString, _ what: StaticString,
+    _ level: EventLog.Level, or otherLevel: EventLog.Level? = nil, _ fields: StaticString, _ what: StaticString,
     todo: StaticString? = nil
   ) {
     self.level = level

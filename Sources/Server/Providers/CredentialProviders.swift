@@ -41,7 +41,7 @@ package final class CredentialProviders {
 
   var loop: Loop { context.loop }
   var deadlines: DeadlineQueue { context.deadlines }
-  var journal: AccessLog { context.journal }
+  var journal: EventLog { context.journal }
 
   /// The configuration that is in use, with its keyring.
   package var generation: Generation { current }

@@ -44,9 +44,9 @@ import Testing
     #expect(torn.strangeLines.count == 1)
   }
 
-  private func logged(_ write: (AccessLog) -> Void) -> DaemonLog {
+  private func logged(_ write: (EventLog) -> Void) -> DaemonLog {
     let daemon = DaemonLog()
-    let log = AccessLog(hasPriorities: false, share: LogSink(to: daemon.writing.fileDescriptor))
+    let log = EventLog(hasPriorities: false, share: LogSink(to: daemon.writing.fileDescriptor))
     write(log)
     log.flush()
     try? daemon.writing.close()

@@ -10,14 +10,14 @@ import Testing
 @Suite struct AuditTrailTests {
   let scratch: Scratch
   let pipe: LogPipe
-  let log: AccessLog
+  let log: EventLog
   let loop: Loop
   let trail: AuditTrail
 
   init() throws {
     scratch = try Scratch()
     pipe = try LogPipe()
-    log = AccessLog(hasPriorities: true, share: pipe.sink)
+    log = EventLog(hasPriorities: true, share: pipe.sink)
     loop = try Loop()
     trail = AuditTrail(loop: loop, journal: log)
   }

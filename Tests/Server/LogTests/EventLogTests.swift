@@ -5,13 +5,13 @@ import Testing
 
 @testable import Log
 
-@Suite struct AccessLogTests {
+@Suite struct EventLogTests {
   let pipe: LogPipe
-  let log: AccessLog
+  let log: EventLog
 
   init() throws {
     pipe = try LogPipe()
-    log = AccessLog(hasPriorities: false, share: pipe.sink)
+    log = EventLog(hasPriorities: false, share: pipe.sink)
   }
 
   @Test func `a line has its time, its level, its event and its fields, in that order`() throws {
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func `the journal gets priorities in place of times`() {
-    let log = AccessLog(hasPriorities: true, share: pipe.sink)
+    let log = EventLog(hasPriorities: true, share: pipe.sink)
     log.event(.pin, at: .error)
     log.event(.pin, at: .warning)
     log.event(.pin, at: .notice)
@@ -92,7 +92,7 @@ import Testing
   @Test func `no worker writes into the line of another one`() throws {
     let pipe = try LogPipe()
     let (first, second) = (
-      AccessLog(hasPriorities: true, of: 0, share: pipe.sink), AccessLog(hasPriorities: true, of: 1, share: pipe.sink)
+      EventLog(hasPriorities: true, of: 0, share: pipe.sink), EventLog(hasPriorities: true, of: 1, share: pipe.sink)
     )
     let long = String(repeating: "l", count: 2_000)
     // More than a pipe holds.
@@ -116,7 +116,7 @@ import Testing
   @Test func `a worker that has ended keeps nobody waiting for the rest of its line`() throws {
     let pipe = try LogPipe()
     let (first, second) = (
-      AccessLog(hasPriorities: true, of: 0, share: pipe.sink), AccessLog(hasPriorities: true, of: 1, share: pipe.sink)
+      EventLog(hasPriorities: true, of: 0, share: pipe.sink), EventLog(hasPriorities: true, of: 1, share: pipe.sink)
     )
     for _ in 0..<100 { first.event(.pin, at: .info, ("value", String(repeating: "l", count: 1_777))) }
     #expect(!first.flush())
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test func `a log that nobody can take is no reason to wait`() {
-    let log = AccessLog(hasPriorities: true, share: LogSink(to: -1))
+    let log = EventLog(hasPriorities: true, share: LogSink(to: -1))
     log.event(.pin, at: .info)
     #expect(!log.flush())
     #expect(log.bufferedBytes > 0)

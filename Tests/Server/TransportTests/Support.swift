@@ -20,7 +20,7 @@ final class LoopStage {
     // The loop comes back for what happens elsewhere, too.
     pulse = Timer(loop: loop) {}
     pulse.start(after: 2, repeatEvery: 2)
-    context = WorkerContext(loop: loop, journal: AccessLog(hasPriorities: true, share: LogSink(to: -1)), workers: 1)
+    context = WorkerContext(loop: loop, journal: EventLog(hasPriorities: true, share: LogSink(to: -1)), workers: 1)
     context.limitIdleConnections(to: 2, time: 60_000)
   }
 

@@ -19,7 +19,7 @@ package final class InitialLoad {
   private static let rounds = 3
 
   /// - Parameter unanswered: files that could not be looked at.
-  package init(_ sources: Set<SecretSource>, unanswered: Set<SecretSource>, journal: AccessLog) {
+  package init(_ sources: Set<SecretSource>, unanswered: Set<SecretSource>, journal: EventLog) {
     do throws(SystemError) {
       watch = try DirectoryWatch()
     } catch {

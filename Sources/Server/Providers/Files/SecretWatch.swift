@@ -208,7 +208,7 @@ package final class SecretWatch {
   }
 }
 
-extension AccessLog {
+extension EventLog {
   /// How a credential stands, after a change.
   func credential(_ index: Int, of generation: Generation) {
     let status = generation.keyring.status(ofGrant: index)
@@ -229,12 +229,12 @@ extension AccessLog {
 
 extension Keyring {
   /// Logs what an administrator should know of the credentials when a generation begins.
-  package func report(to journal: AccessLog, of generation: Generation) {
+  package func report(to journal: EventLog, of generation: Generation) {
     reportLocks(to: journal)
     for index in unreported { report(index, to: journal, of: generation) }
   }
 
-  package func reportLocks(to journal: AccessLog) {
+  package func reportLocks(to journal: EventLog) {
     if isLocked { return }
     journal.event(.memoryNotLocked, ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
   }
@@ -243,7 +243,7 @@ extension Keyring {
   /// answer.
   package var unreported: [Int] { (0..<grantCount).filter { !isAwaited(grant: $0) && !isUnasked(grant: $0) } }
 
-  package func report(_ index: Int, to journal: AccessLog, of generation: Generation) {
+  package func report(_ index: Int, to journal: EventLog, of generation: Generation) {
     let name = generation.snapshot.rules.grants[index].name
     reportShort(index, name, to: journal)
     guard let problem = status(ofGrant: index).problem else { return }
@@ -251,7 +251,7 @@ extension Keyring {
   }
 
   /// A value that would be found in innocent text is not looked for in answers.
-  fileprivate func reportShort(_ index: Int, _ name: String, to journal: AccessLog) {
+  fileprivate func reportShort(_ index: Int, _ name: String, to journal: EventLog) {
     guard patterns(ofGrant: index)?.isIncomplete == true else { return }
     journal.event(
       .credentialShort, ("credential", name),

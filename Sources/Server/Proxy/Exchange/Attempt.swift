@@ -73,7 +73,7 @@ final class Attempt {
   }
 
   /// The upstream has judged the credential.
-  func answered(status: Int, journal: AccessLog) {
+  func answered(status: Int, journal: EventLog) {
     guard var permit = breaker.take() else { return }
     permit.answered(status: status, journal: journal)
   }

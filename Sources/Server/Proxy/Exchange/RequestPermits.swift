@@ -57,7 +57,7 @@ struct BreakerPermit: ~Copyable {
   }
 
   /// - Parameter status: what the upstream has answered.
-  mutating func answered(status: Int, journal: AccessLog) {
+  mutating func answered(status: Int, journal: EventLog) {
     isUsed = true
     view.answered(status: status, to: pass, at: loop.now, journal: journal)
   }

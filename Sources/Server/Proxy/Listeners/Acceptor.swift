@@ -40,7 +40,7 @@ package final class Acceptor {
   /// How many connections there are descriptors for, with another for each connection's upstream. By now the listeners are
   /// open, and connections are not; what `reserve` is for is still to come.
   /// - Throws: if several workers would leave none for a single connection. One worker begins all the same.
-  package static func affordable(_ wanted: Int, workers: Int, journal: AccessLog) throws(StartError) -> Int {
+  package static func affordable(_ wanted: Int, workers: Int, journal: EventLog) throws(StartError) -> Int {
     let vitals = ProcessVitals()
     let limit = Int(clamping: vitals.descriptorLimit)
     let needed = Int(clamping: vitals.openDescriptors) + (workers - 1) * perWorker + reserve

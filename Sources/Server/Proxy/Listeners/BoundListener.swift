@@ -97,7 +97,7 @@ extension ListenerSettings.Address {
 
 extension BoundListener {
   /// Logs what an administrator should know of where it listens.
-  package func announce(in journal: AccessLog) {
+  package func announce(in journal: EventLog) {
     for place in places {
       journal.event(
         .listening, ("listener", name), ("held_by", place.isHeld ? "systemd" : nil), ("address", place.text))

@@ -72,7 +72,7 @@ package final class InheritedSockets {
   func name(ofPort port: UInt16) -> String? { sockets.first { $0.port == port }?.name }
 
   /// Closes what no listener of the configuration names. A client that connects there waits in vain, so the log says it.
-  package func closeUnclaimed(by settings: Settings, journal: AccessLog) {
+  package func closeUnclaimed(by settings: Settings, journal: EventLog) {
     var claimed: Set<String> = []
     for case .systemd(let name) in settings.listeners.flatMap(\.addresses) { claimed.insert(name) }
     for socket in sockets where !claimed.contains(socket.name) {

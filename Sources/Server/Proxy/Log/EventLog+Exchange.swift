@@ -6,7 +6,7 @@ internal import Log
 internal import Policy
 internal import Setup
 
-extension AccessLog {
+extension EventLog {
   /// One line per exchange: names, numbers, the canonical path. Never a field value, a query or a body (T48). The same goes
   /// into the audit file, if there is one.
   /// - Parameter isPromised: it went out, so that its record must not get lost.

@@ -7,7 +7,7 @@ internal import Setup
 internal import System
 
 /// Advice on what a person could do about a refusal.
-extension AccessLog {
+extension EventLog {
   private func userName(_ uid: UInt32) -> String? {
     if let known = userNames[uid] { return known }
     if userNames.count >= 256 { userNames = [:] }

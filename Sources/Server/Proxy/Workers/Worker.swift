@@ -66,7 +66,7 @@ package final class Worker {
   }
 
   package init(
-    loop: Loop, journal: AccessLog, sharedState: SharedState, generation: Generation, deferredRelease: DeferredRelease,
+    loop: Loop, journal: EventLog, sharedState: SharedState, generation: Generation, deferredRelease: DeferredRelease,
     link: WorkerLink? = nil
   ) {
     siblings = Siblings(link: link)
@@ -97,7 +97,7 @@ package final class Worker {
   var deferredRelease: DeferredRelease { revision.deferredRelease }
   package var loop: Loop { context.loop }
   var deadlines: DeadlineQueue { context.deadlines }
-  package var journal: AccessLog { context.journal }
+  package var journal: EventLog { context.journal }
   var connectionLimit: Int { min(limits.connections, listening.affordable) }
 
   // MARK: connections

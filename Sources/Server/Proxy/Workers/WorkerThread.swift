@@ -47,7 +47,7 @@ package enum WorkerThread {
 
   /// Returns when it has ended.
   static func run(_ beginning: Beginning, _ link: WorkerLink, _ start: Start) {
-    let journal = AccessLog(hasPriorities: beginning.hasPriorities, of: link.number, share: beginning.log)
+    let journal = EventLog(hasPriorities: beginning.hasPriorities, of: link.number, share: beginning.log)
     do throws(StartError) {
       let worker = try begin(beginning, link, journal)
       start.succeeded()
@@ -60,7 +60,7 @@ package enum WorkerThread {
   }
 
   private static func begin(
-    _ beginning: Beginning, _ link: WorkerLink, _ journal: AccessLog
+    _ beginning: Beginning, _ link: WorkerLink, _ journal: EventLog
   ) throws(StartError) -> Worker {
     let installation = beginning.installation
     let preparation = installation.preparation

@@ -18,7 +18,7 @@ package final class BreakerView {
   }
 
   /// The credential has this generation now. To be told before the rest is asked.
-  package func follow(_ keyring: Keyring, _ grant: Int, at now: UInt64, journal: AccessLog) {
+  package func follow(_ keyring: Keyring, _ grant: Int, at now: UInt64, journal: EventLog) {
     let generation = keyring.generation(ofGrant: grant)
     if generation == self.generation, shared.knows(number) { return }
     let (number, change) = shared.follow(shared.value(in: keyring, ofGrant: grant), at: now)
@@ -26,11 +26,11 @@ package final class BreakerView {
     if let change { tell(change, to: journal) }
   }
 
-  package func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64, journal: AccessLog) {
+  package func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64, journal: EventLog) {
     if let change = shared.answered(status: status, to: pass, at: now) { tell(change, to: journal) }
   }
 
-  private func tell(_ change: CredentialBreaker.Change, to journal: AccessLog) {
+  private func tell(_ change: CredentialBreaker.Change, to journal: EventLog) {
     let generation = String(generation)
     switch change {
     case .suspended(let time):

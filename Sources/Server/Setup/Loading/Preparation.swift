@@ -103,9 +103,9 @@ package struct Preparation: Sendable {
     return try result.get()
   }
 
-  package func report(to journal: AccessLog) { for warning in warnings { Preparation.report(warning, to: journal) } }
+  package func report(to journal: EventLog) { for warning in warnings { Preparation.report(warning, to: journal) } }
 
-  package static func report(_ warning: Diagnostic, to journal: AccessLog) {
+  package static func report(_ warning: Diagnostic, to journal: EventLog) {
     journal.event(.configuration, ("line", String(warning.line)), ("detail", warning.message))
   }
 

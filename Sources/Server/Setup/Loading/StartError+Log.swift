@@ -3,7 +3,7 @@ package import Log
 
 extension StartError {
   /// One line per finding: a log shows no carets.
-  package func report(to journal: AccessLog) {
+  package func report(to journal: EventLog) {
     guard case .configuration(let findings) = self else { return }
     for finding in findings where finding.severity == .error {
       let help = finding.help.map { "; \($0.split(separator: "\n").joined(separator: " "))" } ?? ""

@@ -53,7 +53,7 @@ package struct CredentialReach {
     return changes
   }
 
-  package static func report(_ change: Change, in journal: AccessLog) {
+  package static func report(_ change: Change, in journal: EventLog) {
     journal.event(
       .credentialRebound, ("credential", change.credential), ("added", change.added),
       ("removed", change.removed))

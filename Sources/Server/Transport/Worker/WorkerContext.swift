@@ -9,7 +9,7 @@ package final class WorkerContext {
   package let loop: Loop
   package let deadlines: DeadlineQueue
   let resolver: Resolver
-  package let journal: AccessLog
+  package let journal: EventLog
   /// Asks the kernel who owns a socket; nil: it cannot be asked, and no TCP caller is known.
   package let diagnostics: SocketDiagnostics?
   package let heap: HeapRelief
@@ -25,7 +25,7 @@ package final class WorkerContext {
   /// The one buffer for plaintext, lent within a turn and never across; nil: lent.
   private var plaintext: [UInt8]?
 
-  package init(loop: Loop, journal: AccessLog, workers: Int) {
+  package init(loop: Loop, journal: EventLog, workers: Int) {
     self.loop = loop
     self.journal = journal
     self.workers = workers
