@@ -68,7 +68,7 @@ import Testing
       files: [
         "AddressBlock", "AddressClasses", "CaseNeighbours", "CivilTime", "Coverage", "CredentialTraits",
         "PatternAutomaton", "Pin",
-        "KeyringDraft", "KeyringPlan", "QuotedText", "ShadowedRules", "TallyDraft", "URLPattern", "Upstream",
+        "KeyringBuilder", "KeyringPlan", "QuotedText", "ShadowedRules", "TallyBuilder", "URLPattern", "Upstream",
       ]),
     Reason(
       why: "what this program knows or writes itself, and how much of it there is has a bound",
@@ -77,15 +77,17 @@ import Testing
         "ServiceTally",
         "UnreadBody",
         "CommandValues+Keyring",
-        "CookieMerge", "CredentialLines", "CredentialSlot", "Door", "FingerprintKey", "Keyring", "KeyringLogout",
+        "CookieMerge", "CredentialLines", "CredentialSlot", "Keyring+Authorize", "FingerprintKey", "Keyring",
+        "KeyringLogout",
         "KeyringTokens",
         "SecretFile",
-        "FileValues", "SecretEncodings", "SecretList", "SecretReader", "SecretReading", "EncodedTrigrams", "Stage",
+        "FileValues", "SecretEncodings", "SecretList", "SecretReader", "SecretFileSnapshot", "EncodedTrigrams",
+        "RecordBuffer",
         "WatchedDirectories", "Base64URL", "BrowserLogin", "FormWriter", "GrantRemarks", "LoginBody", "RegistryRequest",
         "SignedToken", "StoredLogin", "TokenForm",
       ]),
     Reason(
       why: "what a request was made of by then, each byte taken once",
-      files: ["DigestAnswer", "Door+Placement", "StagedForm"]),
+      files: ["DigestAnswer", "Keyring+Placement", "SignedForm"]),
   ]
 }

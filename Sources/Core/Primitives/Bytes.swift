@@ -72,24 +72,24 @@ extension MutableSpan<UInt8> {
     if all < 8 || all >= 256 {
       for index in 0..<all { self[index] = bytes[index] }
     } else if all < 16 {
-      takeEight(of: bytes, at: 0)
+      appendEight(of: bytes, at: 0)
       // Some of them once more, perhaps.
-      takeEight(of: bytes, at: all &- 8)
+      appendEight(of: bytes, at: all &- 8)
     } else {
       let last = all &- 16
       var index = 0
       while index < last {
-        takeSixteen(of: bytes, at: index)
+        appendSixteen(of: bytes, at: index)
         index &+= 16
       }
-      takeSixteen(of: bytes, at: last)
+      appendSixteen(of: bytes, at: last)
     }
   }
 
   // All are read before the first is written, so that the compiler makes one step of them.
 
   @inlinable @inline(__always)
-  package mutating func takeEight(of bytes: Span<UInt8>, at start: Int) {
+  package mutating func appendEight(of bytes: Span<UInt8>, at start: Int) {
     let from = bytes.extracting(start..<(start &+ 8))
     var to = _mutatingExtracting(start..<(start &+ 8))
     let first = (from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7])
@@ -97,7 +97,7 @@ extension MutableSpan<UInt8> {
   }
 
   @inlinable @inline(__always)
-  package mutating func takeSixteen(of bytes: Span<UInt8>, at start: Int) {
+  package mutating func appendSixteen(of bytes: Span<UInt8>, at start: Int) {
     let from = bytes.extracting(start..<(start &+ 16))
     var to = _mutatingExtracting(start..<(start &+ 16))
     let first = (from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7])

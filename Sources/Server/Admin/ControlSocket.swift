@@ -119,7 +119,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
 
   package func listener(_ listener: Listener, didFail error: UVError) {
     // No descriptors left: turn away who waits, or the loop would spin.
-    listener.turnAwayWaiting()
+    listener.closeWaiting()
     listener.resume()
   }
 

@@ -41,8 +41,8 @@ package enum DebugCommands {
         },
         // Nor a minute.
         "look again": { [worker, workerGroup] answer in
-          worker.providers.secrets?.lookWithoutPause()
-          workerGroup.tell { $0.providers.secrets?.lookWithoutPause() }
+          worker.providers.secrets?.checkWithoutPause()
+          workerGroup.tell { $0.providers.secrets?.checkWithoutPause() }
           answer(.success([]))
         },
         // No test waits half a minute.

@@ -57,7 +57,7 @@ package final class Logouts {
   }
 
   private func cut(_ name: String, then: @escaping (LogoutCut) -> Void) {
-    let cookies = worker.providers.forgetCookies(of: name)
+    let cookies = worker.providers.removeCookies(of: name)
     var all = worker.logOut(name)
     all.cookies = cookies
     workerGroup.ask { worker, reply in

@@ -44,7 +44,7 @@ package struct AuditFileError: Error, CustomStringConvertible, Sendable {
       if error == AuditFileError.strange {
         "move it away; bearerd makes a new one, with a chain of its own"
       } else if error.isOfReadOnlySystem {
-        "the system's unit lets bearerd write in \(AuditOutlook.unitDirectory); ReadWritePaths= in a drop-in adds another place"
+        "the system's unit lets bearerd write in \(AuditInspection.unitDirectory); ReadWritePaths= in a drop-in adds another place"
       } else {
         nil
       }

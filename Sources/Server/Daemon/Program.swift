@@ -43,7 +43,7 @@ package enum Program {
     } catch {
       switch error {
       case .configuration:
-        held.turnAwayWaiting()
+        held.closeWaiting()
         fail("\(error)\n", code: 2)
       case .system: fail("bearerd: \(error)\n", code: 71)
       }

@@ -117,8 +117,8 @@ extension Server {
   }
 
   private func fail(_ error: StartError) -> Result<UInt64, StartError> {
-    worker.forgetPrepared()
-    workerGroup.tell { $0.forgetPrepared() }
+    worker.discardPrepared()
+    workerGroup.tell { $0.discardPrepared() }
     if !worker.isDraining { reloadFailed(error) }
     return .failure(error)
   }

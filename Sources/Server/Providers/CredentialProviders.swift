@@ -15,14 +15,14 @@ package final class CredentialProviders {
   let context: WorkerContext
   // Other modules read what changes by getters: a stored property that they see costs a check of exclusive access at each use.
   private var current: Generation
-  private var watch: SecretWatch?
+  private var watch: SecretWatcher?
   private var commandWaits: CommandWaits?
   private var tokenWaiters: TokenWaiters?
   /// The credentials of a configuration that is to come; nil: none is being prepared.
-  package var prepared: GenerationDraft?
+  package var prepared: GenerationBuilder?
   /// Credentials that were logged out since the last reload began: it does not bring them back.
   package var loggedOutMeanwhile: Set<String> = []
-  package private(set) lazy var registries = RegistryAsking(providers: self)
+  package private(set) lazy var registries = RegistryClient(providers: self)
   /// Called after each read of a file of a secret.
   var onSecretRead: ((SecretSource, _ loggedOut: Set<String>) -> Void)?
   let jars: CookieJars
@@ -46,7 +46,7 @@ package final class CredentialProviders {
   /// The configuration that is in use, with its keyring.
   package var generation: Generation { current }
   /// Reads files of secrets when they change, and once more where one is missing.
-  package var secrets: SecretWatch? { watch }
+  package var secrets: SecretWatcher? { watch }
   /// Requests that wait for a secret that a program has yet to print.
   package var commands: CommandWaits? { commandWaits }
   /// Requests that wait for a token that an endpoint has yet to grant.
@@ -65,12 +65,12 @@ package final class CredentialProviders {
 
   /// Goes on with the secrets that a start has found.
   package func begin(after first: InitialLoad) {
-    let watch = SecretWatch(providers: self, first: first)
+    let watch = SecretWatcher(providers: self, first: first)
     self.watch = watch
     let commands = CommandWaits(providers: self)
     if let link {
       commands.onVerdict = { value, isAccepted in
-        link.tellFirstProviders { $0.commands?.onVerdict?(value, isAccepted) }
+        link.postToFirstProviders { $0.commands?.onVerdict?(value, isAccepted) }
       }
     }
     commandWaits = commands
@@ -78,7 +78,7 @@ package final class CredentialProviders {
     watch.begin(generation, after: first)
   }
 
-  /// This generation is the current one from now on. What was prepared for it is over; `SecretWatch` follows separately, once
+  /// This generation is the current one from now on. What was prepared for it is over; `SecretWatcher` follows separately, once
   /// the requests under way have been decided anew.
   package func adopt(_ new: Generation) {
     current = new
@@ -116,7 +116,7 @@ package final class CredentialProviders {
 
   /// Forgets the cookies of a credential, alone or together with others. Returns how many there were.
   @discardableResult
-  package func forgetCookies(of credential: String) -> Int {
+  package func removeCookies(of credential: String) -> Int {
     generation.snapshot.rules.grants.reduce(0) { count, grant in
       count + (grant.includes(credential) ? jars.forget(grant.name) : 0)
     }
@@ -140,7 +140,7 @@ package typealias ProvidersMessage = @Sendable (CredentialProviders) -> Void
 /// How the providers of a worker besides the first one reach the first one's, and are reached themselves, from any thread.
 /// Messages are carried out in the order of sending.
 package protocol ProvidersLink: Sendable {
-  func tellFirstProviders(_ message: @escaping ProvidersMessage)
+  func postToFirstProviders(_ message: @escaping ProvidersMessage)
   /// To those that have this link.
-  func tellProviders(_ message: @escaping ProvidersMessage)
+  func postToProviders(_ message: @escaping ProvidersMessage)
 }

@@ -6,7 +6,7 @@ package import TLS
 /// that identity and of no other (T25).
 package final class UpstreamPool {
   package let upstream: Upstream
-  /// nil: plain HTTP to a loopback address, which has no door for secrets.
+  /// nil: plain HTTP to a loopback address, which carries no secret.
   package let context: ClientContext?
   let generation: UInt64
   /// The response is a secret: nothing of it stays where it passes.
@@ -50,12 +50,12 @@ package final class UpstreamPool {
 
   /// Whatever there is so far serves no other request, and nothing of it is resumed: requests under way end on it.
   package func setApart() {
-    context?.forgetSessions()
+    context?.discardSessions()
     close(pool.setApart())
   }
 
   package func retire() {
-    context?.forgetSessions()
+    context?.discardSessions()
     close(pool.retire())
   }
 

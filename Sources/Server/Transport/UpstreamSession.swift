@@ -89,9 +89,9 @@ package final class UpstreamSession: Timed, StreamDelegate {
   package func send(
     head: Span<UInt8>, grant: Int?, cookies: JarTicket?, caller: Caller?, isAsked: Bool, body: Span<UInt8>,
     keyring: Keyring
-  ) throws(Denied) -> ChallengeAttempt? {
+  ) throws(AuthorizationError) -> ChallengeAttempt? {
     if let grant {
-      guard lifecycle.isVerified, let caller else { throw Denied.noProof }
+      guard lifecycle.isVerified, let caller else { throw AuthorizationError.noProof }
       let attempt = try keyring.authorize(
         grant: grant, head: head, body: body, caller: caller, now: Clock.now.seconds, isAsked: isAsked,
         cookies: cookies, over: &verified!)
@@ -109,9 +109,11 @@ package final class UpstreamSession: Timed, StreamDelegate {
     }
   }
 
-  /// For what brings a door of its own.
-  package func withVerified(_ write: (inout VerifiedSession) throws(Denied) -> Void) throws(Denied) {
-    guard lifecycle.isVerified else { throw Denied.noProof }
+  /// For a use that sends its secret by itself.
+  package func withVerified(_ write: (inout VerifiedSession) throws(AuthorizationError) -> Void)
+    throws(AuthorizationError)
+  {
+    guard lifecycle.isVerified else { throw AuthorizationError.noProof }
     try write(&verified!)
   }
 
@@ -229,7 +231,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
   }
 
   private func decrypt(_ bytes: Span<UInt8>) {
-    var plaintext = context.takePlaintext()
+    var plaintext = context.borrowPlaintext()
     do throws(TLSError) {
       let isEnd = try verified!.decrypt(bytes, into: &plaintext) == .closed
       let (count, queued) = (plaintext.count, stream.queuedBytes)

@@ -17,13 +17,13 @@ extension UpstreamConnection {
       fields.first { $0.hasPrefix(name + ":") }.map { String($0.dropFirst(name.utf8.count + 1).filter { $0 != " " }) }
     }
     if value("transfer-encoding") == "chunked" {
-      return UpstreamRequest(head: head, body: try takeChunks())
+      return UpstreamRequest(head: head, body: try readChunks())
     }
     let length = value("content-length").flatMap { Int($0) } ?? 0
     return UpstreamRequest(head: head, body: try take(count: length))
   }
 
-  private func takeChunks() throws -> [UInt8] {
+  private func readChunks() throws -> [UInt8] {
     var body: [UInt8] = []
     while let line = try take(through: Array("\r\n".utf8)) {
       let digits = String(decoding: line, as: UTF8.self).prefix { $0.isHexDigit }

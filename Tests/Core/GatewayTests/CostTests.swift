@@ -20,7 +20,7 @@ import Testing
     ("ConnectionOptions", "options", "", "Connection: a,b,c,d,e\r\n", ""),
     ("ConnectionOptions", "many options", "Connection: ", "a,", "\r\n"),
     ("ConnectionOptions", "codings of a trailer", "TE: ", "a,", "\r\n"),
-    ("Upgrading", "protocols", "Connection: upgrade\r\nUpgrade: ", "a,", "\r\n"),
+    ("UpgradeNegotiation", "protocols", "Connection: upgrade\r\nUpgrade: ", "a,", "\r\n"),
     ("WebDAVReferences", "tags", "If: ", "<a>", " (<x>)\r\n"),
     ("WebDAVReferences", "strange tags", "If: ", "<;a%2Fb//c%253Bd>", " (<x>)\r\n"),
     ("WebDAVReferences", "tokens", "If: (", "<a>", ")\r\n"),
@@ -83,15 +83,16 @@ import Testing
     ("ResponseForwarding", "fields", "", "a: b\r\n", ""),
     ("OriginHeaders", "fields that are stripped", "", "Access-Control-x: b\r\n", ""),
     ("ResponseForwarding", "our own name", "Proxy-Status: ", "a,", "\r\n"),
-    ("PlaceRewriting", "open links", "Link: ", "<", "\r\n"), ("PlaceRewriting", "links", "Link: ", "<a>,", "\r\n"),
-    ("PlaceRewriting", "links with dots", "Link: ", "<..>,", "\r\n"),
-    ("PlaceRewriting", "quotes", "Link: ", "\"\\<", "\r\n"),
-    ("PlaceRewriting", "empty links", "Link: ", "<>", "\r\n"),
-    ("PlaceRewriting", "links that end late", "Link: ", "<", ">\r\n"),
-    ("PlaceRewriting", "lines of links", "", "Link: <./a>, <../b>; rel=next, <a?b>\r\n", ""),
-    ("PlaceRewriting", "a refresh", "Refresh: ", "5;", "\r\n"),
-    ("PlaceRewriting", "a blank refresh", "Refresh: 5;", " ", "x\r\n"),
-    ("PlaceRewriting", "refreshes", "", "Refresh: 5;url=./x\r\n", ""),
+    ("ReferenceRewriting", "open links", "Link: ", "<", "\r\n"),
+    ("ReferenceRewriting", "links", "Link: ", "<a>,", "\r\n"),
+    ("ReferenceRewriting", "links with dots", "Link: ", "<..>,", "\r\n"),
+    ("ReferenceRewriting", "quotes", "Link: ", "\"\\<", "\r\n"),
+    ("ReferenceRewriting", "empty links", "Link: ", "<>", "\r\n"),
+    ("ReferenceRewriting", "links that end late", "Link: ", "<", ">\r\n"),
+    ("ReferenceRewriting", "lines of links", "", "Link: <./a>, <../b>; rel=next, <a?b>\r\n", ""),
+    ("ReferenceRewriting", "a refresh", "Refresh: ", "5;", "\r\n"),
+    ("ReferenceRewriting", "a blank refresh", "Refresh: 5;", " ", "x\r\n"),
+    ("ReferenceRewriting", "refreshes", "", "Refresh: 5;url=./x\r\n", ""),
     ("RewrittenReference", "strange links", "Link: ", "<./;a%2Fb//c%253Bd>", "\r\n"),
     ("RewrittenReference", "strange paths", "Link: ", "</base/;a%2Fb//c%253Bd>", "\r\n"),
     ("RewrittenReference", "blanks", "Location: a", " ", "a\r\n"),
@@ -125,7 +126,7 @@ import Testing
         case "RewrittenReference": nested
         default: usual
         }
-      let targets = ["PlaceRewriting", "RewrittenReference"].contains(line.file) ? ["/api/x", deep] : ["/api/x"]
+      let targets = ["ReferenceRewriting", "RewrittenReference"].contains(line.file) ? ["/api/x", deep] : ["/api/x"]
       let isChallenge = (line.start + line.part).contains("WWW-")
       let status = isChallenge ? "401 Unauthorized" : line.name == "open links" ? "103 Early Hints" : "200 OK"
       return targets.map { target in
@@ -262,6 +263,6 @@ private struct Played: ~Copyable {
     var position = 0
     output.reset()
     machine.receivedFromUpstream(bytes.span, position: &position, redaction: Searched(), output: &output)
-    machine.withExchange { exchange in exchange.takeJarCookies { _, _ in } }
+    machine.withExchange { exchange in exchange.removeJarCookies { _, _ in } }
   }
 }

@@ -9,7 +9,7 @@ import Testing
     var breaker = CredentialBreaker()
     var suspension = Suspension()
     var now: UInt64 = 0
-    var out: [CredentialBreaker.Pass] = []
+    var out: [CredentialBreaker.Permission] = []
 
     init(after: Int = 3, time: UInt64 = 1_000) {
       suspension.after = after
@@ -19,7 +19,7 @@ import Testing
 
     /// Whether it was let out.
     func begin() -> Bool {
-      guard let pass = breaker.letOut(suspension, at: now) else { return false }
+      guard let pass = breaker.acquirePermission(suspension, at: now) else { return false }
       out.append(pass)
       return true
     }
@@ -118,7 +118,7 @@ import Testing
     _ = play.request(401)
     play.now = 1_000
     #expect(play.begin())
-    play.breaker.takeBack(play.out.removeFirst(), at: play.now)
+    play.breaker.releasePermission(play.out.removeFirst(), at: play.now)
     #expect(play.begin())
     #expect(play.end(503) == nil)
     #expect(play.begin())

@@ -71,7 +71,7 @@ import Testing
   private func fresh(_ fields: String, method: String = "GET", status: String = "200 OK") throws -> String? {
     let length = method == "POST" ? "Content-Length: 0" : "X-A: 1"
     var conversation = try conversation(length, method: method, answer: ok(fields, status: status, body: ""))
-    return conversation.takeFreshCookie()
+    return conversation.removeFreshCookie()
   }
 
   @Test("A newer value is handed on, once, and nothing of it stays in the head")
@@ -80,8 +80,8 @@ import Testing
     #expect(try fresh("Set-Cookie: AuthSession=1\r\nSet-Cookie: AuthSession=2") == "2")
     #expect(try fresh("Set-Cookie: AuthSession=new", method: "HEAD") == "new")
     var conversation = try conversation("X-A: 1", answer: ok("Set-Cookie: AuthSession=QZQZ"))
-    #expect(conversation.takeFreshCookie() == "QZQZ")
-    #expect(conversation.takeFreshCookie() == nil)
+    #expect(conversation.removeFreshCookie() == "QZQZ")
+    #expect(conversation.removeFreshCookie() == nil)
     #expect(!String(decoding: conversation.response.bytes, as: UTF8.self).contains("QZQZ"))
   }
 
@@ -99,10 +99,10 @@ import Testing
 
 extension Conversation {
   /// The newer value of the credential, as the shell takes it.
-  fileprivate mutating func takeFreshCookie() -> String? {
+  fileprivate mutating func removeFreshCookie() -> String? {
     var value: String?
     box.machine.withExchange { exchange in
-      exchange.takeFreshCookie { cookie, bytes in
+      exchange.removeFreshCookie { cookie, bytes in
         var octets: [UInt8] = []
         for index in cookie.value { octets.append(bytes[index]) }
         value = String(decoding: octets, as: UTF8.self)

@@ -121,8 +121,8 @@ import Testing
   @Test("T34: Each line is handed on, once, and nothing of any stays in the head") func handedOn() throws {
     var conversation = try conversation(
       answer: ok("Set-Cookie: a=QZQZ", "X-A: 1", "set-cookie: b=QZQZ; Domain=test", "Set-Cookie: c=QZQZ; Path=/"))
-    #expect(conversation.takeJarCookies() == ["a=QZQZ /base", "c=QZQZ /"])
-    #expect(conversation.takeJarCookies() == [])
+    #expect(conversation.removeJarCookies() == ["a=QZQZ /base", "c=QZQZ /"])
+    #expect(conversation.removeJarCookies() == [])
     #expect(!String(decoding: conversation.response.bytes, as: UTF8.self).contains("QZQZ"))
   }
 
@@ -130,27 +130,27 @@ import Testing
   @Test func `T34: what the search of the head would mask comes into the jar as it is`() throws {
     var conversation = try conversation(answer: ok("Set-Cookie: a=x^y; Path=/", "X-A: x^y", "Set-Cookie: b=^; Path=/"))
     #expect(conversation.answer.contains("X-A: x*y\r\n"))
-    #expect(conversation.takeJarCookies() == ["a=x^y /", "b=^ /"])
+    #expect(conversation.removeJarCookies() == ["a=x^y /", "b=^ /"])
     #expect(conversation.records.map(\.redactions) == [1])
   }
 
   @Test("T34: Nothing is kept of what had no credential of ours, nor of an interim answer") func notKept() throws {
     let own = "Authorization: Bearer mine\r\n"
     var kept = try conversation(own, answer: ok("Set-Cookie: a=b")) { $0.headers.onClientHeader = .keep }
-    #expect(kept.takeJarCookies() == [] && !kept.answer.contains("Set-Cookie"))
+    #expect(kept.removeJarCookies() == [] && !kept.answer.contains("Set-Cookie"))
     var bare = try conversation(answer: ok("Set-Cookie: a=b")) { $0.credential = .none }
-    #expect(bare.takeJarCookies() == [] && !bare.answer.contains("Set-Cookie"))
+    #expect(bare.removeJarCookies() == [] && !bare.answer.contains("Set-Cookie"))
     var interim = try conversation(answer: "HTTP/1.1 103 Early Hints\r\nSet-Cookie: a=b\r\n\r\n" + ok())
-    #expect(interim.takeJarCookies() == [] && !interim.answer.contains("Set-Cookie"))
+    #expect(interim.removeJarCookies() == [] && !interim.answer.contains("Set-Cookie"))
   }
 }
 
 extension Conversation {
   /// What the shell takes for the jar, each with its path.
-  fileprivate mutating func takeJarCookies() -> [String] {
+  fileprivate mutating func removeJarCookies() -> [String] {
     var cookies: [String] = []
     box.machine.withExchange { exchange in
-      exchange.takeJarCookies { cookie, bytes in
+      exchange.removeJarCookies { cookie, bytes in
         var pair: [UInt8] = []
         pair.append(bytes.extracting(cookie.name))
         pair.append(UInt8(ascii: "="))

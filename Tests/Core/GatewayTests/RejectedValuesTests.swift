@@ -15,7 +15,7 @@ import Testing
     var breaker = CredentialBreaker()
     _ = breaker.follow(1)
     for _ in 0..<rejections {
-      guard let pass = breaker.letOut(suspension, at: 0) else { break }
+      guard let pass = breaker.acquirePermission(suspension, at: 0) else { break }
       _ = breaker.answered(.rejected, to: pass, suspension, at: 0)
     }
     return breaker

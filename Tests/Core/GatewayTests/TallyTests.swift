@@ -43,7 +43,7 @@ import Testing
     }
     let new = RuleSet(services: try rules(["b": 2, "a": 3]).services + services, grants: old.grants)
     let plan = TallyPlan(new, after: (old.services.map(\.name), old.grants.map(\.name)))
-    let draft = TallyDraft(new, plan, after: earlier)
+    let draft = TallyBuilder(new, plan, after: earlier)
     var pieces = 0
     while !draft.goOn(while: { false }) { pieces += 1 }
     #expect(pieces == 3)

@@ -193,7 +193,9 @@ struct World {
     if token.expiresAt <= now { broken.append("at \(now): an expired token went out") }
     if token.isCalledDead { broken.append("at \(now): a token went out that the upstream had called dead") }
     _ = breaker.follow(generation)
-    guard let pass = breaker.letOut(World.suspension, at: now) else { return answer(client, "503 suspended") }
+    guard let pass = breaker.acquirePermission(World.suspension, at: now) else {
+      return answer(client, "503 suspended")
+    }
     let rejects =
       token.isRevoked || script.rejectsAll?.contains(now) == true || script.deadTokens.contains(index)
     guard rejects else {
@@ -207,7 +209,7 @@ struct World {
       act(renewal.rejected(generation, at: now).1)
       return answer(client, "401")
     }
-    breaker.takeBack(pass, at: now)
+    breaker.releasePermission(pass, at: now)
     ask(client, true, generation)
   }
 

@@ -193,7 +193,7 @@ import Testing
     listener.resume()  // one descriptor: one connection, then it pauses again
     loop.run { acceptor.errors.count == 3 }
     try expect(acceptor.streams.count == 1)
-    try expect(listener.turnAwayWaiting() == 1)
+    try expect(listener.closeWaiting() == 1)
     var byte: UInt8 = 0
     try expect(read(clients[1], &byte, 1) == 0)  // closed, although there was no descriptor for it
     acceptor.streams[0].close()

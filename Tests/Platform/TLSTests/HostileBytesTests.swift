@@ -99,7 +99,7 @@ import Testing
         verified += 1
         client.closeNotify()
       } catch is TLSError {}
-      context.forgetSessions()
+      context.discardSessions()
     }
     // The version in a record's header is not protected, and a ticket may stand at the end of the flight
     #expect(verified <= 3)
@@ -124,7 +124,7 @@ import Testing
         }
       }
       #expect(error?.kind == .closed)
-      context.forgetSessions()
+      context.discardSessions()
     }
     #expect(server.finish().allSatisfy { $0.bytes.isEmpty })
   }

@@ -44,7 +44,7 @@ import Testing
     let forged = SessionVerdict(
       pins: .none, remark: nil, leafKey: [UInt8](repeating: 7, count: 32), verifiedAt: kept.verdict.verifiedAt,
       validity: kept.verdict.validity)
-    context.forgetSessions()
+    context.discardSessions()
     // The session has a new owner
     keepForever(kept)
     context.sessions.keep(KeptSession(owning: kept.pointer, verdict: forged), epoch: context.sessions.epoch)

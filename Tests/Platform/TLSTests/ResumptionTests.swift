@@ -193,7 +193,7 @@ import Testing
     _ = try warm(context, server)
     #expect(context.statistics.kept > 0)
     var open = try Client.connect(context, port: server.port)
-    context.forgetSessions()
+    context.discardSessions()
     #expect(context.statistics.kept == 0)
     #expect(try open.exchange("x") == "x")
     #expect(context.statistics.kept == 0)
@@ -240,7 +240,7 @@ import Testing
     _ = try warm(context, server)
     try server.replaceCertificates([authority.leaf(), authority.intermediate])
     #expect(try warm(context, server).isResumed)
-    context.forgetSessions()
+    context.discardSessions()
     let error = try #require(throws: TLSError.self) { _ = try Client.connect(context, port: server.port) }
     #expect(error.kind == .pinMismatch)
   }

@@ -47,9 +47,9 @@ import Testing
     let (missing, upstream) = (try keyring("\(scratch.path)/missing"), try Upstream())
     let there = try keyring(scratch.write("token", "CANARY"))
     for isAsked in [false, true] {
-      let denied = #expect(throws: Denied.self) { try send(missing, upstream, isAsked: isAsked) }
+      let denied = #expect(throws: AuthorizationError.self) { try send(missing, upstream, isAsked: isAsked) }
       #expect(denied?.reason == .unavailable)
-      let elsewhere = #expect(throws: Denied.self) {
+      let elsewhere = #expect(throws: AuthorizationError.self) {
         try send(there, upstream, isAsked: isAsked, origin: "https://other.test")
       }
       #expect(elsewhere?.reason == .originNotGranted)

@@ -46,7 +46,7 @@ import Testing
     let upstream = try Upstream()
     do {
       var session = try upstream.session(grant: "grant\(index)")
-      do throws(Denied) {
+      do throws(AuthorizationError) {
         try keyring.authorize(grant: index, head: Array("GET / HTTP/1.1\r\n".utf8), over: &session)
       } catch {
         return nil
@@ -208,7 +208,7 @@ import Testing
     try scratch.write("git", "password=word\n")
     #expect(try run(command, for: keyring))
     let number = secrets.number(of: command)
-    #expect(keyring.heardValues(ofGrant: 0).map(\.number) == [number])
+    #expect(keyring.helperValues(ofGrant: 0).map(\.number) == [number])
     secrets.await(command)
     _ = keyring.reload(command: command)
     #expect(keyring.isAwaited(grant: 0))

@@ -53,7 +53,7 @@ import Testing
     Row(
       testDescription: "A secret is not made outside", refusal: "inaccessible",
       bad: "func f() throws { _ = try Secret(capacity: 1, in: nil!) }",
-      good: "func f() throws { _ = Denied(reason: .unavailable, detail: \"\") }"),
+      good: "func f() throws { _ = AuthorizationError(reason: .unavailable, detail: \"\") }"),
     Row(
       testDescription: "The door takes a verified session", refusal: "cannot convert value of type",
       bad: door("Handshake"), good: door("VerifiedSession")),

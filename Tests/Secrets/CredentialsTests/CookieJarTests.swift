@@ -149,7 +149,7 @@ import Testing
       let elsewhere = try #require(jars.pass(to: place("api", "https://other.test"), of: .value("1")))
       let anothers = try #require(jars.pass(to: place("other"), of: .value("1")))
       for wrong in [elsewhere, anothers] {
-        let denied = #expect(throws: Denied.self) {
+        let denied = #expect(throws: AuthorizationError.self) {
           try keyring.authorize(
             grant: 0, head: head.span, body: nothing.span, caller: me, now: unixTime(), cookies: wrong,
             over: &session.verified)
@@ -172,11 +172,11 @@ import Testing
     keyring.keepCookies(of: "api")
     let pass = try #require(keyring.jarTicket(ofGrant: 0, to: origin("https://upstream.test"), holder: 0))
     take("a", "1", with: pass)
-    keyring.fileContents.take(SecretReading(of: source, mustLock: false))
+    keyring.fileContents.take(SecretFileSnapshot(of: source, mustLock: false))
     _ = keyring.reload(file: source)
     #expect(jars.count(of: "api") == 1, "the same value")
     try scratch.write("token", "ANOTHER")
-    keyring.fileContents.take(SecretReading(of: source, mustLock: false))
+    keyring.fileContents.take(SecretFileSnapshot(of: source, mustLock: false))
     _ = keyring.reload(file: source)
     #expect(jars.count(of: "api") == 0)
   }

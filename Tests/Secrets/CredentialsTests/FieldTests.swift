@@ -117,7 +117,7 @@ import Testing
       let upstream = try Upstream()
       do {
         var session = try upstream.session()
-        let denied = #expect(throws: Denied.self) {
+        let denied = #expect(throws: AuthorizationError.self) {
           try keyring.authorize(grant: 0, head: Array(start.utf8), over: &session)
         }
         #expect(denied?.reason == .unavailable)

@@ -24,7 +24,7 @@ import Testing
   }
 
   private func look(_ keyring: Keyring, at path: String) {
-    keyring.fileContents.take(SecretReading(of: .file(path), mustLock: false))
+    keyring.fileContents.take(SecretFileSnapshot(of: .file(path), mustLock: false))
     _ = keyring.reload(file: .file(path))
   }
 
@@ -53,7 +53,7 @@ import Testing
     let path = try scratch.write("a.token", "one-secret")
     let keyring = try Self.keyring(["a": path, "b": path])
     try scratch.write("a.token", "two-secret")
-    keyring.fileContents.take(SecretReading(of: .file(path), mustLock: false))
+    keyring.fileContents.take(SecretFileSnapshot(of: .file(path), mustLock: false))
     keyring.logOut("a", isCurrent: true)
     #expect(keyring.reload(file: .file(path), loggedOut: ["a"]) == [1], "who did not log out gets it")
     #expect(!keyring.isAvailable(grant: 0) && keyring.isLoggedOut(grant: 0))
@@ -125,7 +125,7 @@ import Testing
     let files = FileValues()
     let keyring = try Self.keyring(["a": path], files: files)
     keyring.logOut("a", isCurrent: true)
-    files.take(SecretReading(of: .file(path), mustLock: false))
+    files.take(SecretFileSnapshot(of: .file(path), mustLock: false))
     let next = try Self.keyring(["a": path], files: files, after: keyring)
     #expect(next.isAvailable(grant: 0) && !next.isLoggedOut(grant: 0))
   }

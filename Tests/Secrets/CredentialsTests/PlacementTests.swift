@@ -33,7 +33,7 @@ import Testing
     let upstream = try Upstream()
     do {
       var session = try upstream.session()
-      let denied = #expect(throws: Denied.self) {
+      let denied = #expect(throws: AuthorizationError.self) {
         try keyring.authorize(grant: 0, head: Array(head.utf8), over: &session)
       }
       #expect(denied?.detail.contains("CANARY") == false && session.records == 0)
@@ -70,7 +70,7 @@ import Testing
       let upstream = try Upstream()
       do {
         var session = try upstream.session()
-        let denied = #expect(throws: Denied.self) {
+        let denied = #expect(throws: AuthorizationError.self) {
           try keyring.authorize(grant: 0, head: Array("GET / HTTP/1.1\r\nHost: a\r\n".utf8), over: &session)
         }
         #expect(denied?.detail.hasPrefix("credential part ") == true && session.records == 0)
@@ -117,7 +117,7 @@ import Testing
       let upstream = try Upstream()
       do {
         var session = try upstream.session()
-        #expect(throws: Denied.self) {
+        #expect(throws: AuthorizationError.self) {
           try keyring.authorize(
             grant: 0, head: Array((form + field + "\r\n").utf8), body: Array(body.utf8), over: &session)
         }

@@ -152,7 +152,7 @@ extension Keyring {
   func authorize(
     grant: Int, head: [UInt8], body: [UInt8] = [], caller: Caller = me, now: Int64 = unixTime(),
     over session: inout Session
-  ) throws(Denied) {
+  ) throws(AuthorizationError) {
     try authorize(grant: grant, head: head.span, body: body.span, caller: caller, now: now, over: &session.verified)
   }
 }
@@ -171,7 +171,7 @@ extension Keyring {
   private func reload(files: [SecretSource]) -> [Int] {
     var changed: Set<Int> = []
     for file in files {
-      fileContents.take(SecretReading(of: file, mustLock: false))
+      fileContents.take(SecretFileSnapshot(of: file, mustLock: false))
       changed.formUnion(reload(file: file))
     }
     return changed.sorted()

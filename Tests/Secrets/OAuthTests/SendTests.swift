@@ -17,7 +17,7 @@ import Testing
     var pins = Pins.none
     var wantedPins = Pins.none
     var now: Int64?
-    let reason: Denied.Reason?
+    let reason: AuthorizationError.Reason?
   }
 
   enum Pins { case none, matching, other, reported }
@@ -41,10 +41,10 @@ import Testing
     source.trust = try server.trust(row.wantedPins)
     let request = try TokenRequest.render(
       source, .token, try secrets([.clientSecret: "canary"]), at: moment, in: arena)
-    var reason: Denied.Reason?
+    var reason: AuthorizationError.Reason?
     do {
       var session = try server.session(trust: server.trust(row.pins), grant: row.grant)
-      do throws(Denied) {
+      do throws(AuthorizationError) {
         try request.send(over: &session.verified, now: row.now ?? Int64(time(nil)))
       } catch {
         reason = error.reason

@@ -14,7 +14,7 @@ struct ReadSource {
 
   init(_ source: SecretSource) {
     let (arena, files) = (SecretArena(), FileValues())
-    if source.isFile { files.take(SecretReading(of: source, mustLock: false)) }
+    if source.isFile { files.take(SecretFileSnapshot(of: source, mustLock: false)) }
     directories = files.directories.sorted()
     let reader = SecretReader(arena: arena, commands: CommandValues(), files: files, tokens: TokenValues())
     do throws(SecretProblem) {

@@ -132,17 +132,17 @@ import Testing
 
   @Test func `T58: what a start would say is seen without opening the file, and without making it`() throws {
     let stage = try AuditStage()
-    var outlook = AuditOutlook(path: stage.path)
+    var outlook = AuditInspection(path: stage.path)
     #expect(outlook.problem == nil && !outlook.isThere && outlook.writer == getuid() && outlook.records == nil)
     #expect(!FileManager.default.fileExists(atPath: stage.path))
     try stage.write(records: 3)
     // While it is written, too.
     let held = try AuditFile(path: stage.path)
-    outlook = AuditOutlook(path: stage.path)
+    outlook = AuditInspection(path: stage.path)
     #expect(outlook.problem == nil && outlook.isThere && outlook.records == 5)
     withExtendedLifetime(held) {}
 
-    func problem(_ path: String) -> String { AuditOutlook(path: path).problem?.description ?? "none" }
+    func problem(_ path: String) -> String { AuditInspection(path: path).problem?.description ?? "none" }
     /// The same as a start says.
     func agrees(_ path: String, _ reason: String) -> Bool {
       do throws(AuditFileError) { _ = try AuditFile(path: path) } catch {
@@ -173,8 +173,8 @@ import Testing
       #expect(problem(foreign).hasSuffix("foreign.log: it belongs to uid 997"), "not its directory, which is right")
     }
     // The unit makes its own directory.
-    if access(AuditOutlook.unitDirectory, F_OK) != 0 {
-      outlook = AuditOutlook(path: AuditOutlook.unitDirectory + "/audit.log")
+    if access(AuditInspection.unitDirectory, F_OK) != 0 {
+      outlook = AuditInspection(path: AuditInspection.unitDirectory + "/audit.log")
       #expect(outlook.problem == nil && outlook.unseen?.contains("the systemd unit makes") == true)
     }
   }

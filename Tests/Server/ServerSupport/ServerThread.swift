@@ -84,7 +84,7 @@ package final class ServerThread: TestedDaemon {
     } catch {
       switch error {
       case .configuration:
-        inherited.turnAwayWaiting()
+        inherited.closeWaiting()
         result = CommandResult(status: 2, output: "", errors: "\(error)\n")
       case .system: result = CommandResult(status: 71, output: "", errors: "bearerd: \(error)\n")
       }

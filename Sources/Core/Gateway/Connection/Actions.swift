@@ -31,9 +31,9 @@ public struct Actions: OptionSet, Sendable {
 
   // MARK: the head of the upstream's response, before the client sees any of it
 
-  /// `Exchange.takeFreshCookie` has a newer value of the credential: keep it.
+  /// `Exchange.removeFreshCookie` has a newer value of the credential: keep it.
   @inlinable public static var offerCookie: Actions { Actions(rawValue: 1 << 0) }
-  /// `Exchange.takeJarCookies` has cookies for the jar: keep them.
+  /// `Exchange.removeJarCookies` has cookies for the jar: keep them.
   @inlinable public static var keepCookies: Actions { Actions(rawValue: 1 << 1) }
   /// The upstream has answered with `upstreamStatus`: learn what its challenge says, and report its verdict on the credential.
   @inlinable public static var inspectResponse: Actions { Actions(rawValue: 1 << 2) }
@@ -124,7 +124,7 @@ package struct Output: Sendable {
   }
 
   /// Drops all that this event staged for the upstream.
-  mutating func giveUpRequest() {
+  mutating func discardRequest() {
     upstreamHead.removeAll()
     toUpstream.removeAll()
     upstreamBody = 0..<0

@@ -144,7 +144,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     case .awaitingUpstream:
       if exchange.form.isUnderWay { gatherForm(input, position: &position, output: &output) }
     case .exchanging:
-      if let refusal = exchange.takeRequestBody(input, position: &position, output: &output) {
+      if let refusal = exchange.receiveRequestBody(input, position: &position, output: &output) {
         abort(refusal, output: &output)
       }
     case .upgraded: carryUp(input, position: &position, output: &output)
@@ -178,7 +178,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     case .awaitingUpstream, .exchanging, .upgraded:
       exchange.record.isAborted = true
       if exchange.record.status == 0 { exchange.record.status = 499 }
-      output.giveUpRequest()
+      output.discardRequest()
       output.actions.formUnion([breakingOff, .record])
       close(output: &output)
     case .closed: break
@@ -236,7 +236,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     headProgress = .next
     // The reader stands within the head, or is done after an error.
     reader = HeadReader(limits: limits)
-    exchange.forgetHead()
+    exchange.discardHead()
     exchange.reset()
     exchange.record.caller = arrival.caller
     refuse(refusal, closes: true, output: &output)

@@ -30,7 +30,7 @@ extension ClientConnection {
         position = input.count
         return abort(refusal, output: &output)
       }
-      if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchTurn.mostSteps {
+      if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.mostSteps {
         return _ = output.actions.insert(.continueLater)
       }
     }

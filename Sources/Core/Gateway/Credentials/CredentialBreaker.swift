@@ -17,7 +17,7 @@ package struct CredentialBreaker: Sendable {
   }
 
   /// The permit that a request gets along on its way, and brings back with its answer.
-  package struct Pass: Equatable, Sendable {
+  package struct Permission: Equatable, Sendable {
     let generation: UInt64
     let isProbe: Bool
   }
@@ -96,23 +96,23 @@ package struct CredentialBreaker: Sendable {
   }
 
   /// A request goes out now; nil: it may not, and `wait` says for how long.
-  package mutating func letOut(_ suspension: Suspension, at now: UInt64) -> Pass? {
+  package mutating func acquirePermission(_ suspension: Suspension, at now: UInt64) -> Permission? {
     guard wait(at: now) == nil else { return nil }
-    guard state != .closed else { return Pass(generation: generation, isProbe: false) }
+    guard state != .closed else { return Permission(generation: generation, isProbe: false) }
     state = .probing(until: later(now, by: suspension.time))
-    return Pass(generation: generation, isProbe: true)
+    return Permission(generation: generation, isProbe: true)
   }
 
   // MARK: it has come to its end
 
   /// - Parameter verdict: nil: the answer does not say.
   package mutating func answered(
-    _ verdict: CredentialVerdict?, to pass: Pass, _ suspension: Suspension, at now: UInt64
+    _ verdict: CredentialVerdict?, to pass: Permission, _ suspension: Suspension, at now: UInt64
   ) -> Change? {
     guard pass.generation == generation else { return nil }
     switch verdict {
     case nil:
-      takeBack(pass, at: now)
+      releasePermission(pass, at: now)
       return nil
     case .accepted:
       let wasClosed = state == .closed
@@ -125,13 +125,13 @@ package struct CredentialBreaker: Sendable {
 
   /// The request did not go out after all. One that did, and is given up, is another matter: a client that gives up before the
   /// answer has still tried, so the next probe has to wait for its time.
-  package mutating func takeBack(_ pass: Pass, at now: UInt64) {
+  package mutating func releasePermission(_ pass: Permission, at now: UInt64) {
     guard pass.isProbe, pass.generation == generation, case .probing = state else { return }
     state = .open(until: now)
   }
 
   private mutating func rejected(
-    _ added: Int, _ pass: Pass, _ suspension: Suspension, at now: UInt64
+    _ added: Int, _ pass: Permission, _ suspension: Suspension, at now: UInt64
   ) -> Change? {
     switch state {
     case .closed:

@@ -143,7 +143,7 @@ extension RequestForwarding {
 extension Exchange {
   /// An upstream may set the credential's cookie anew before it ends, as CouchDB does. Not in answers to requests that change
   /// something: one of them could be a login of the client's own, and its cookie another identity (T45).
-  mutating func noteFreshCookie(output: inout Output) {
+  mutating func recordFreshCookie(output: inout Output) {
     passage.freshCookie = nil
     guard let grant, let name = snapshot?.rules.grants[grant].cookie, head.method == .get || head.method == .head,
       (200..<300).contains(response.status) || response.status == 304
@@ -153,7 +153,7 @@ extension Exchange {
   }
 
   /// Lends the line of the newer value, and forgets it.
-  package mutating func takeFreshCookie(_ body: (SetCookie, Span<UInt8>) -> Void) {
+  package mutating func removeFreshCookie(_ body: (SetCookie, Span<UInt8>) -> Void) {
     guard let cookie = passage.freshCookie else { return }
     passage.freshCookie = nil
     body(cookie, response.bytes.span)

@@ -30,7 +30,7 @@ package struct JarCookie: Sendable {
     else { return nil }
     var own: [UInt8] = []
     if let path = cookie.path, path.count <= Self.longestAttribute { own.append(bytes.extracting(path)) }
-    guard Self.keepsPromise(cookie, ownPath: own, bytes) else { return nil }
+    guard Self.honoursPrefix(cookie, ownPath: own, bytes) else { return nil }
     (name, value, self.cookie) = (cookie.name, cookie.value, cookie)
     path = own.first == UInt8(ascii: "/") ? own : Self.directory(of: requestPath)
   }
@@ -64,7 +64,7 @@ package struct JarCookie: Sendable {
   }
 
   /// Whether a cookie keeps what the prefix of its name promises (the draft's section 4.1.3).
-  private static func keepsPromise(_ cookie: SetCookie, ownPath: [UInt8], _ bytes: Span<UInt8>) -> Bool {
+  private static func honoursPrefix(_ cookie: SetCookie, ownPath: [UInt8], _ bytes: Span<UInt8>) -> Bool {
     if begins(cookie.name, with: "__host-", bytes) {
       return cookie.isSecure && ownPath == [UInt8(ascii: "/")] && cookie.domain?.isEmpty ?? true
     }
@@ -85,7 +85,7 @@ package struct JarCookie: Sendable {
 
 extension Exchange {
   /// Notes whether the head brings something for the jar. Interim answers do not.
-  mutating func noteJarCookies(output: inout Output) {
+  mutating func recordJarCookies(output: inout Output) {
     passage.hasJarCookies = false
     guard forwarding.keepsCookies, response.status >= 200 else { return }
     for field in response.fields where field.known == .setCookie { passage.hasJarCookies = true }
@@ -93,7 +93,7 @@ extension Exchange {
   }
 
   /// Lends each line for the jar, and forgets it.
-  package mutating func takeJarCookies(_ body: (JarCookie, Span<UInt8>) -> Void) {
+  package mutating func removeJarCookies(_ body: (JarCookie, Span<UInt8>) -> Void) {
     guard passage.hasJarCookies, let route, let snapshot else { return }
     passage.hasJarCookies = false
     let upstream = snapshot.rules.services[route.service].upstream

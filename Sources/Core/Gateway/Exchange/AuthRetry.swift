@@ -132,7 +132,7 @@ extension Exchange {
   private static var longestSign: Int { 16_384 }
 
   /// Looks at a body from its beginning; it stays where it is, and comes again with more if that is not enough.
-  mutating func judgeBody(_ input: Span<UInt8>, output: inout Output) {
+  mutating func inspectBody(_ input: Span<UInt8>, output: inout Output) {
     guard let grant, let signs = snapshot?.rules.grants[grant].expiry else { return }
     var reader = BodyReader(response.bodyLength(answering: head.method))
     var body: [UInt8] = []
@@ -162,7 +162,7 @@ extension Exchange {
   /// The answer that is held back asks for a credential which nothing was shown of so far, and its session ends where it does: the
   /// same request may go out on it once more.
   /// - Parameter rest: what came behind its head.
-  func leavesHeldReusable(_ rest: [UInt8]) -> Bool {
+  func keepsConnectionReusable(_ rest: [UInt8]) -> Bool {
     guard let grant, let snapshot, snapshot.rules.grants[grant].authRetry.waitsToBeAsked, mayServeAnother,
       !session.hasLogin
     else { return false }
@@ -184,7 +184,7 @@ extension Exchange {
   }
 
   /// The first answer is forgotten.
-  mutating func beginSecondTry() {
+  mutating func beginRetry() {
     authRetry.start()
     record.isRenewed = true
     passage = ResponsePassage()

@@ -20,7 +20,7 @@ struct Decision: Sendable {
   var route: Route?
   /// With the name of the client whose token came along.
   var caller: Caller?
-  /// Nil: refused at the door.
+  /// Nil: refused before any service was found.
   var admitted: AdmittedRequest?
   /// The listed page that asks, of a request that was not admitted for another reason.
   var refusedPage: [UInt8]?

@@ -72,7 +72,7 @@ package struct Exchange: ~Copyable, Sendable {
   // MARK: deciding
 
   /// Nothing of an earlier head, or of half a one, may be taken for the one that was never whole; the method is known.
-  mutating func forgetHead() {
+  mutating func discardHead() {
     let method = head.method
     head = RequestHead()
     head.method = method
@@ -144,12 +144,12 @@ package struct Exchange: ~Copyable, Sendable {
       decision.route = route
       record.route = route
       let refusal = forwarding.judge(head, admitted: admitted, target: target, route: route, snapshot: snapshot)
-      if refusal == nil, forwarding.maxForwards == 0 { keepHere() }
+      if refusal == nil, forwarding.maxForwards == 0 { answerLocally() }
       return refusal
     } catch {
       // A request that was not admitted has no path that was read: the last one's must not stand in the log for it.
       if decision.admitted == nil { target = CanonicalTarget() }
-      if error.isOfClientToken { noteWhatWasSought(by: snapshot, at: arrival) }
+      if error.isOfClientToken { recordSoughtService(by: snapshot, at: arrival) }
       // Its Host was not looked at.
       if decision.admitted == nil, error.isOfKnownPage, head.method != .connect {
         decision.refusedPage = snapshot.admissions[arrival.listener].pages.page(of: head)
@@ -170,7 +170,7 @@ package struct Exchange: ~Copyable, Sendable {
 
   /// A person who has given a program no token, or a wrong one, looks for it by what the program asked for. As it came, and up
   /// to its query: for those without a token no path is taken apart.
-  private mutating func noteWhatWasSought(by snapshot: Snapshot, at arrival: Arrival) {
+  private mutating func recordSoughtService(by snapshot: Snapshot, at arrival: Arrival) {
     let bytes = head.bytes
     target.keep(unreadable: bytes.span.extracting(head.target))
     let host = snapshot.admission(for: arrival).name(of: head, localEnd: arrival.localEnd)
@@ -197,7 +197,7 @@ package struct Exchange: ~Copyable, Sendable {
   }
 
   /// No service has a part in it.
-  private mutating func keepHere() {
+  private mutating func answerLocally() {
     decision.ownAnswer = .finalRecipient
     decision.route = nil
     record.route = nil

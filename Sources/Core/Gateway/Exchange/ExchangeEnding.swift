@@ -16,7 +16,7 @@ extension ClientConnection {
 
   /// Answers with a refusal if nothing was answered yet, else breaks off so that the client can tell.
   mutating func abort(_ refusal: Refusal, output: inout Output) {
-    output.giveUpRequest()
+    output.discardRequest()
     output.actions.insert(breakingOff)
     if exchange.hasAnswered {
       exchange.record.isAborted = true

@@ -8,7 +8,7 @@ extension Exchange {
     guard let route, let snapshot else { return }
     session.begin(isReused: isReused, sendsChunks: head.hasChunkedBody)
     reading.begin(snapshot.headLimits)
-    var notes: ForwardingNotes?
+    var notes: ForwardingChanges?
     forwarding.write(
       head, target: target, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
     if ConnectionLogin.isTried(by: head) { session.hasLogin = true }
@@ -27,7 +27,7 @@ extension Exchange {
   }
 
   /// Body bytes from the client on their way up. nil, or what is wrong with them.
-  mutating func takeRequestBody(
+  mutating func receiveRequestBody(
     _ input: Span<UInt8>, position: inout Int, output: inout Output
   ) -> Refusal? {
     do throws(MessageError) {

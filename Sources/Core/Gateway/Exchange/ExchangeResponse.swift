@@ -5,7 +5,7 @@ internal import Primitives
 extension Exchange {
   /// Bytes of the answer on their way down. nil, or why it cannot be passed on.
   /// - Parameter isLast: the client's connection ends with this answer.
-  mutating func takeResponse(
+  mutating func receiveResponse(
     _ input: Span<UInt8>, position: inout Int, isLast: Bool, redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
     if position < input.count, session.received == .nothing { session.received = .bytes }
@@ -18,12 +18,12 @@ extension Exchange {
         }
         reading.isWithinHead = false
         position += taken
-        noteFreshCookie(output: &output)
-        noteJarCookies(output: &output)
+        recordFreshCookie(output: &output)
+        recordJarCookies(output: &output)
         guard redactHead(redaction) else { return .plain(.internalError) }
         if let refusal = takeHead(isLast: isLast, redaction, output: &output) { return refusal }
       }
-      if passage.phase == .judged { judgeBody(input.extracting(position...), output: &output) }
+      if passage.phase == .judged { inspectBody(input.extracting(position...), output: &output) }
       if passage.phase == .held {
         guard authRetry.isRefused else { return nil }
         if let refusal = takeHead(isLast: isLast, redaction, output: &output) { return refusal }
@@ -34,7 +34,7 @@ extension Exchange {
           if let refusal = endBody(input, redaction, output: &output) { return refusal }
           break
         }
-        if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchTurn.mostSteps {
+        if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.mostSteps {
           output.actions.insert(.continueLater)
           return nil
         }
@@ -68,12 +68,12 @@ extension Exchange {
   private mutating func takeHead(
     isLast: Bool, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
-    if response.status == 101 { return takeSwitch(output: &output) }
-    if response.status < 200 { return takeInterim(output: &output) }
+    if response.status == 101 { return receiveSwitch(output: &output) }
+    if response.status < 200 { return receiveInterim(output: &output) }
     if ConnectionLogin.isWanted(by: response) { session.hasLogin = true }
     if mayWantSecondTry(output: &output) { return nil }
     if isExpiryForOthers { output.actions.insert(.replaceCredential) }
-    noteStatus(output: &output)
+    recordStatus(output: &output)
     guard let route, let snapshot else { return .plain(.internalError) }
 
     let length = response.bodyLength(answering: head.method)
@@ -108,22 +108,23 @@ extension Exchange {
     return isLast || !head.isKeepAlive ? .closes : .goesOn
   }
 
-  private mutating func noteStatus(output: inout Output) {
+  private mutating func recordStatus(output: inout Output) {
     record.upstreamStatus = response.status
     output.upstreamStatus = response.status
     output.actions.insert(.inspectResponse)
   }
 
   /// 101: of use only if it switches to what was asked for, and the request is out (RFC 9110 §7.8).
-  private mutating func takeSwitch(output: inout Output) -> Refusal? {
+  private mutating func receiveSwitch(output: inout Output) -> Refusal? {
     guard let route, let snapshot, let upgrade = forwarding.upgrade, isRequestComplete else {
       return .plain(.unrequestedUpgrade)
     }
     reading.options.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
-    guard Upgrading.isGranted(upgrade, by: response, options: reading.options), !hasExtensionsAgainstOurWish else {
+    let isGranted = UpgradeNegotiation.isGranted(upgrade, by: response, options: reading.options)
+    guard isGranted, !hasExtensionsAgainstOurWish else {
       return .plain(.unrequestedUpgrade)
     }
-    noteStatus(output: &output)
+    recordStatus(output: &output)
     passage.treatment = redact == .all ? .searched : .asItIs
     var context = context(route, snapshot, closes: false)
     context.upgrade = upgrade
@@ -141,7 +142,7 @@ extension Exchange {
   }
 
   /// 1xx: on to clients that can know what it is (RFC 9110 §15.2).
-  private mutating func takeInterim(output: inout Output) -> Refusal? {
+  private mutating func receiveInterim(output: inout Output) -> Refusal? {
     passage.interimCount += 1
     guard passage.interimCount <= Exchange.maximumInformational else { return .plain(.tooManyInformational) }
     guard head.version == .http11, response.status != 100 || head.expectsContinue else { return nil }

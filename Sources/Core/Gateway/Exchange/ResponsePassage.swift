@@ -42,7 +42,7 @@ struct ResponsePassage: Sendable {
   var withheldBytes = 0
   /// Interim responses (1xx) so far, and what is left for the places that they name.
   var interimCount = 0
-  var interimRoom = PlaceRoom()
+  var interimRoom = RewriteBudget()
   /// A newer value of the credential's cookie, in the head.
   var freshCookie: SetCookie?
   /// The head has lines for the jar.

@@ -8,7 +8,7 @@ enum QueryFilter {
   /// `query` begins with `?`. What remains is written as it came.
   static func write(
     _ query: [UInt8], removing names: [String], keepsCredentials: Bool, to output: inout ByteBuffer,
-    notes: inout ForwardingNotes?
+    notes: inout ForwardingChanges?
   ) {
     var isFirst = true
     var start = 1

@@ -46,7 +46,8 @@ struct RequestForwarding {
     isLast = UnreadBody.isPossible(of: head, to: snapshot.rules.services[route.service])
     // Connection has to say close then, and servers that switch look for one that says nothing else.
     upgrade =
-      isLast ? nil : Upgrading.request(head, options: options, of: snapshot.rules.services[route.service].upgrades)
+      isLast
+      ? nil : UpgradeNegotiation.request(head, options: options, of: snapshot.rules.services[route.service].upgrades)
     if options.nominatesReservedField { return .plain(.reservedFieldInConnection) }
     do throws(Refusal) { maxForwards = try MaxForwards.read(head) } catch { return error }
     do throws(RefusalCode) {
@@ -96,7 +97,7 @@ struct RequestForwarding {
   /// Appends the head without its closing empty line: the keyring, or the caller, adds what is missing.
   func write(
     _ head: RequestHead, target: CanonicalTarget, route: Route, snapshot: Snapshot,
-    to output: inout ByteBuffer, notes: inout ForwardingNotes?
+    to output: inout ByteBuffer, notes: inout ForwardingChanges?
   ) {
     let plan = snapshot.plans[route.service]
     let headers = snapshot.sharedHeaders(of: route)
@@ -133,7 +134,7 @@ struct RequestForwarding {
       notes?.added.append("Accept-Encoding")
     }
     if let upgrade {
-      Upgrading.write(upgrade, to: &output)  // servers that switch look for one Connection line
+      UpgradeNegotiation.write(upgrade, to: &output)  // servers that switch look for one Connection line
     } else if sendsTrailers {
       output.append(isLast ? "TE: trailers\r\nConnection: TE, close\r\n" : "TE: trailers\r\nConnection: TE\r\n")
     } else if isLast {
@@ -247,7 +248,7 @@ struct RequestForwarding {
   /// A target, or another place of the same service, as the upstream calls it.
   static func writeTarget(
     _ target: CanonicalTarget, plan: ForwardingPlan, route: Route, to output: inout ByteBuffer,
-    notes: inout ForwardingNotes?
+    notes: inout ForwardingChanges?
   ) {
     if target.path.isEmpty {
       output.append(UInt8(ascii: "*"))
@@ -261,7 +262,7 @@ struct RequestForwarding {
 
   static func writeQuery(
     of target: CanonicalTarget, plan: ForwardingPlan, route: Route, to output: inout ByteBuffer,
-    notes: inout ForwardingNotes?
+    notes: inout ForwardingChanges?
   ) {
     guard !target.query.isEmpty else { return }
     QueryFilter.write(

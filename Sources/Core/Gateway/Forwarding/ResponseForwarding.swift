@@ -27,7 +27,7 @@ struct ResponseForwarding {
     admitted: AdmittedRequest?, to output: inout ByteBuffer
   ) -> Refusal? {
     let start = output.count
-    var (unchanged, room) = (PassthroughRun(), PlaceRoom())
+    var (unchanged, room) = (PassthroughRun(), RewriteBudget())
     beginHead(head, &unchanged, to: &output)
     for field in head.fields {
       if endsHere(field, of: head.bytes, options, head) { continue }
@@ -47,7 +47,7 @@ struct ResponseForwarding {
     if context.body == .withheld { Problem.writeEncodedAnswerFields(head.status, to: &output) }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
     if let upgrade = context.upgrade {
-      Upgrading.write(upgrade, to: &output)
+      UpgradeNegotiation.write(upgrade, to: &output)
     } else if context.closes {
       output.append("Connection: close\r\n")
     } else if context.saysKeepAlive {
@@ -61,7 +61,7 @@ struct ResponseForwarding {
   /// - Returns: false, and nothing is appended, if it points to a listener of ours.
   /// - Parameter room: of all of one exchange.
   static func writeInterim(
-    _ head: ResponseHead, options: ConnectionOptions, context: Context, room: inout PlaceRoom,
+    _ head: ResponseHead, options: ConnectionOptions, context: Context, room: inout RewriteBudget,
     to output: inout ByteBuffer
   ) -> Bool {
     let start = output.count
@@ -84,7 +84,7 @@ struct ResponseForwarding {
     to output: inout ByteBuffer
   ) {
     let bytes = body.trailerBytes
-    var (unchanged, room) = (PassthroughRun(), PlaceRoom())
+    var (unchanged, room) = (PassthroughRun(), RewriteBudget())
     for field in body.trailers where !endsHere(field, of: bytes, options, head) {
       if context.body == .decoded, AboutBody(field, of: bytes.span).saysCoded { continue }
       _ = writeField(field, of: bytes, context, &unchanged, &room, to: &output)
@@ -131,7 +131,8 @@ struct ResponseForwarding {
   /// Appends one field, as it is or rewritten, or nothing. Cookies are not its business: it drops them.
   /// - Returns: false if it points to a listener of ours.
   private static func writeField(
-    _ field: Field, of bytes: [UInt8], _ context: Context, _ unchanged: inout PassthroughRun, _ room: inout PlaceRoom,
+    _ field: Field, of bytes: [UInt8], _ context: Context, _ unchanged: inout PassthroughRun,
+    _ room: inout RewriteBudget,
     to output: inout ByteBuffer
   ) -> Bool {
     switch field.known {
@@ -139,7 +140,7 @@ struct ResponseForwarding {
       if context.injected { return true }
     case .location, .contentLocation, .refresh, .link:
       unchanged.flush(bytes.span, to: &output)
-      return PlaceRewriting.write(field, of: bytes, context: context, room: &room, to: &output)
+      return ReferenceRewriting.write(field, of: bytes, context: context, room: &room, to: &output)
     default:
       if OriginHeaders.isStripped(bytes, field.name) || isForgedStatus(field, of: bytes) { return true }
     }

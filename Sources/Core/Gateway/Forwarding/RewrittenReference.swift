@@ -9,8 +9,8 @@ enum RewrittenReference: Equatable {
   case ours
 
   /// - Parameter room: of the head; what it has none for is dropped.
-  init(_ text: [UInt8], _ context: ResponseForwarding.Context, _ room: inout PlaceRoom) {
-    guard room.takePlace(text.count) else {
+  init(_ text: [UInt8], _ context: ResponseForwarding.Context, _ room: inout RewriteBudget) {
+    guard room.spendReference(text.count) else {
       self = .dropped
       return
     }
@@ -53,12 +53,12 @@ enum RewrittenReference: Equatable {
 
   /// An absolute path on the upstream: below the service's base it becomes local, elsewhere the upstream's URL.
   private static func path(
-    _ path: [UInt8], _ origin: Origin, _ plan: ForwardingPlan, _ room: inout PlaceRoom
+    _ path: [UInt8], _ origin: Origin, _ plan: ForwardingPlan, _ room: inout RewriteBudget
   ) -> RewrittenReference {
     .reference(local(path, plan, &room) ?? Array(origin.description.utf8) + path)
   }
 
-  private static func local(_ path: [UInt8], _ plan: ForwardingPlan, _ room: inout PlaceRoom) -> [UInt8]? {
+  private static func local(_ path: [UInt8], _ plan: ForwardingPlan, _ room: inout RewriteBudget) -> [UInt8]? {
     guard path.starts(with: plan.basePath), !Reference.hasDotSegment(path) else { return nil }
     let local = plan.localBase + path[plan.basePath.count...]
     // `//host` would be an authority.
@@ -67,7 +67,7 @@ enum RewrittenReference: Equatable {
   }
 
   /// Whether another service stands where the path leads, in any reading of it.
-  private static func isNested(_ path: [UInt8], _ plan: ForwardingPlan, _ room: inout PlaceRoom) -> Bool {
+  private static func isNested(_ path: [UInt8], _ plan: ForwardingPlan, _ room: inout RewriteBudget) -> Bool {
     if plan.nested.isEmpty { return false }
     // No request can have it for a target by default; its own place is elsewhere, which is never wrong.
     if path.count > longestLocal { return true }

@@ -142,7 +142,7 @@ private struct PlaceJudge {
       levels += 1
       if levels > PlaceJudge.maximumLevels { throw .badDestination }
       if levels > 1 { continue }
-      var notes: ForwardingNotes?
+      var notes: ForwardingChanges?
       output.append(contentsOf: place.path.dropFirst(index + 1))
       RequestForwarding.writeQuery(
         of: place, plan: snapshot.plans[route.service], route: route, to: &output, notes: &notes)
@@ -155,7 +155,7 @@ private struct PlaceJudge {
     guard text.count <= bytes else { throw .badDestination }
     var place = CanonicalTarget()
     do throws(PolicyRefusal) { try place.read(text.span) } catch { throw .badDestination }
-    bytes -= text.count + PlaceRoom.cost(of: place.readings)
+    bytes -= text.count + RewriteBudget.cost(of: place.readings)
     guard bytes >= 0 else { throw .badDestination }
     let decided: Route
     do throws(PolicyRefusal) {
@@ -173,7 +173,7 @@ private struct PlaceJudge {
   }
 
   private func write(_ place: CanonicalTarget, to output: inout ByteBuffer) {
-    var notes: ForwardingNotes?
+    var notes: ForwardingChanges?
     RequestForwarding.writeTarget(
       place, plan: snapshot.plans[route.service], route: route, to: &output, notes: &notes)
   }

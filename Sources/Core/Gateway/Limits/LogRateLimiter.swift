@@ -18,7 +18,7 @@ package struct LogRateLimiter {
   ///   - tell: gets the number of those that had none, when a new interval begins.
   package mutating func takeLine(at now: UInt64, _ tell: (UInt64) -> Void) -> Bool {
     if now >= since &+ LogRateLimiter.interval {
-      tellOmitted(tell)
+      reportOmitted(tell)
       self = LogRateLimiter()
       since = now
     }
@@ -29,7 +29,7 @@ package struct LogRateLimiter {
   }
 
   /// Reports the number of requests that had no line since, if there are any.
-  package mutating func tellOmitted(_ tell: (UInt64) -> Void) {
+  package mutating func reportOmitted(_ tell: (UInt64) -> Void) {
     if omitted > 0 { tell(omitted) }
     omitted = 0
   }

@@ -12,7 +12,7 @@ package final class Tally {
 
   /// - Parameter earlier: of the generation before: services and credentials of the same name go on.
   package convenience init(_ rules: RuleSet, after earlier: Tally?) {
-    let draft = TallyDraft(
+    let draft = TallyBuilder(
       rules, TallyPlan(rules, after: (earlier?.services.map(\.name) ?? [], earlier?.credentials.map(\.name) ?? [])),
       after: earlier)
     _ = draft.goOn { true }
@@ -20,7 +20,7 @@ package final class Tally {
   }
 
   /// - Parameter draft: one that is whole.
-  package init(_ draft: TallyDraft) {
+  package init(_ draft: TallyBuilder) {
     let earlier = draft.earlier
     (services, credentials) = (draft.services, draft.credentials)
     unplaced = earlier?.unplaced ?? ServiceTally(name: "")

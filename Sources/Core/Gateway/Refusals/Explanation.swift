@@ -14,7 +14,7 @@ package struct Explanation: Sendable {
   /// Why each rule of the service won or lost; empty without rules or when no service was found.
   package let rules: [RuleVerdict]
   /// Names of fields and parameters that are removed and added.
-  package let notes: ForwardingNotes
+  package let notes: ForwardingChanges
   /// The request line and fields as they would be sent, without the values that the keyring adds.
   package let upstreamHead: [UInt8]
   /// The keyring would write this grant's fields; nil: it would add nothing.
@@ -40,7 +40,7 @@ package struct Explanation: Sendable {
     var trace: [RuleVerdict]? = []
     let refusal = exchange.decide(
       by: snapshot, at: Arrival(listener: listener, caller: caller, localEnd: localEnd), trace: &trace)
-    var notes: ForwardingNotes? = ForwardingNotes()
+    var notes: ForwardingChanges? = ForwardingChanges()
     var output = ByteBuffer()
     if refusal == nil, let route = exchange.route {
       exchange.forwarding.write(
@@ -52,7 +52,7 @@ package struct Explanation: Sendable {
     self.caller = exchange.caller
     path = String(decoding: exchange.target.path, as: UTF8.self)
     rules = trace ?? []
-    self.notes = notes ?? ForwardingNotes()
+    self.notes = notes ?? ForwardingChanges()
     upstreamHead = Array(output.contents)
     grant = exchange.grant.map { snapshot.rules.grants[$0] }
     upgrade = refusal == nil ? exchange.forwarding.upgrade : nil

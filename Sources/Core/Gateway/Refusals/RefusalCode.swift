@@ -521,7 +521,7 @@ extension RefusalCode {
         .keyring, 503, "grant-denied", "http_request_denied",
         "The credential is not granted to this upstream; nothing was sent",
         what: """
-          The keyring did not open its door: the credential's `origins` do not name this upstream, or the session is \
+          The keyring did not send the credential: the credential's `origins` do not name this upstream, or the session is \
           not one of this credential. The configuration's own checks should have found that before.
           """,
         todo: """

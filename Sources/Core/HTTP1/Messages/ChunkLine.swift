@@ -38,7 +38,7 @@ struct ChunkLine: Sendable {
         guard mayEnd else { throw MessageError(.badChunkSize) }
         state = .lineFeed
       } else if state == .size, let digit = Grammar.hexDigit(byte) {
-        try takeDigit(digit)
+        try readDigit(digit)
       } else {
         extensionBytes &+= 1
         guard let next = following(byte) else { throw MessageError(.badChunkSize) }
@@ -57,7 +57,7 @@ struct ChunkLine: Sendable {
   }
 
   /// Sizes fit in an `Int64`, like lengths.
-  private mutating func takeDigit(_ digit: UInt8) throws(MessageError) {
+  private mutating func readDigit(_ digit: UInt8) throws(MessageError) {
     digits &+= 1
     guard digits <= Self.sizeDigits, size <= UInt64(Int64.max) >> 4 else { throw MessageError(.badChunkSize) }
     size = size << 4 | UInt64(digit)

@@ -24,13 +24,13 @@ struct Framing: Sendable {
   }
 
   @inline(__always)
-  mutating func takeRequestField(_ field: Field, of bytes: Span<UInt8>, _ version: Version) throws(MessageError) {
+  mutating func readRequestField(_ field: Field, of bytes: Span<UInt8>, _ version: Version) throws(MessageError) {
     switch field.known {
-    case .host: try takeHost(field.value, of: bytes)
-    case .expect: try takeExpectation(field.value, of: bytes, version)
-    case .contentLength: try takeContentLength(field.value, of: bytes)
-    case .transferEncoding: try takeTransferEncoding(field.value, of: bytes, version)
-    case .connection: try takeConnection(field.value, of: bytes)
+    case .host: try readHost(field.value, of: bytes)
+    case .expect: try readExpectation(field.value, of: bytes, version)
+    case .contentLength: try readContentLength(field.value, of: bytes)
+    case .transferEncoding: try readTransferEncoding(field.value, of: bytes, version)
+    case .connection: try readConnection(field.value, of: bytes)
     case .other, .te, .trailer, .upgrade, .keepAlive, .proxyConnection, .via, .maxForwards, .authorization,
       .proxyAuthorization, .wwwAuthenticate, .proxyAuthenticate, .authenticationInfo, .proxyAuthenticationInfo, .cookie,
       .setCookie, .origin, .referer, .secFetchSite, .secFetchMode, .location, .contentLocation, .link, .refresh,
@@ -40,11 +40,11 @@ struct Framing: Sendable {
   }
 
   @inline(__always)
-  mutating func takeResponseField(_ field: Field, of bytes: Span<UInt8>, _ version: Version) throws(MessageError) {
+  mutating func readResponseField(_ field: Field, of bytes: Span<UInt8>, _ version: Version) throws(MessageError) {
     switch field.known {
-    case .contentLength: try takeContentLength(field.value, of: bytes)
-    case .transferEncoding: try takeTransferEncoding(field.value, of: bytes, version)
-    case .connection: try takeConnection(field.value, of: bytes)
+    case .contentLength: try readContentLength(field.value, of: bytes)
+    case .transferEncoding: try readTransferEncoding(field.value, of: bytes, version)
+    case .connection: try readConnection(field.value, of: bytes)
     case .other, .host, .te, .trailer, .upgrade, .keepAlive, .proxyConnection, .expect, .via, .maxForwards,
       .authorization, .proxyAuthorization, .wwwAuthenticate, .proxyAuthenticate, .authenticationInfo,
       .proxyAuthenticationInfo, .cookie, .setCookie, .origin, .referer, .secFetchSite, .secFetchMode, .location,
@@ -54,14 +54,14 @@ struct Framing: Sendable {
     }
   }
 
-  private mutating func takeHost(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) {
+  private mutating func readHost(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) {
     guard host == nil else { throw MessageError(.duplicateHost) }
     guard Authority.isValid(bytes.extracting(value)) else { throw MessageError(.badHost) }
     host = value
   }
 
   /// RFC 9110 §10.1.1. An HTTP/1.0 client cannot wait for 100 and its expectation is ignored.
-  private mutating func takeExpectation(
+  private mutating func readExpectation(
     _ value: Range<Int>, of bytes: Span<UInt8>, _ version: Version
   ) throws(MessageError) {
     guard !expectsContinue, FieldName.matches(value, of: bytes, "100-continue") else {
@@ -71,7 +71,7 @@ struct Framing: Sendable {
   }
 
   /// RFC 9110 §8.6: digits and nothing else, once. Equal duplicates and lists of equal numbers are refused too.
-  private mutating func takeContentLength(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) {
+  private mutating func readContentLength(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) {
     guard contentLength == nil else { throw MessageError(.duplicateContentLength) }
     guard !isChunked else { throw MessageError(.lengthWithTransferEncoding) }
     guard !value.isEmpty else { throw MessageError(.badContentLength) }
@@ -85,7 +85,7 @@ struct Framing: Sendable {
   }
 
   /// RFC 9112 §6.1: `chunked` alone is understood.
-  private mutating func takeTransferEncoding(
+  private mutating func readTransferEncoding(
     _ value: Range<Int>, of bytes: Span<UInt8>, _ version: Version
   ) throws(MessageError) {
     guard version == .http11 else { throw MessageError(.transferEncodingInHTTP10) }
@@ -95,18 +95,18 @@ struct Framing: Sendable {
     isChunked = true
   }
 
-  private mutating func takeConnection(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) {
+  private mutating func readConnection(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) {
     // Nearly all lines say one option alone: no list is taken apart.
-    if takeOption(value, of: bytes) { return }
+    if readOption(value, of: bytes) { return }
     var elements = ListElements(value)
     while let element = elements.next(in: bytes) {
       optionCount &+= 1
       guard optionCount <= Self.mostOptions else { throw MessageError(.tooManyOptions) }
-      if !takeOption(element, of: bytes) { hasOptions = true }
+      if !readOption(element, of: bytes) { hasOptions = true }
     }
   }
 
-  private mutating func takeOption(_ option: Range<Int>, of bytes: Span<UInt8>) -> Bool {
+  private mutating func readOption(_ option: Range<Int>, of bytes: Span<UInt8>) -> Bool {
     switch option.count {
     case 5 where FieldName.matches(option, of: bytes, "close"): closes = true
     case 10 where FieldName.matches(option, of: bytes, "keep-alive"): keepsAlive = true

@@ -99,7 +99,7 @@ package struct HeadReader: Sendable {
           guard head.fields.count < limits.fields else { throw MessageError(.tooManyFields) }
           if head.fields.capacity == 0 { head.fields.reserveCapacity(ordinaryFields) }
           head.fields.append(field)
-          try framing.takeRequestField(field, of: bytes, version)
+          try framing.readRequestField(field, of: bytes, version)
         }
       }
     }
@@ -131,7 +131,7 @@ package struct HeadReader: Sendable {
           guard head.fields.count < limits.fields else { throw MessageError(.tooManyFields) }
           if head.fields.capacity == 0 { head.fields.reserveCapacity(ordinaryFields) }
           head.fields.append(field)
-          try framing.takeResponseField(field, of: bytes, version)
+          try framing.readResponseField(field, of: bytes, version)
         }
       }
     }

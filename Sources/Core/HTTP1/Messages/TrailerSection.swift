@@ -24,12 +24,12 @@ struct TrailerSection: Sendable {
       if end < furthest { end &+= 1 }
       bytes.append(input.extracting(position..<end))
       position = end
-      if try takeLines() { return true }
+      if try readLines() { return true }
     }
     return false
   }
 
-  private mutating func takeLines() throws(MessageError) -> Bool {
+  private mutating func readLines() throws(MessageError) -> Bool {
     var lines = self.lines
     while true {
       switch try lines.next(bytes.span, names) {

@@ -120,7 +120,7 @@ package struct RuleSet: Sendable, Equatable {
     }
   }
 
-  /// The keyring's door asks again; here the answer comes before a connection is opened.
+  /// The keyring asks again; here the answer comes before a connection is opened.
   private func checkGrant(_ choice: CredentialChoice, _ caller: Caller, service: Int) throws(PolicyRefusal) {
     guard case .inject(let index) = choice, grants.indices.contains(index) else { return }
     switch grants[index].callers?.verdict(on: caller) {

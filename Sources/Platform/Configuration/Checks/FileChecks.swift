@@ -24,10 +24,10 @@ extension SettingsReader {
         help: "chown root \(shellQuoted(file))")
     }
     if let problem = routeContext.problem { report.error(.wholeFile, problem.message, help: problem.help) }
-    tellPardon(routeContext, .wholeFile)
+    reportException(routeContext, .wholeFile)
   }
 
-  private func tellPardon(_ routeContext: FileWay, _ place: TextLocation) {
+  private func reportException(_ routeContext: FileWay, _ place: TextLocation) {
     guard let pardon = routeContext.pardon else { return }
     report.advice(place, "\(pardon), if it was not on a read-only mount: there it is accepted")
   }
@@ -103,7 +103,7 @@ extension SettingsReader {
   private func checkWay(to path: String, at place: TextLocation) {
     let routeContext = environment.fileWay(path)
     if let problem = routeContext.problem { refuse(problem.message, at: place, help: problem.help) }
-    tellPardon(routeContext, place)
+    reportException(routeContext, place)
   }
 
   /// Refuses a file of a credential.
@@ -134,7 +134,7 @@ extension SettingsReader {
         place, "\(path) belongs to uid \(owner), who can change it", help: "chown root \(shellQuoted(path))")
     }
     if let problem = routeContext.problem { report.error(place, problem.message, help: problem.help) }
-    tellPardon(routeContext, place)
+    reportException(routeContext, place)
   }
 
   private func contains(_ text: [UInt8], _ wanted: [UInt8]) -> Bool {

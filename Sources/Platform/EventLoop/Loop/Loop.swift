@@ -76,7 +76,7 @@ package final class Loop {
     UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(gathering ?? .init(start: nil, count: 0))[..<gatheredCount])
   }
 
-  func forgetGathered() { gatheredCount = 0 }
+  func discardGathered() { gatheredCount = 0 }
 
   /// Runs until `stop()` or until nothing is left to wait for.
   package func run() {

@@ -10,7 +10,7 @@ package struct AcceptedSocket: Sendable {
   /// The descriptor is the stream's now. If this throws, it is still the caller's.
   package func stream(on loop: Loop) throws(UVError) -> Stream {
     let stream = try Stream(loop: loop, adopting: descriptor, isUnix: isUnix)
-    stream.noteAddresses(peer: peer, local: local)
+    stream.setKnownAddresses(peer: peer, local: local)
     return stream
   }
 

@@ -25,7 +25,7 @@ package final class Listener {
   private let memory: HandleMemory<uv_poll_t>
   private let descriptor: Int32
   private let isUnix: Bool
-  /// Held for the moment when there is no other, see `turnAwayWaiting`.
+  /// Held for the moment when there is no other, see `closeWaiting`.
   private var spareDescriptor: Int32
   /// The local address of each connection, too; nil: theirs differ.
   private var boundAddress: SocketAddress?
@@ -117,7 +117,7 @@ package final class Listener {
   /// Closes every connection that waits in the backlog, even when no descriptor is left: an end is a better answer than
   /// silence. How many.
   @discardableResult
-  package func turnAwayWaiting() -> Int {
+  package func closeWaiting() -> Int {
     guard !isClosed else { return 0 }
     if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
     defer { spareDescriptor = openSpare() }

@@ -29,7 +29,7 @@ extension Stream {
 
   package func writeGathered() {
     write(loop.gathered, UnsafeRawBufferPointer(start: nil, count: 0))
-    loop.forgetGathered()
+    loop.discardGathered()
   }
 
   /// Bytes that the kernel has not taken yet.

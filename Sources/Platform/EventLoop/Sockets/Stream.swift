@@ -130,7 +130,7 @@ package final class Stream {
   }
 
   /// Addresses that accept(2) and the listener know need not be asked of each connection.
-  func noteAddresses(peer: SocketAddress?, local: SocketAddress?) {
+  func setKnownAddresses(peer: SocketAddress?, local: SocketAddress?) {
     known = (peer, local)
   }
 

@@ -71,7 +71,7 @@ package final class DirectoryWatch {
   }
 
   /// When no watch is waiting to be registered.
-  package func forgetUnknown() { unknown = [:] }
+  package func discardUnknown() { unknown = [:] }
 
   private func remove(_ directory: String, from watch: Int32) {
     directories[watch]?.removeAll { $0 == directory }

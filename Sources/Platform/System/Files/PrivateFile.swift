@@ -14,7 +14,7 @@ package enum PrivateFile {
       throw SystemError(operation: "path", errno: EINVAL)
     }
     let directory = try SafeDirectory(parentOf: path)
-    try judgeWhatIsThere(directory)
+    try checkExisting(directory)
     let temporary = directory.name + temporarySuffix
     let descriptor = try create(temporary, in: directory.descriptor)
     defer { close(descriptor) }
@@ -71,7 +71,7 @@ package enum PrivateFile {
     return (memory, count)
   }
 
-  private static func judgeWhatIsThere(_ directory: SafeDirectory) throws(SystemError) {
+  private static func checkExisting(_ directory: SafeDirectory) throws(SystemError) {
     var raw = stat()
     guard fstatat(directory.descriptor, directory.name, &raw, AT_SYMLINK_NOFOLLOW) == 0 else {
       guard errno == ENOENT else { throw SystemError(operation: "fstatat", errno: errno) }

@@ -32,7 +32,7 @@ package struct InheritedSocket: Sendable, Equatable {
   package func close() { Glibc.close(descriptor) }
 
   /// Closes every connection that waits: an end is a better answer than silence.
-  package func turnAwayWaiting() {
+  package func closeWaiting() {
     for _ in 0..<4096 {
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard poll(&entry, 1, 0) == 1 else { return }

@@ -3,7 +3,7 @@ internal import Policy
 /// Pins against a chain that was verified for the right name already: they are asked in addition, never instead (T22).
 /// Any certificate of the chain may bear a pin (RFC 7469 section 2.6).
 /// - Parameter leafKey: digest of the key of the chain's first certificate.
-func judgePins(
+func evaluatePins(
   _ policy: PinPolicy, chain: [CertificateView], leafKey: [UInt8], host: HostName
 ) throws(TLSError) -> (SessionProof.PinVerdict, remark: String?) {
   guard !policy.pins.isEmpty else { return (.none, nil) }

@@ -39,6 +39,6 @@ struct ShownCertificate {
     if let expires = pinning.expires, !pinning.pins.isEmpty, now.calendar >= expires {
       throw TLSError(kind: .pinsExpired, detail: "the pins of \(host) have expired: renew them and `pins_expire`")
     }
-    _ = try judgePins(pinning, chain: chain, leafKey: leaf.keyDigest, host: host)
+    _ = try evaluatePins(pinning, chain: chain, leafKey: leaf.keyDigest, host: host)
   }
 }

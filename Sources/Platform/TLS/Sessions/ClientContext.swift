@@ -57,7 +57,7 @@ package final class ClientContext {
   }
 
   /// For a new generation or a revoked grant. Connections that exist bring no new ones.
-  package func forgetSessions() {
+  package func discardSessions() {
     sessions.forget()
   }
 
@@ -107,7 +107,7 @@ package final class ClientContext {
     SSL_CTX_set_verify_depth(context, 10)
     try ChainLimits.install(in: context)
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER) { isGood, storeContext in
-      if isGood != 1, let storeContext { noteRejection(storeContext) }
+      if isGood != 1, let storeContext { recordRejection(storeContext) }
       return isGood
     }
   }
@@ -129,7 +129,7 @@ package final class ClientContext {
 /// The one protocol that we speak.
 let alpn = "http/1.1"
 
-private func noteRejection(_ storeContext: OpaquePointer) {  // X509_STORE_CTX
+private func recordRejection(_ storeContext: OpaquePointer) {  // X509_STORE_CTX
   guard
     let ssl = X509_STORE_CTX_get_ex_data(storeContext, SSL_get_ex_data_X509_STORE_CTX_idx()),
     let state = TLSConnection.state(of: OpaquePointer(ssl)), state.rejected == nil,

@@ -54,7 +54,7 @@ final class ConnectionState {
 
   /// Moves at most `count` bytes; 0 when nothing is there.
   func take(into target: UnsafeMutableRawPointer, count: Int) -> Int {
-    guard !hasAside else { return takeAside(into: target, count: count) }
+    guard !hasAside else { return bufferInput(into: target, count: count) }
     let taken = min(count, window.count)
     guard taken > 0, let start = window.baseAddress else { return 0 }
     target.copyMemory(from: start, byteCount: taken)
@@ -62,7 +62,7 @@ final class ConnectionState {
     return taken
   }
 
-  private func takeAside(into target: UnsafeMutableRawPointer, count: Int) -> Int {
+  private func bufferInput(into target: UnsafeMutableRawPointer, count: Int) -> Int {
     let taken = min(count, aside.count - asideStart)
     aside.withUnsafeBytes { aside in
       guard let start = aside.baseAddress else { return }

@@ -41,7 +41,7 @@ package struct Handshake: ~Copyable {
     }
     let isResumed = connection.isResumed
     connection.state.verdict = verdict
-    keepSession(verdict, isResumed: isResumed)
+    storeSession(verdict, isResumed: isResumed)
     context.count(isResumed: isResumed)
     // A look into certificates may leave reasons there
     clearErrors()
@@ -77,7 +77,7 @@ package struct Handshake: ~Copyable {
     if let expires = pinning.expires, !pinning.pins.isEmpty, now.calendar >= expires {
       throw TLSError(kind: .pinsExpired, detail: "the pins of \(host) have expired: renew them and `pins_expire`")
     }
-    guard connection.isResumed else { return try judgeChain(leaf: leaf, pinning: pinning, now: now) }
+    guard connection.isResumed else { return try verifyChain(leaf: leaf, pinning: pinning, now: now) }
     // Only what this context offered can be resumed, and it offers nothing without a verdict
     guard let verdict = offered?.verdict, verdict.holds(at: now), verdict.leafKey == leaf.keyDigest else {
       throw TLSError(kind: .certificateInvalid, detail: "\(host) resumed a session that proves nothing any more")
@@ -85,7 +85,7 @@ package struct Handshake: ~Copyable {
     return verdict
   }
 
-  private borrowing func judgeChain(
+  private borrowing func verifyChain(
     leaf: CertificateView, pinning: PinPolicy, now: Moment
   ) throws(TLSError) -> SessionVerdict {
     let chain = connection.verifiedChain
@@ -99,13 +99,13 @@ package struct Handshake: ~Copyable {
         kind: .certificateInvalid,
         detail: "\(authority.subject) may not vouch for \(context.identity.origin.host): its name constraints say so")
     }
-    let (pins, remark) = try judgePins(pinning, chain: chain, leafKey: key, host: context.identity.origin.host)
+    let (pins, remark) = try evaluatePins(pinning, chain: chain, leafKey: key, host: context.identity.origin.host)
     return SessionVerdict(
       pins: pins, remark: remark, leafKey: key, verifiedAt: now.uptime,
       validity: Validity(of: chain, pinning: pinning))
   }
 
-  private borrowing func keepSession(_ verdict: SessionVerdict, isResumed: Bool) {
+  private borrowing func storeSession(_ verdict: SessionVerdict, isResumed: Bool) {
     let sessions = connection.state.sessions
     // TLS 1.3 brings its tickets later, in `decrypt`
     let isKeptNow = !connection.isSingleUseProtocol

@@ -50,14 +50,14 @@ extension TLSError.Kind {
 extension TLSError {
   /// An error of ours with what OpenSSL's queue says; empties the queue.
   static func internalError(_ operation: String) -> Self {
-    let reasons = takeReasons()
+    let reasons = drainReasons()
     return Self(kind: .internalError, detail: reasons.isEmpty ? operation : "\(operation): \(reasons)")
   }
 
   /// An error of the protocol with what OpenSSL's queue says; empties the queue.
   static func protocolError(_ operation: String) -> Self {
     let reason = ERR_GET_REASON(ERR_peek_error())
-    let reasons = takeReasons()
+    let reasons = drainReasons()
     let hint =
       switch reason {
       case SSL_R_WRONG_VERSION_NUMBER: " (does this port speak TLS?)"
@@ -91,7 +91,7 @@ extension TLSError {
 }
 
 /// Empties OpenSSL's error queue of this thread. Its reasons are fixed texts, never a peer's bytes.
-private func takeReasons() -> String {
+private func drainReasons() -> String {
   var reasons: [String] = []
   while case let code = ERR_get_error(), code != 0 {
     let reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(String(code, radix: 16))"

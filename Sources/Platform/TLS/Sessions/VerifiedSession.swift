@@ -11,7 +11,7 @@ package struct SessionProof: Sendable, Equatable {
   package let remark: String?
 }
 
-/// A connection whose peer is who it should be. The door for credentials (Keyring.authorize) opens only for one of these.
+/// A connection whose peer is who it should be. `Keyring.authorize` writes a credential only to one of these.
 package struct VerifiedSession: ~Copyable {
   package let proof: SessionProof
   var connection: TLSConnection

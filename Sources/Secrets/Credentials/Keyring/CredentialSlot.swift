@@ -94,7 +94,7 @@ final class CredentialSlot {
         ?? entry.scheme.token.flatMap { reader.tokens.failure(of: $0) } ?? delay(reader)
       rendered.basis = basis
       if isCurrent(fresh.lines) { return false }
-      forgetChallenges()
+      discardChallenges()
       rendered = RenderedValue(
         isThere: true, layout: fresh.layout, isPlain: fresh.layout.isPlain, patterns: fresh.patterns, basis: basis)
       lines = .some((consume fresh).lines)
@@ -158,11 +158,11 @@ final class CredentialSlot {
     history.formerFingerprint = fingerprint ?? history.formerFingerprint
     lines = nil
     rendered = RenderedValue(layout: rendered.layout, isPlain: rendered.isPlain)
-    forgetChallenges()
+    discardChallenges()
     keepCookies()
   }
 
-  private func forgetChallenges() {
+  private func discardChallenges() {
     cookiePatterns.forget()
     sent = nil
     traits.digest?.spaces.forget()

@@ -3,7 +3,7 @@ package import Redaction
 package import Secrets
 internal import System
 
-/// All credentials of one configuration: the only holder of secrets, and the only door (`authorize`).
+/// All credentials of one configuration: the only holder of secrets, and the only way out for one (`authorize`).
 package final class Keyring {
   package struct Entry: Sendable {
     package let grant: Grant
@@ -61,8 +61,8 @@ package final class Keyring {
     entries: [Entry], requireLockedMemory: Bool, commands: CommandValues = CommandValues(),
     files: FileValues = FileValues(), tokens: TokenValues = TokenValues(), pending: Set<SecretSource> = [],
     after previous: Keyring? = nil
-  ) throws(Denied) {
-    let draft = try KeyringDraft(
+  ) throws(AuthorizationError) {
+    let draft = try KeyringBuilder(
       KeyringPlan(entries), requireLockedMemory: requireLockedMemory, commands: commands, files: files, tokens: tokens,
       after: previous)
     _ = try draft.goOn(pending: pending) { true }
@@ -70,7 +70,7 @@ package final class Keyring {
   }
 
   /// - Parameter draft: one that is whole. Only the first keyring that is made of it may be used.
-  init(_ draft: KeyringDraft) throws(Denied) {
+  init(_ draft: KeyringBuilder) throws(AuthorizationError) {
     (plan, slots, staging, reader) = (draft.plan, draft.slots, draft.staging, draft.reader)
     try draft.demandLockedMemory(isLocked)
   }
@@ -195,7 +195,7 @@ extension Keyring {
   }
 
   /// The values that such programs gave for what is written now.
-  package func heardValues(ofGrant index: Int) -> [HelperValue] {
+  package func helperValues(ofGrant index: Int) -> [HelperValue] {
     guard slots.indices.contains(index) else { return [] }
     return Set(slots[index].entry.scheme.commands).filter(\.isListener).map {
       HelperValue(command: $0, number: reader.commands.number(of: $0))

@@ -13,7 +13,7 @@ extension CredentialSlot {
   /// For what this head asks for, by the bytes that really go out.
   func answer(
     to head: Span<UInt8>, of origin: Origin, _ lines: borrowing Secret, in arena: SecretArena
-  ) throws(Denied) -> ChallengeAnswer {
+  ) throws(AuthorizationError) -> ChallengeAnswer {
     do throws(SystemError) {
       var answer = ChallengeAnswer(line: try Secret(capacity: 1_024, in: arena))
       if let digest = traits.digest {
@@ -29,7 +29,8 @@ extension CredentialSlot {
       }
       return answer
     } catch {
-      throw Denied(reason: .unavailable, detail: "the answer to the upstream's challenge cannot be made: \(error)")
+      throw AuthorizationError(
+        reason: .unavailable, detail: "the answer to the upstream's challenge cannot be made: \(error)")
     }
   }
 

@@ -11,7 +11,7 @@ package enum ClientKey {
   package static func certificate(
     _ certificate: [UInt8], name: String, key source: SecretSource
   ) throws(ClientCertificate.Problem) -> ClientCertificate {
-    switch SecretReading(of: source, mustLock: false).content {
+    switch SecretFileSnapshot(of: source, mustLock: false).content {
     case .failure(let problem): throw ClientCertificate.Problem(.unread, problem.sentence)
     case .success(let content):
       defer { content.memory.wipe() }

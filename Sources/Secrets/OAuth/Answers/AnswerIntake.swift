@@ -52,8 +52,8 @@ package final class AnswerIntake {
         UnsafeMutableRawBufferPointer(rebasing: start.bytes[startCount...]).copyMemory(from: bytes)
       }
       startCount += count
-      takeLines()
-      if let problem = try takeHeads() { return .malformed(problem) }
+      readLines()
+      if let problem = try readHeads() { return .malformed(problem) }
       guard bodyReader != nil else { return .needsMore }
       let first = try takeBody(started.span)
       return first == .needsMore ? try takeBody(bytes.extracting(droppingFirst: count)) : first
@@ -79,7 +79,7 @@ package final class AnswerIntake {
   }
 
   /// Cookies leave the lines of the head that are whole; what is behind it stays as it is.
-  private func takeLines() {
+  private func readLines() {
     while let end = start.bytes[max(lineCount, scannedCount)..<startCount].firstIndex(of: 0x0A) {
       let line = UnsafeMutableRawBufferPointer(rebasing: start.bytes[lineCount...end])
       lineCount = end + 1
@@ -102,7 +102,7 @@ package final class AnswerIntake {
 
   /// Interim ones are passed over (RFC 9110 section 15.2). What is behind the last one stays in `start`.
   /// - Returns: what is wrong.
-  private func takeHeads() throws(MessageError) -> String? {
+  private func readHeads() throws(MessageError) -> String? {
     while let end = try headReader.readResponse(lines.span, into: &head) {
       drop(end)
       (lineCount, scannedCount) = (0, 0)
@@ -111,7 +111,7 @@ package final class AnswerIntake {
         return nil
       }
       cookies.forget()
-      takeLines()
+      readLines()
       interim += 1
       if head.status == 101 { return "it switched to another protocol" }
       if interim > Self.mostInterim { return "it sends one interim answer after the other" }

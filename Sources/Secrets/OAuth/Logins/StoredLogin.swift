@@ -128,7 +128,7 @@ package struct StoredLogin: ~Copyable {
     var rest = content.bytes[...]
     guard take(version, from: &rest), let salt = take(until: ":", 32, from: &rest).flatMap(octets), salt.count == 16,
       let place = take(until: "\n", 64, from: &rest), take("first ", from: &rest),
-      let first = take(until: "\n", 64, from: &rest), let kind = takeKind(from: &rest), rest.last == 0x0A
+      let first = take(until: "\n", 64, from: &rest), let kind = readKind(from: &rest), rest.last == 0x0A
     else {
       let next = source.isByLogin ? "log in anew" : "place a new first refresh token"
       throw SecretProblem(
@@ -158,7 +158,7 @@ package struct StoredLogin: ~Copyable {
     !bytes.isEmpty && bytes.count <= TokenGrant.longestToken && bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
   }
 
-  private static func takeKind(from rest: inout Slice<UnsafeRawBufferPointer>) -> Kind? {
+  private static func readKind(from rest: inout Slice<UnsafeRawBufferPointer>) -> Kind? {
     if take("refresh_token ", from: &rest) { return .refreshToken }
     if take("logged_out", from: &rest) { return .ended }
     if take("refused", from: &rest) { return .refused }

@@ -83,26 +83,29 @@ package struct TokenRequest: ~Copyable {
   /// The only way out: writes all of it, if the session was opened for this endpoint's origin and trust, for no credential, and
   /// if its proof holds. Nothing is sent otherwise. `sessionFailed`: the connection is of no use any more.
   /// - Parameter now: seconds since 1970.
-  package borrowing func send(over session: inout VerifiedSession, now: Int64) throws(Denied) {
+  package borrowing func send(over session: inout VerifiedSession, now: Int64) throws(AuthorizationError) {
     let (proof, origin) = (session.proof, session.proof.identity.origin)
     guard origin == endpoint.origin else {
-      throw Denied(reason: .originNotGranted, detail: "a request for \(endpoint.origin) may not go to \(origin)")
+      throw AuthorizationError(
+        reason: .originNotGranted, detail: "a request for \(endpoint.origin) may not go to \(origin)")
     }
     guard proof.identity.trust == trust, proof.identity.grant == nil else {
-      throw Denied(reason: .wrongSession, detail: "the session to \(origin) was not opened to ask for tokens")
+      throw AuthorizationError(
+        reason: .wrongSession, detail: "the session to \(origin) was not opened to ask for tokens")
     }
     guard
       proof.pins == .matched || trust.pinning.pins.isEmpty || proof.pins == .reported && trust.pinning.mode == .report
     else {
-      throw Denied(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")
+      throw AuthorizationError(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")
     }
     guard proof.validity.contains(now) else {
-      throw Denied(reason: .proofExpired, detail: "what the session to \(origin) proved does not hold any more")
+      throw AuthorizationError(
+        reason: .proofExpired, detail: "what the session to \(origin) proved does not hold any more")
     }
     do throws(TLSError) {
       try bytes.withBytes { (bytes) throws(TLSError) in try session.write(bytes) }
     } catch {
-      throw Denied(reason: .sessionFailed(error), detail: error.description)
+      throw AuthorizationError(reason: .sessionFailed(error), detail: error.description)
     }
   }
 

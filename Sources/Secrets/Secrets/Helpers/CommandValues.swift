@@ -21,7 +21,7 @@ package final class CommandValues: SourceValues<SecretCommand> {
     _ command: SecretCommand, from process: HelperProcess, now: Int64,
     check: (borrowing SourceValue) throws(SecretProblem) -> Void
   ) -> Bool {
-    noteLocks(process.isLocked)
+    recordLocking(process.isLocked)
     do throws(SecretProblem) {
       let reader = HelperAnswerReader(command: command, arena: arena, now: now)
       let answer = try process.withOutput { (bytes) throws(SecretProblem) in try reader.read(bytes) }

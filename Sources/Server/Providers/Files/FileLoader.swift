@@ -16,10 +16,10 @@ final class FileLoader {
   private(set) var isIdle = true
   private var waiting = WaitingReads()
   /// The results that threads have brought, in their order. Taken over bit by bit: hundreds may come at once.
-  private var brought: [(read: Read, source: SecretSource, result: SecretReading??)] = []
+  private var brought: [(read: Read, source: SecretSource, result: SecretFileSnapshot??)] = []
   private var threads = Threads()
   private var retries: [SecretSource: Retry] = [:]
-  private let onRead: (SecretReading, _ loggedOut: Set<String>) -> Void
+  private let onRead: (SecretFileSnapshot, _ loggedOut: Set<String>) -> Void
   private let onDelay: (SecretSource, String?) -> Void
 
   /// Threads for files that have not taken long yet, of all workers together. Each has a page of locked memory.
@@ -114,7 +114,7 @@ final class FileLoader {
   ///   - onDelay: a file takes long, and why; nil: there was nothing to read, and no request need wait for that any more.
   init(
     providers: CredentialProviders, adder: DirectoryWatch.Adder?, files: FileValues,
-    onRead: @escaping (SecretReading, _ loggedOut: Set<String>) -> Void,
+    onRead: @escaping (SecretFileSnapshot, _ loggedOut: Set<String>) -> Void,
     onDelay: @escaping (SecretSource, String?) -> Void
   ) {
     self.providers = providers
@@ -186,14 +186,14 @@ final class FileLoader {
       let (made, adder, mustLock) = (read.demand.made, adder, files.mustLock)
       beside.run {
         guard made.isEmpty || made.contains(where: DirectoryWatch.isLink) else { return nil }
-        return SecretReading(of: source, watchedBy: adder, mustLock: mustLock)
+        return SecretFileSnapshot(of: source, watchedBy: adder, mustLock: mustLock)
       } onEnd: { [unowned self] result in
         bring(read, source, result)
       }
     }
   }
 
-  private func bring(_ read: Read, _ source: SecretSource, _ result: SecretReading??) {
+  private func bring(_ read: Read, _ source: SecretSource, _ result: SecretFileSnapshot??) {
     brought.append((read, source, result))
     guard brought.count == 1 else { return }
     providers.loop.inPieces { [weak self] in self?.takeOver(while: $0) ?? true }
@@ -211,7 +211,7 @@ final class FileLoader {
     return brought.isEmpty
   }
 
-  private func ended(_ read: Read, _ source: SecretSource, _ result: SecretReading??) {
+  private func ended(_ read: Read, _ source: SecretSource, _ result: SecretFileSnapshot??) {
     if read.isHanging { threads.hanging -= 1 } else { threads.quick -= 1 }
     providers.deadlines.cancel(read)
     reads[source] = nil

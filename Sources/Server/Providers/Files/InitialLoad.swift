@@ -48,7 +48,7 @@ package final class InitialLoad {
 
     init(_ files: FileValues) { self.files = files }
 
-    func take(_ reading: SecretReading) { isOpen.withLock { if $0 { files.take(reading) } } }
+    func take(_ reading: SecretFileSnapshot) { isOpen.withLock { if $0 { files.take(reading) } } }
     func close() { isOpen.withLock { $0 = false } }
   }
 
@@ -61,7 +61,7 @@ package final class InitialLoad {
   private func read(_ wanted: Set<SecretSource>, _ intake: Intake) -> Set<SecretSource> {
     let adder = watch?.adder
     let found = BoundedWork.run(Array(wanted), milliseconds: Self.patience) { source in
-      let reading = SecretReading(of: source, watchedBy: adder, mustLock: false)
+      let reading = SecretFileSnapshot(of: source, watchedBy: adder, mustLock: false)
       intake.take(reading)
       return Found(isPassing: reading.isPassing, watches: reading.watches)
     }

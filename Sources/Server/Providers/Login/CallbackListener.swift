@@ -56,7 +56,7 @@ final class CallbackListener: ListenerDelegate {
   }
 
   func listener(_ listener: Listener, didFail error: UVError) {
-    listener.turnAwayWaiting()
+    listener.closeWaiting()
     listener.resume()
   }
 }

@@ -117,10 +117,10 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
     self.session = session
     session.hand(to: self)
     isSent = true
-    do throws(Denied) {
+    do throws(AuthorizationError) {
       switch request.take() {
       case .some(let request):
-        try session.withVerified { (session) throws(Denied) in
+        try session.withVerified { (session) throws(AuthorizationError) in
           try request.send(over: &session, now: Clock.now.seconds)
         }
       case .none: return fail("it has been asked already")

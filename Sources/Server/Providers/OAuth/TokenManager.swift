@@ -128,7 +128,7 @@ package final class TokenManager {
     providers.tokens?.close()
     onStopped = onEnd
     for keeper in ending { retire(keeper, "bearerd is stopping") }
-    tellStopped()
+    reportStopped()
   }
 
   /// The loop ends.
@@ -151,11 +151,11 @@ package final class TokenManager {
       for successor in keepers.values {
         for work in successor.succession.ended(keeper) { work() }
       }
-      tellStopped()
+      reportStopped()
     }
   }
 
-  private func tellStopped() {
+  private func reportStopped() {
     guard retiring.isEmpty, let onStopped else { return }
     self.onStopped = nil
     onStopped()

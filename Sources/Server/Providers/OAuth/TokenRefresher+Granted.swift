@@ -10,7 +10,7 @@ internal import System
 extension TokenRefresher {
   /// There is no token to go out with, and the next one has to wait since too many were asked for. The log hears of it once in
   /// the time that is limited; the status and requests always.
-  func tellStorm() {
+  func reportStorm() {
     let (settings, now) = (RenewalSettings(), BootTimer.now)
     guard reports.stormAt.map({ now >= $0 &+ settings.stormWindow }) ?? true else { return }
     reports.stormAt = now
@@ -24,12 +24,12 @@ extension TokenRefresher {
   func discardEnded() {
     current.access = nil
     let sentence = "\(source.endpoint) granted a token with no time left: it is not used, and another one is asked for"
-    noteFailure(sentence)
+    recordFailure(sentence)
     onChange(self) { [source] in $0.fail(source, sentence) }
   }
 
   /// The endpoint was asked, and there is no token of use.
-  func noteFailure(_ sentence: String) {
+  func recordFailure(_ sentence: String) {
     standing.failed += 1
     standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
     providers.journal.event(.tokenFailed, ("credential", source.credential), ("detail", sentence))
@@ -45,7 +45,7 @@ extension TokenRefresher {
         let sentence = "that its refresh token was refused could not be written down: \(problem)"
         providers.journal.event(.loginNotStored, ("credential", source.credential), ("detail", sentence))
       }
-      takeWaiting()
+      adoptWaitingLogin()
       endRetirement()
     }
   }
@@ -57,7 +57,7 @@ extension TokenRefresher {
       guard let self, !succession.hasEnded else { return }
       loginWork.isStoring = false
       defer {
-        takeWaiting()
+        adoptWaitingLogin()
         endRetirement()
       }
       guard let problem else {
@@ -84,7 +84,7 @@ extension TokenRefresher {
       standing.loggedOut = nil
       if loginWork.attempt != nil || shown.last != shown.atGrant {
         standing.holder &+= 1
-        providers.forgetCookies(of: source.credential)
+        providers.removeCookies(of: source.credential)
       }
       shown.atGrant = shown.last
       update()

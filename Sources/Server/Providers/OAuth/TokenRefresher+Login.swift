@@ -38,7 +38,7 @@ extension TokenRefresher {
     }
   }
 
-  func takeWaiting() {
+  func adoptWaitingLogin() {
     guard let new = loginWork.waiting.take() else { return }
     loggedIn(new)
   }

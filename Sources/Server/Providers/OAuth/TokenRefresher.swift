@@ -195,7 +195,7 @@ final class TokenRefresher {
   func update() {
     standing.outlook = renewal.outlook(at: BootTimer.now)
     if case .storm = standing.outlook.reason, renewal.isRejected || standing.outlook.usableUntil <= BootTimer.now {
-      tellStorm()
+      reportStorm()
     }
   }
 
@@ -257,10 +257,10 @@ final class TokenRefresher {
     case .failed where !isWanted: logout?.answered()
     case .refused where !isWanted: logout?.answered()
     case .failed(let failure, let sentence):
-      noteFailure(sentence)
+      recordFailure(sentence)
       failed(failure, sentence, number)
     case .refused(let sentence):
-      noteFailure(sentence)
+      recordFailure(sentence)
       storeRefusal()
       failed(.final, sentence, number)
     }

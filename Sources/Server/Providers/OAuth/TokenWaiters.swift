@@ -19,7 +19,7 @@ package final class TokenWaiters {
   /// The rows by their sources.
   private var known: [TokenSource: [Row]] = [:]
   private var waits = WaitQueue<Wait>()
-  let looks: TokenLooks
+  let looks: TokenFileChecks
   private var isClosed = false
   /// On the first worker, where endpoints are asked.
   var onWish: ((TokenDemand) -> Void)?
@@ -63,7 +63,7 @@ package final class TokenWaiters {
 
   init(providers: CredentialProviders) {
     self.providers = providers
-    looks = TokenLooks(providers: providers)
+    looks = TokenFileChecks(providers: providers)
     follow(providers.generation)
   }
 
@@ -105,7 +105,7 @@ package final class TokenWaiters {
     guard !isClosed, let row = row(index) else { return nil }
     let now = BootTimer.now
     if now < row.standing.outlook.usableUntil {
-      if !row.isUseTold { tellUse(row) }
+      if !row.isUseTold { reportUse(row) }
       return nil
     }
     if !row.standing.outlook.isRenewing, row.standing.refusal(at: now) == nil {
@@ -139,7 +139,7 @@ package final class TokenWaiters {
     _ = add(wait)
     providers.loop.onNextTurn { [weak self] in
       guard let self else { return }
-      wantAnother(than: generation, row)
+      requestAnother(than: generation, row)
       endThoseWhoAreOver()
     }
     return wait
@@ -148,10 +148,10 @@ package final class TokenWaiters {
   /// Asks for another token on behalf of a request that does not wait for it.
   package func replace(_ generation: UInt64, ofGrant index: Int) {
     guard !isClosed, generation > 0, let row = row(index) else { return }
-    wantAnother(than: generation, row)
+    requestAnother(than: generation, row)
   }
 
-  private func wantAnother(than generation: UInt64, _ row: Row) {
+  private func requestAnother(than generation: UInt64, _ row: Row) {
     let isAskedFor = row.standing.rejected == generation && row.standing.outlook.isRenewing
     if isAskedFor || row.standing.isReplaced(generation, at: BootTimer.now) != nil { return }
     tell(TokenDemand(source: row.source, kind: .another(than: generation)))
@@ -193,13 +193,13 @@ package final class TokenWaiters {
     tell(TokenDemand(source: row.source, kind: .fresher(than: generation, offer)))
   }
 
-  private func tellUse(_ row: Row) {
+  private func reportUse(_ row: Row) {
     row.isUseTold = true
     tell(TokenDemand(source: row.source, kind: .use))
   }
 
   private func tell(_ wish: TokenDemand) {
-    if let link = providers.link { link.tellFirstProviders { $0.tokens?.onWish?(wish) } } else { onWish?(wish) }
+    if let link = providers.link { link.postToFirstProviders { $0.tokens?.onWish?(wish) } } else { onWish?(wish) }
   }
 
   // MARK: what endpoints say

@@ -56,9 +56,9 @@ extension ClientSession {
       timing.responseHeadTook = Clock.monotonicMicroseconds &- timing.headSentAt
       timing.headSentAt = 0
     }
-    if attempt.challenge != nil { noteChallenge(status: status) }
+    if attempt.challenge != nil { recordChallenge(status: status) }
     if attempt.hasBreaker { attempt.answered(status: status, journal: worker.journal) }
-    if !attempt.heardValues.isEmpty { tellPrograms(status: status) }
+    if !attempt.helperValues.isEmpty { reportVerdict(status: status) }
   }
 
   private func sendMetrics() {
@@ -75,13 +75,13 @@ extension ClientSession {
   /// Returns false when the credential could not be written: the machine has been told.
   private func sendHead(_ input: Span<UInt8>, _ output: inout Output) -> Bool {
     guard let upstream = upstream.session else { return true }
-    if let grant = output.grant, let refusal = takePass(forGrant: grant) {
+    if let grant = output.grant, let refusal = acquireBreakerPermit(forGrant: grant) {
       step { machine, output in machine.upstreamRefused(refusal, output: &output) }
       return false
     }
     let keyring = worker.generation.keyring
-    do throws(Denied) {
-      takeCookiePass(forGrant: output.grant, isAsked: output.isAsked)
+    do throws(AuthorizationError) {
+      openCookieJar(forGrant: output.grant, isAsked: output.isAsked)
       let body = output.upstreamBody
       let head = output.upstreamHead.storage.span.extracting(first: output.upstreamHead.count)
       let challenge: ChallengeAttempt?
@@ -98,10 +98,10 @@ extension ClientSession {
       }
       beginRedaction()
       if let grant = output.grant, keyring.hasListeners(grant: grant) {
-        attempt.heardValues = keyring.heardValues(ofGrant: grant)
+        attempt.helperValues = keyring.helperValues(ofGrant: grant)
       }
       attempt.spendRate(at: worker.loop.now)
-      if let grant = output.grant { noteToken(grant) }
+      if let grant = output.grant { recordToken(grant) }
       note(challenge)
       timing.headSentAt = Clock.monotonicMicroseconds
       return true

@@ -18,7 +18,7 @@ extension ClientSession {
   }
 
   /// The head is about to go out. The answers to others may have come since the session was asked for, and so may a new value.
-  func takePass(forGrant grant: Int) -> Refusal? {
+  func acquireBreakerPermit(forGrant grant: Int) -> Refusal? {
     attempt.returnBreaker()
     guard let breaker = routeContext?.breaker else { return nil }
     if !breaker.isClosed(for: generation.keyring.generation(ofGrant: grant)) { follow(breaker, grant) }
@@ -41,9 +41,9 @@ extension ClientSession {
   }
 
   /// The upstream's verdict, to the programs that gave a part of the credential.
-  func tellPrograms(status: Int) {
-    let values = attempt.heardValues
-    attempt.heardValues = []
+  func reportVerdict(status: Int) {
+    let values = attempt.helperValues
+    attempt.helperValues = []
     guard let verdict = CredentialVerdict(status: status) else { return }
     worker.providers.commands?.answered(verdict, to: values)
   }

@@ -15,11 +15,11 @@ extension ClientSession {
     // Whatever the upstream answers, it has not judged what it was not shown.
     if challenge?.isBare == true { attempt.returnBreaker() }
     // Nor has the program that gave it anything to hear of it; a registry never sees it.
-    if let challenge, challenge.isBare || challenge.tokenServer != nil { attempt.heardValues = [] }
+    if let challenge, challenge.isBare || challenge.tokenServer != nil { attempt.helperValues = [] }
   }
 
   /// The head of the response goes on.
-  func noteChallenge(status: Int) {
+  func recordChallenge(status: Int) {
     guard let attempt = attempt.challenge else { return }
     self.attempt.challenge = nil
     guard let head = slot?.machine.exchange.response else { return }
@@ -39,7 +39,7 @@ extension ClientSession {
       // Another request has used the nonce up meanwhile: the answer says that the password was right.
       if challenge?.isStale == true {
         self.attempt.returnBreaker()
-        self.attempt.heardValues = []
+        self.attempt.helperValues = []
       }
     } else if let scheme = attempt.awaited {
       if !scheme.isWanted(by: head) { complain(attempt) }
@@ -64,7 +64,7 @@ extension ClientSession {
   }
 
   /// The head of the answer is held back, and asks for something that the credential can give.
-  func meetChallenge() {
+  func answerChallenge() {
     guard let attempt = attempt.challenge else { return }
     self.attempt.challenge = nil
     guard let head = slot?.machine.exchange.response else { return }
@@ -90,7 +90,7 @@ extension ClientSession {
 
   private func challengeMet(_ isWorthIt: Bool) {
     upstream.opening = .nothing
-    guard isWorthIt, generation === worker.generation else { return giveUpSecondTry() }
-    tryOnceMore()
+    guard isWorthIt, generation === worker.generation else { return abandonRetry() }
+    retryRequest()
   }
 }

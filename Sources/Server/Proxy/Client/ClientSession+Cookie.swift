@@ -13,7 +13,7 @@ extension ClientSession {
     guard let slot else { return }
     let grant = generation === worker.generation ? summary.grant : nil
     slot.machine.withExchange { exchange in
-      exchange.takeFreshCookie { [worker, version = attempt.tokenVersion] cookie, bytes in
+      exchange.removeFreshCookie { [worker, version = attempt.tokenVersion] cookie, bytes in
         guard let grant, let tokens = worker.providers.tokens else { return }
         var lifetime: UInt64?
         switch cookie.lifetime(now: Clock.now.seconds, of: bytes) {
@@ -30,7 +30,7 @@ extension ClientSession {
 
   /// `cookies: jar`: the request goes out with what the jar has for it now.
   /// A request that goes out bare, before the upstream has asked for its credential, has none.
-  func takeCookiePass(forGrant grant: Int?, isAsked: Bool) {
+  func openCookieJar(forGrant grant: Int?, isAsked: Bool) {
     guard let grant, let routeContext, routeContext.keepsCookies, let origin = routeContext.jarOrigin,
       isAsked || !generation.snapshot.rules.grants[grant].authRetry.waitsToBeAsked
     else {
@@ -47,7 +47,7 @@ extension ClientSession {
     let jars = worker.sharedState.jars
     let now = Clock.now.seconds
     slot.machine.withExchange { exchange in
-      exchange.takeJarCookies { [jarTicket = attempt.jarTicket] cookie, bytes in
+      exchange.removeJarCookies { [jarTicket = attempt.jarTicket] cookie, bytes in
         guard let jarTicket else { return }
         var lifetime: UInt64?
         switch cookie.cookie.lifetime(now: now, of: bytes) {

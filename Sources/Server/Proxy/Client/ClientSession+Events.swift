@@ -9,7 +9,7 @@ internal import Transport
 extension ClientSession {
   func step(_ event: (inout ClientConnection, inout Output) -> Void) {
     let nothing: [UInt8] = []
-    let buffer = worker.takeOutput()
+    let buffer = worker.borrowOutput()
     tell(&buffer.output, event)
     let opened = perform(nothing.span, &buffer.output)
     worker.giveBack(buffer)
@@ -54,16 +54,16 @@ extension ClientSession {
     attempt.returnBreaker()
     generation = worker.generation
     let nothing: [UInt8] = []
-    let buffer = worker.takeOutput()
+    let buffer = worker.borrowOutput()
     tell(&buffer.output) { machine, output in machine.configurationChanged(generation.snapshot, output: &output) }
-    findWay()
+    selectRoute()
     let opened = perform(nothing.span, &buffer.output)
     worker.giveBack(buffer)
     if let opened { resumeInput(with: opened) }
   }
 
   /// The next request mostly goes where the last one went.
-  private func findWay() {
+  private func selectRoute() {
     guard let route = summary.route else {
       routeContext = nil
       return
@@ -89,7 +89,7 @@ extension ClientSession {
 
   /// Gives the machine bytes of the client for as long as it takes some. Returns how many it took.
   func feed(_ input: Span<UInt8>) -> Int {
-    let buffer = worker.takeOutput()
+    let buffer = worker.borrowOutput()
     let taken = feed(input, &buffer.output)
     worker.giveBack(buffer)
     return taken
@@ -120,12 +120,12 @@ extension ClientSession {
 
   /// A head was read: a new exchange.
   func begin() {
-    takeTurn()
+    beginShare()
     generation = worker.generation
     attempt.reset()
     flow.lastDeadline = nil
     attempt.failureDetail = nil
-    findWay()
+    selectRoute()
     if client.unprovenNumber != nil, slot?.machine.exchange.caller?.client != nil { worker.prove(self) }
     timing = ExchangeTiming(startedAt: worker.loop.now)
     if let total = routeContext?.timeouts.total { timing.totalBy = timing.startedAt + total }

@@ -31,7 +31,7 @@ extension ClientSession {
       step { machine, output in machine.requestBodyTooSlow(output: &output) }
       return settle()
     }
-    settleDeadline()
+    updateDeadline()
     rest()
   }
 
@@ -62,7 +62,7 @@ extension ClientSession {
       total: summary.bytesUp, now: worker.loop.now, window: window, rate: rate)
   }
 
-  private func settleDeadline() {
+  private func updateDeadline() {
     var deadline = summary.deadline
     // The time to linger, or to be idle, begins when the answer is out.
     if stream.queuedBytes > 0, deadline == .linger || deadline == .idle { deadline = .silence }

@@ -28,7 +28,7 @@ extension ClientSession {
   }
 
   /// Whenever something came from the upstream.
-  func settleHeld() {
+  func resolveHeld() {
     guard let redactor = slot?.redactor else { return }
     // The following bytes are here already, and are searched in a moment.
     if redactor.isHolding, !isClosed, !upstream.response.isSearching {

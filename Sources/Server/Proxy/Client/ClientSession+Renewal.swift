@@ -9,7 +9,7 @@ internal import Transport
 /// or the answer goes on as it came (T41).
 extension ClientSession {
   /// With which token the request goes out.
-  func noteToken(_ grant: Int) {
+  func recordToken(_ grant: Int) {
     let version = worker.providers.tokenVersion(ofGrant: grant)
     attempt.tokenVersion = version
     if version != 0 { attempt.valueVersion = worker.generation.keyring.generation(ofGrant: grant) }
@@ -26,8 +26,8 @@ extension ClientSession {
     return true
   }
 
-  /// The code of a door that stayed shut, and why: a token may have ended in this very moment.
-  func refusal(of denied: Denied) -> Refusal {
+  /// The refusal code for an error of the keyring, and its reason: a token may have ended in this very moment.
+  func refusal(of denied: AuthorizationError) -> Refusal {
     if case .unavailable = denied.reason, generation === worker.generation, let grant = summary.grant,
       let failure = worker.providers.tokenFailure(ofGrant: grant)
     {
@@ -38,7 +38,7 @@ extension ClientSession {
 
   func renewCredential() {
     upstream.response.end = nil
-    if attempt.challenge != nil { return meetChallenge() }
+    if attempt.challenge != nil { return answerChallenge() }
     guard generation === worker.generation, let grant = summary.grant, let tokens = worker.providers.tokens,
       let wait = tokens.replace(attempt.tokenVersion, ofGrant: grant, onEnd: { [unowned self] in renewed($0) })
     else {
@@ -61,12 +61,12 @@ extension ClientSession {
     if hasAnother, let grant = summary.grant, generation === worker.generation,
       generation.keyring.generation(ofGrant: grant) != attempt.valueVersion
     {
-      return tryOnceMore()
+      return retryRequest()
     }
-    giveUpSecondTry()
+    abandonRetry()
   }
 
-  func tryOnceMore() {
+  func retryRequest() {
     let rest = upstream.response.bytes?.bytes ?? []
     (upstream.response.bytes, upstream.response.end) = (nil, nil)
     // The value was good once: that it has expired does not count against it.
@@ -75,7 +75,7 @@ extension ClientSession {
     settle()
   }
 
-  func giveUpSecondTry() {
+  func abandonRetry() {
     step { machine, _ in machine.renewalRefused() }
     offerHeldAnswer()
   }
@@ -83,7 +83,7 @@ extension ClientSession {
   func offerHeldAnswer() {
     let bytes = upstream.response.bytes?.bytes ?? []
     upstream.response.bytes = nil
-    takeResponse(bytes.span)
+    receiveResponse(bytes.span)
     if !holdsAnswer, let session = upstream.session, let end = upstream.response.end {
       upstream.response.end = nil
       switch end {

@@ -3,7 +3,7 @@ internal import EventLoop
 /// The share of one client, so that others have theirs: turns of the loop, and requests under way (T54).
 extension ClientSession {
   /// One more request of this client begins.
-  func takeTurn() {
+  func beginShare() {
     let begun = flow.turnShare.begin(in: worker.turn)
     guard begun >= TurnShare.most || begun > 1 && worker.loop.isOutOfTime, !flow.turnShare.isUsedUp else { return }
     flow.turnShare.isUsedUp = true
@@ -16,7 +16,7 @@ extension ClientSession {
   }
 
   /// A session at an upstream, or the way to one, is what a request costs (T54).
-  func takeRequest() -> Bool {
+  func acquireRequest() -> Bool {
     if attempt.hasQuota { return true }
     guard let permit = worker.admitRequest(of: client.quota) else { return false }
     attempt.take(permit)

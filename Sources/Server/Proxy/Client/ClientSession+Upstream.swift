@@ -19,16 +19,16 @@ extension ClientSession: UpstreamSessionOwner {
       upstream.response.bytes = PendingBytes.adding(plaintext, to: held)
       upstream.response.bytes = nil
       let bytes = held.bytes
-      takeResponse(bytes.span)
+      receiveResponse(bytes.span)
     } else {
-      takeResponse(plaintext)
+      receiveResponse(plaintext)
     }
     settle()
   }
 
-  func takeResponse(_ input: Span<UInt8>) {
+  func receiveResponse(_ input: Span<UInt8>) {
     var position = 0
-    let buffer = worker.takeOutput()
+    let buffer = worker.borrowOutput()
     tell(&buffer.output) { [redactor = slot?.redactor] machine, output in
       machine.receivedFromUpstream(input, position: &position, redaction: redactor, output: &output)
     }
@@ -39,7 +39,7 @@ extension ClientSession: UpstreamSessionOwner {
       upstream.response.bytes = PendingBytes.adding(input.extracting(position...), to: upstream.response.bytes)
       if continuesLater { searchLater() }
     }
-    settleHeld()
+    resolveHeld()
     if let opened { resumeInput(with: opened) }
   }
 
@@ -164,7 +164,7 @@ extension ClientSession: UpstreamSessionOwner {
     flow.pending = nil
     let bytes = held?.bytes ?? []
     var position = 0
-    let buffer = worker.takeOutput()
+    let buffer = worker.borrowOutput()
     var next = opened
     while let opened = next.take() { next = take(opened, bytes.span, position: &position, &buffer.output) }
     worker.giveBack(buffer)
@@ -213,8 +213,8 @@ extension Opened {
   }
 }
 
-extension Denied {
-  /// The row of our table for a door that stayed shut.
+extension AuthorizationError {
+  /// The refusal code for an error of the keyring.
   var refusal: RefusalCode {
     switch reason {
     case .unavailable: .credentialUnavailable

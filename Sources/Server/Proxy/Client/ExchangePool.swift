@@ -34,7 +34,7 @@ final class ExchangePool {
   }
 
   /// A machine that is called while the output is lent gets another one.
-  func takeOutput() -> EventOutput { buffer.take() ?? EventOutput() }
+  func borrowOutput() -> EventOutput { buffer.take() ?? EventOutput() }
   func giveBack(_ buffer: consuming EventOutput) { self.buffer = buffer }
 
   /// Frees the slots that were of use for a while only.

@@ -34,7 +34,7 @@ struct RequestFacts: GateFacts {
   private var problem: String? { keyring.status(ofGrant: grant).problem }
 
   func audit() -> GateFact { session.worker.journal.auditProblem.map { .closed(.unrecorded($0)) } ?? .open }
-  func concurrency() -> GateFact { session.takeRequest() ? .open : .closed(.tooManyRequests) }
+  func concurrency() -> GateFact { session.acquireRequest() ? .open : .closed(.tooManyRequests) }
   func login() -> GateFact { keyring.isLoggedOut(grant: grant) ? .closed(.loggedOut(problem)) : .open }
   func value() -> GateFact {
     !isQuiet && session.awaitsSecret(grant, isAvailable, from: stage, fresh: isFresh) ? .awaited : .open

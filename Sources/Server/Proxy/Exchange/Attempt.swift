@@ -26,7 +26,7 @@ final class Attempt {
   /// The jar that the request's cookies came from, and where those of the response go.
   var jarTicket: JarTicket?
   /// Values for the request from programs that want to hear of the response.
-  var heardValues: [HelperValue] = []
+  var helperValues: [HelperValue] = []
   /// The number of the token that went out with it; 0: there was none.
   var tokenVersion: UInt64 = 0
   /// The version of the token's value, which may stay the same from one token to the next.
@@ -42,7 +42,7 @@ final class Attempt {
     (hasReturnedQuota, hasSpentRate) = (false, false)
     if challenge != nil { challenge = nil }
     if jarTicket != nil { jarTicket = nil }
-    if !heardValues.isEmpty { heardValues = [] }
+    if !helperValues.isEmpty { helperValues = [] }
     (tokenVersion, valueVersion) = (0, 0)
   }
 

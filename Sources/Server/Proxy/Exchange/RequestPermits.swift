@@ -11,11 +11,11 @@ struct QuotaPermit: ~Copyable {
 
   /// nil: the caller has as many requests under way as it may.
   init?(of quota: CallerQuota, outOf limit: Int) {
-    guard quota.takeRequest(outOf: limit) else { return nil }
+    guard quota.acquireRequest(outOf: limit) else { return nil }
     self.quota = quota
   }
 
-  deinit { quota.giveRequestBack() }
+  deinit { quota.releaseRequest() }
 }
 
 /// A request's part of its caller's rate (T8): reserved before a connection is opened, spent when the head has gone out, given
@@ -46,13 +46,13 @@ struct RatePermit: ~Copyable {
 /// if the permit goes before the request has gone out; one that is given up behind it has still tried.
 struct BreakerPermit: ~Copyable {
   private let view: BreakerView
-  private let pass: CredentialBreaker.Pass
+  private let pass: CredentialBreaker.Permission
   private let loop: Loop
   private var isUsed = false
 
   /// nil: nothing may go out now.
   init?(_ view: BreakerView, on loop: Loop) {
-    guard let pass = view.shared.letOut(at: loop.now) else { return nil }
+    guard let pass = view.shared.acquirePermission(at: loop.now) else { return nil }
     (self.view, self.pass, self.loop) = (view, pass, loop)
   }
 
@@ -66,6 +66,6 @@ struct BreakerPermit: ~Copyable {
   mutating func lapse() { isUsed = true }
 
   deinit {
-    if !isUsed { view.shared.takeBack(pass, at: loop.now) }
+    if !isUsed { view.shared.releasePermission(pass, at: loop.now) }
   }
 }

@@ -48,8 +48,8 @@ final class CallerQuota: @unchecked Sendable {
     self.lock = lock
   }
 
-  /// One more request is under way, until `giveRequestBack`. False: there are as many as there may be.
-  func takeRequest(outOf limit: Int) -> Bool {
+  /// One more request is under way, until `releaseRequest`. False: there are as many as there may be.
+  func acquireRequest(outOf limit: Int) -> Bool {
     lock.enter()
     defer { lock.leave() }
     guard requests < limit else { return false }
@@ -57,7 +57,7 @@ final class CallerQuota: @unchecked Sendable {
     return true
   }
 
-  func giveRequestBack() {
+  func releaseRequest() {
     lock.enter()
     defer { lock.leave() }
     requests -= 1
@@ -125,7 +125,7 @@ final class CallerQuotas: @unchecked Sendable {
   }
 
   /// Takes the counts of what was refused since the log last spoke of each caller.
-  func takeRefused() -> [(name: String, count: Int)] {
+  func removeRefusedCounts() -> [(name: String, count: Int)] {
     lock {
       let refused = quotas.values.filter { $0.refused > 0 }.map { ($0.holder.name, $0.refused) }
       for quota in quotas.values { quota.refused = 0 }

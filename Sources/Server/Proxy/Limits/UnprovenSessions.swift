@@ -12,7 +12,7 @@ struct UnprovenSessions {
     session.client.unprovenNumber = last
     sessions[last] = session
     order.append(last)
-    if order.count > 2 * sessions.count + 64 { forgetThoseThatAreGone() }
+    if order.count > 2 * sessions.count + 64 { removeEnded() }
   }
 
   /// Does nothing for a session that is not among them.
@@ -32,7 +32,7 @@ struct UnprovenSessions {
     return nil
   }
 
-  private mutating func forgetThoseThatAreGone() {
+  private mutating func removeEnded() {
     order = order[start...].filter { sessions[$0] != nil }
     start = 0
   }

@@ -88,8 +88,8 @@ package final class InheritedSockets {
 
   /// For a process that ends without having served: who waits gets an end. If they went on waiting, the service manager would
   /// start us again for their sake, at once and over and over.
-  package func turnAwayWaiting() {
-    for socket in sockets { socket.turnAwayWaiting() }
+  package func closeWaiting() {
+    for socket in sockets { socket.closeWaiting() }
   }
 
   private static func refusal(

@@ -68,8 +68,8 @@ extension EventLog {
     if hasAudit { record(from: before, isPromised: isPromised) }
   }
 
-  /// The keyring's door stayed shut: worth a line of its own, because policy should have said so before.
-  func denied(_ denied: Denied, route: Route?, generation: Generation) {
+  /// The keyring refused to send the credential: worth a line of its own, because policy should have said so before.
+  func denied(_ denied: AuthorizationError, route: Route?, generation: Generation) {
     let name = route.flatMap { generation.snapshot.rules.grant(of: $0)?.name } ?? "-"
     event(.credentialDenied, ("credential", name), ("detail", denied.description))
   }

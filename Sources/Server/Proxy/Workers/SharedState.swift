@@ -46,10 +46,10 @@ package final class SharedState: Sendable {
       }
     }
 
-    func takeOmitted() -> UInt64 {
+    func removeOmitted() -> UInt64 {
       lock {
         var omitted: UInt64 = 0
-        inLog.tellOmitted { omitted = $0 }
+        inLog.reportOmitted { omitted = $0 }
         return omitted
       }
     }

@@ -52,8 +52,8 @@ extension Worker {
     let make = { [unowned self] in
       // Meanwhile it may have been stopped.
       guard !isDraining else { return onEnd(.system("bearerd is stopping")) }
-      do throws(Denied) {
-        let draft = try GenerationDraft(
+      do throws(AuthorizationError) {
+        let draft = try GenerationBuilder(
           preparation, files: generation.keyring.fileContents, loggedOut: providers.loggedOutMeanwhile,
           after: generation)
         providers.prepared = draft
@@ -67,14 +67,14 @@ extension Worker {
   }
 
   private func goOn(
-    _ draft: GenerationDraft, while hasTime: () -> Bool, onEnd: (StartError?) -> Void
+    _ draft: GenerationBuilder, while hasTime: () -> Bool, onEnd: (StartError?) -> Void
   ) -> Bool {
     guard !isDraining else {
       onEnd(.system("bearerd is stopping"))
       return true
     }
     loop.note(.reload)
-    do throws(Denied) {
+    do throws(AuthorizationError) {
       guard try draft.goOn(pending: providers.secrets?.pending ?? [], while: hasTime) else { return false }
       onEnd(nil)
     } catch {
@@ -84,7 +84,7 @@ extension Worker {
   }
 
   /// Drops what was prepared: it will not be used.
-  package func forgetPrepared() {
+  package func discardPrepared() {
     providers.prepared = nil
     providers.secrets?.follow(generation)
   }

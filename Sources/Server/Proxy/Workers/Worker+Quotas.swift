@@ -38,7 +38,7 @@ extension Worker {
   /// machine who is not admitted, would keep all others out.
   /// - Returns: whether there was one to end.
   func endOldestUnproven() -> Bool {
-    guard let oldest = sessions.takeOldestUnproven() else { return false }
+    guard let oldest = sessions.removeOldestUnproven() else { return false }
     oldest.close(reset: true)
     return true
   }
@@ -66,11 +66,11 @@ extension Worker {
   }
 
   /// The end: what had no line of its own since the last one of its kind is counted in one.
-  func tellWhatHadNoLine() {
-    for (name, count) in sharedState.quotas.takeRefused() {
+  func reportSuppressed() {
+    for (name, count) in sharedState.quotas.removeRefusedCounts() {
       journal.event(.callerLimit, ("uid", name), ("refused", String(count)))
     }
-    tell(omitted: sharedState.strangers.takeOmitted())
+    tell(omitted: sharedState.strangers.removeOmitted())
   }
 
   private func tell(omitted: UInt64) {

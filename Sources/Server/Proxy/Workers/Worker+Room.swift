@@ -8,7 +8,7 @@ extension Worker {
   /// No descriptor is left: those that are not in use just now are the first to go.
   func makeRoom() {
     closeIdle()
-    if let link { link.askForRoom() } else { workerGroup?.tell { $0.closeIdle() } }
+    if let link { link.requestCapacity() } else { workerGroup?.tell { $0.closeIdle() } }
   }
 
   func closeIdle() { for destination in generation.allDestinations { destination.closeIdle() } }

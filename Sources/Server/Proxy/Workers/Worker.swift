@@ -155,7 +155,7 @@ package final class Worker {
 
   func acquireSlot() -> ExchangeSlot { buffers.acquire() ?? ExchangeSlot(limits: generation.snapshot.headLimits) }
   func release(_ slot: consuming ExchangeSlot) { buffers.release(slot) }
-  func takeOutput() -> EventOutput { buffers.takeOutput() }
+  func borrowOutput() -> EventOutput { buffers.borrowOutput() }
   func giveBack(_ buffer: consuming EventOutput) { buffers.giveBack(buffer) }
 
   private func flushJournal() {
@@ -214,7 +214,7 @@ package final class Worker {
     loop.onStall = nil
     providers.close()
     deferredRelease.close()
-    tellWhatHadNoLine()
+    reportSuppressed()
     journal.flush()
   }
 }

@@ -38,13 +38,13 @@ package final class WorkerLink: Sendable {
   // MARK: on its own thread
 
   /// Asks the others for room: this worker has no descriptor left, and they may have some that are not in use just now.
-  func askForRoom() {
+  func requestCapacity() {
     sharedState.wantsRoom.store(true, ordering: .sequentiallyConsistent)
     bell.wake()
   }
 
   /// Carried out on the main thread, with the first worker.
-  func tellFirst(_ message: @escaping Message) {
+  func postToFirst(_ message: @escaping Message) {
     sharedState.errands.withLock { $0.append(message) }
     bell.wake()
   }
@@ -99,6 +99,6 @@ package final class WorkerLink: Sendable {
 }
 
 extension WorkerLink: ProvidersLink {
-  func tellFirstProviders(_ message: @escaping ProvidersMessage) { tellFirst { message($0.providers) } }
-  func tellProviders(_ message: @escaping ProvidersMessage) { post { message($0.providers) } }
+  func postToFirstProviders(_ message: @escaping ProvidersMessage) { postToFirst { message($0.providers) } }
+  func postToProviders(_ message: @escaping ProvidersMessage) { post { message($0.providers) } }
 }

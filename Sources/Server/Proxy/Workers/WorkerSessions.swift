@@ -48,7 +48,7 @@ final class WorkerSessions {
   /// The caller of a session has shown who it is.
   func prove(_ session: ClientSession) { unproven.remove(session) }
 
-  func takeOldestUnproven() -> ClientSession? { unproven.takeFirst() }
+  func removeOldestUnproven() -> ClientSession? { unproven.takeFirst() }
 
   // MARK: the end of a turn
 

@@ -13,8 +13,8 @@ extension Generation {
     limits: SharedLimits,
     deferredRelease: DeferredRelease
   ) throws(StartError) {
-    do throws(Denied) {
-      let draft = try GenerationDraft(preparation, files: files, after: nil)
+    do throws(AuthorizationError) {
+      let draft = try GenerationBuilder(preparation, files: files, after: nil)
       _ = try draft.goOn(pending: changing) { true }
       guard let keyring = draft.keyring.keyring else { preconditionFailure("there was time for all of it") }
       self.init(

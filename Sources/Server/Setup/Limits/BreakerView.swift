@@ -26,7 +26,7 @@ package final class BreakerView {
     if let change { tell(change, to: journal) }
   }
 
-  package func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64, journal: EventLog) {
+  package func answered(status: Int, to pass: CredentialBreaker.Permission, at now: UInt64, journal: EventLog) {
     if let change = shared.answered(status: status, to: pass, at: now) { tell(change, to: journal) }
   }
 

@@ -105,13 +105,13 @@ package final class OriginBreaker: @unchecked Sendable {
     return breaker.wait(at: now)
   }
 
-  package func letOut(at now: UInt64) -> CredentialBreaker.Pass? {
+  package func acquirePermission(at now: UInt64) -> CredentialBreaker.Permission? {
     lock.enter()
     defer { lock.leave() }
-    return change { $0.letOut(suspension, at: now) }
+    return change { $0.acquirePermission(suspension, at: now) }
   }
 
-  func answered(status: Int, to pass: CredentialBreaker.Pass, at now: UInt64) -> CredentialBreaker.Change? {
+  func answered(status: Int, to pass: CredentialBreaker.Permission, at now: UInt64) -> CredentialBreaker.Change? {
     let verdict = CredentialVerdict(status: status)
     lock.enter()
     defer { lock.leave() }
@@ -124,10 +124,10 @@ package final class OriginBreaker: @unchecked Sendable {
     return change { $0.resume() }
   }
 
-  package func takeBack(_ pass: CredentialBreaker.Pass, at now: UInt64) {
+  package func releasePermission(_ pass: CredentialBreaker.Permission, at now: UInt64) {
     lock.enter()
     defer { lock.leave() }
-    change { $0.takeBack(pass, at: now) }
+    change { $0.releasePermission(pass, at: now) }
   }
 
   /// Whether this value is held back, or tried by one request alone.

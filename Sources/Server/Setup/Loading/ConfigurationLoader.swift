@@ -198,7 +198,7 @@ extension ConfigurationReader.Environment {
       },
       auditProblem: { path in
         step.begin(path)
-        guard let problem = AuditOutlook(path: path).problem, !problem.isPassing else { return nil }
+        guard let problem = AuditInspection(path: path).problem, !problem.isPassing else { return nil }
         return (problem.description, problem.help)
       },
       socketProblem: { path in

@@ -66,7 +66,7 @@ package final class WorkerContext {
   }
 
   /// An empty buffer with room for all that one read can bring.
-  func takePlaintext() -> [UInt8] {
+  func borrowPlaintext() -> [UInt8] {
     if var taken = plaintext.take() {
       taken.removeAll(keepingCapacity: true)
       return taken
@@ -76,7 +76,7 @@ package final class WorkerContext {
     return made
   }
 
-  /// Returns the buffer that `takePlaintext` lent.
+  /// Returns the buffer that `borrowPlaintext` lent.
   /// - Parameter wiped: it held a secret. In its own place: no other handler has it yet.
   func giveBack(_ plaintext: inout [UInt8], wiped: Bool) {
     if wiped { wipe(&plaintext) }

@@ -7,7 +7,7 @@ struct AuditStatus: CustomStringConvertible {
   let description: String
 
   init(path: String) {
-    let outlook = AuditOutlook(path: path)
+    let outlook = AuditInspection(path: path)
     var parts: [String] = []
     if outlook.isThere {
       parts.append("there" + (outlook.records.map { ", with \(counted(Int(clamping: $0), "record"))" } ?? ""))

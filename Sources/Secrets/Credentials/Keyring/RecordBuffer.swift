@@ -3,7 +3,7 @@ internal import System
 internal import TLS
 
 /// Gathers pieces into records.
-struct Stage {
+struct RecordBuffer {
   let memory: UnsafeMutableRawBufferPointer
   private var used = 0
   private var most = 0

@@ -1,8 +1,8 @@
 /// The steps that reading the places of one answer's head may still cost (T60). An upstream writes as many as it likes into one
 /// field, and each may have to be resolved against the request's path, and read as other servers could.
-struct PlaceRoom {
-  private var places = PlaceRoom.mostPlaces
-  private var bytes = PlaceRoom.mostBytes
+struct RewriteBudget {
+  private var places = RewriteBudget.mostPlaces
+  private var bytes = RewriteBudget.mostBytes
 
   /// A page of an API names four, the preloads of a large site some dozens.
   static let mostPlaces = 256
@@ -11,7 +11,7 @@ struct PlaceRoom {
   static let mostBytes = 131_072
 
   /// - Returns: whether one of that length may be read.
-  mutating func takePlace(_ length: Int) -> Bool {
+  mutating func spendReference(_ length: Int) -> Bool {
     places -= 1
     return places >= 0 && take(length)
   }
@@ -23,7 +23,7 @@ struct PlaceRoom {
   }
 
   /// Takes the steps for paths that other servers could read.
-  mutating func take(readings: [[UInt8]]) -> Bool { take(PlaceRoom.cost(of: readings)) }
+  mutating func take(readings: [[UInt8]]) -> Bool { take(RewriteBudget.cost(of: readings)) }
 
   /// A short one costs more than its bytes.
   static func cost(of readings: [[UInt8]]) -> Int { readings.reduce(0) { $0 + $1.count + 64 } }

@@ -2,7 +2,7 @@ internal import System
 
 /// The audit file as a start would find it, as far as the user who looks may see. Nothing is made or changed;
 /// whether another bearerd writes it is not looked at.
-package struct AuditOutlook: Sendable {
+package struct AuditInspection: Sendable {
   /// Why a start would fail.
   package let problem: AuditFileError?
   /// How far we could not look, and why.
@@ -22,7 +22,7 @@ package struct AuditOutlook: Sendable {
     var (records, problem, unseen): (UInt64?, SystemError?, String?)
     switch file.verdict {
     case .fit: break
-    case .unfit(let error) where error.isOfMissing && error.operation == AuditOutlook.unitDirectory:
+    case .unfit(let error) where error.isOfMissing && error.operation == AuditInspection.unitDirectory:
       unseen = "the systemd unit makes \(error.operation) when it starts"
     case .unfit(let error): problem = error
     case .unseen(let error): unseen = error.description

@@ -12,7 +12,7 @@ extension ClientConnection {
     }
     phase = .exchanging
     exchange.begin(isReused: isReused, output: &output)
-    if let refusal = exchange.takeRequestBody(input, position: &position, output: &output) {
+    if let refusal = exchange.receiveRequestBody(input, position: &position, output: &output) {
       abort(refusal, output: &output)
     } else if clientHasEnded, !exchange.isRequestComplete {
       clientGone(output: &output)
@@ -48,7 +48,7 @@ extension ClientConnection {
       return
     }
     let isLast = isDraining || clientHasEnded
-    if let refusal = exchange.takeResponse(
+    if let refusal = exchange.receiveResponse(
       input, position: &position, isLast: isLast, redaction: redaction, output: &output)
     {
       abort(refusal, output: &output)
@@ -90,7 +90,7 @@ extension ClientConnection {
   private mutating func retry(output: inout Output) {
     exchange.record.isRetried = true
     phase = .awaitingUpstream
-    output.giveUpRequest()
+    output.discardRequest()
     output.actions.formUnion([.dropUpstream, .openFreshUpstream])
   }
 
@@ -98,8 +98,8 @@ extension ClientConnection {
   /// - Parameter rest: what came behind the head of the answer that is held back.
   package mutating func credentialRenewed(rest: [UInt8] = [], output: inout Output) {
     guard phase == .exchanging, exchange.isHeld else { return }
-    let isReusable = exchange.leavesHeldReusable(rest)
-    exchange.beginSecondTry()
+    let isReusable = exchange.keepsConnectionReusable(rest)
+    exchange.beginRetry()
     phase = .awaitingUpstream
     // Another value goes out on a new session: one that was idle could prove stale, and there is no third time.
     output.actions.formUnion(isReusable ? [.releaseUpstream, .openUpstream] : [.dropUpstream, .openFreshUpstream])
@@ -162,7 +162,7 @@ extension ClientConnection {
     guard hasSession else { return }
     exchange.record.isAborted = true
     if exchange.record.status == 0 { exchange.record.status = 499 }
-    output.giveUpRequest()
+    output.discardRequest()
     output.actions.formUnion([breakingOff, .record, .reset])
     phase = .closed
   }

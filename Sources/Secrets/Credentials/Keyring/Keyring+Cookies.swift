@@ -14,21 +14,21 @@ extension Keyring {
   /// Nothing goes out with a pass of another credential, or to another origin than the session has proved.
   func keptCookies(
     of pass: JarTicket, _ slot: CredentialSlot, _ head: Span<UInt8>, _ proof: SessionProof
-  ) throws(Denied) -> CookieLine? {
+  ) throws(AuthorizationError) -> CookieLine? {
     let grant = slot.entry.grant
     guard pass.place == CookieJars.Place(credential: grant.name, origin: proof.identity.origin) else {
-      throw Denied(
+      throw AuthorizationError(
         reason: .wrongSession,
         detail: "the jar is not the one of credential \(grant.name) for \(proof.identity.origin)")
     }
     do throws(SystemError) {
       return try head.withUnsafeBytes { (head) throws(SystemError) in
-        guard let staged = StagedTarget(head) else { return nil }
+        guard let staged = HeadTarget(head) else { return nil }
         let path = head[staged.target].prefix { $0 != UInt8(ascii: "?") }
         return try jars?.line(with: pass, for: UnsafeRawBufferPointer(rebasing: path), in: reader.arena)
       }
     } catch {
-      throw Denied(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
+      throw AuthorizationError(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
     }
   }
 }

@@ -5,7 +5,7 @@ package import Policy
 package import TLS
 
 extension Keyring {
-  /// The door. Writes the staged head (a complete head but for the closing CRLF), the credential's fields, CRLF, and
+  /// Writes the staged head (a complete head but for the closing CRLF), the credential's fields, CRLF, and
   /// `body`, in one TLS record where they fit; if and only if the grant names the session's origin and this caller, and the
   /// session's proof is what the grant demands, and holds now.
   ///
@@ -22,25 +22,25 @@ extension Keyring {
   package func authorize(
     grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64, isAsked: Bool = false,
     cookies pass: JarTicket? = nil, over session: inout VerifiedSession
-  ) throws(Denied) -> ChallengeAttempt? {
+  ) throws(AuthorizationError) -> ChallengeAttempt? {
     guard index >= 0, index < slots.count else {
-      throw Denied(reason: .unknownGrant, detail: "there is no such credential")
+      throw AuthorizationError(reason: .unknownGrant, detail: "there is no such credential")
     }
     let slot = slots[index]
     try check(slot.entry.grant, caller: caller, proof: session.proof, now: now)
     guard endsBeforeClosing(head) else {
       let detail = "the staged head does not end before its closing CRLF"
-      throw Denied(reason: .sessionFailed(TLSError(kind: .internalError, detail: detail)), detail: detail)
+      throw AuthorizationError(reason: .sessionFailed(TLSError(kind: .internalError, detail: detail)), detail: detail)
     }
-    guard slot.rendered.isPlain || head.withUnsafeBytes({ StagedTarget($0) }) != nil else {
+    guard slot.rendered.isPlain || head.withUnsafeBytes({ HeadTarget($0) }) != nil else {
       let detail = "credential \(slot.entry.grant.name) writes into a request's target, and this one has no path"
-      throw Denied(reason: .unavailable, detail: detail)
+      throw AuthorizationError(reason: .unavailable, detail: detail)
     }
     let cookies = slot.entry.grant.cookie == nil ? nil : CookieMerge(head)
     let kept: CookieLine? = if let pass { try keptCookies(of: pass, slot, head, session.proof) } else { nil }
     switch slot.lines {
     case .none:
-      throw Denied(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
+      throw AuthorizationError(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
       guard slot.traits.answersChallenges, slot.traits.reactiveAuthentication == nil || !isAsked else {
         let patterns = try patterns(slot, nil, kept)
@@ -63,48 +63,48 @@ extension Keyring {
   /// Before anything goes out: an answer that cannot be searched must not come.
   private func patterns(
     _ slot: CredentialSlot, _ attempt: ChallengeAttempt?, _ kept: CookieLine?
-  ) throws(Denied) -> SecretPatterns? {
+  ) throws(AuthorizationError) -> SecretPatterns? {
     guard attempt != nil || kept != nil else { return slot.rendered.patterns }
     do throws(SystemError) {
       return try slot.patterns(sentBy: attempt, with: kept, in: reader.arena)
     } catch {
-      throw Denied(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
+      throw AuthorizationError(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
     }
   }
 
   private func sendPlaced(
     _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ kept: CookieLine?, _ body: Span<UInt8>,
     now: Int64, to session: inout VerifiedSession
-  ) throws(Denied) {
+  ) throws(AuthorizationError) {
     do throws(TLSError) {
       try place(head, slot, lines, kept, body, now: now, to: &session)
     } catch {
-      throw Denied(reason: .sessionFailed(error), detail: error.description)
+      throw AuthorizationError(reason: .sessionFailed(error), detail: error.description)
     }
   }
 
   private func send(
     _ head: Span<UInt8>, _ cookies: CookieMerge?, _ lines: borrowing Secret, _ kept: CookieLine?,
     _ body: Span<UInt8>, to session: inout VerifiedSession
-  ) throws(Denied) {
+  ) throws(AuthorizationError) {
     do throws(TLSError) {
       try write(head, cookies, lines, kept, body, to: &session)
     } catch {
-      throw Denied(reason: .sessionFailed(error), detail: error.description)
+      throw AuthorizationError(reason: .sessionFailed(error), detail: error.description)
     }
   }
 
-  private func check(_ grant: Grant, caller: Caller, proof: SessionProof, now: Int64) throws(Denied) {
+  private func check(_ grant: Grant, caller: Caller, proof: SessionProof, now: Int64) throws(AuthorizationError) {
     let origin = proof.identity.origin
     guard origin.scheme == .https, grant.names(origin) else {
-      throw Denied(reason: .originNotGranted, detail: "credential \(grant.name) may not go to \(origin)")
+      throw AuthorizationError(reason: .originNotGranted, detail: "credential \(grant.name) may not go to \(origin)")
     }
     guard proof.identity.grant == grant.name else {
-      throw Denied(
+      throw AuthorizationError(
         reason: .wrongSession, detail: "the session to \(origin) was not opened for credential \(grant.name)")
     }
     guard proof.identity.generation == configuration else {
-      throw Denied(
+      throw AuthorizationError(
         reason: .wrongSession,
         detail:
           "the session to \(origin) was opened under configuration \(proof.identity.generation), not \(configuration)")
@@ -112,21 +112,22 @@ extension Keyring {
     guard grant.callers?.admits(caller) ?? true else {
       let who = caller.uid.map { "uid \($0)" } ?? "the network"
       let client = caller.client.map { ", client \($0)" } ?? ""
-      throw Denied(reason: .callerNotGranted, detail: "credential \(grant.name) is not for \(who)\(client)")
+      throw AuthorizationError(reason: .callerNotGranted, detail: "credential \(grant.name) is not for \(who)\(client)")
     }
     for part in grant.parts {
       guard part.names(origin) else {
-        throw Denied(reason: .originNotGranted, detail: "credential \(part.name) may not go to \(origin)")
+        throw AuthorizationError(reason: .originNotGranted, detail: "credential \(part.name) may not go to \(origin)")
       }
       guard part.callers?.admits(caller) ?? true else {
-        throw Denied(reason: .callerNotGranted, detail: "credential \(part.name) is not for this caller")
+        throw AuthorizationError(reason: .callerNotGranted, detail: "credential \(part.name) is not for this caller")
       }
     }
     guard satisfies(proof.pins, proof.identity.trust.pinning) else {
-      throw Denied(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")
+      throw AuthorizationError(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")
     }
     guard proof.validity.contains(now) else {
-      throw Denied(reason: .proofExpired, detail: "what the session to \(origin) proved does not hold any more")
+      throw AuthorizationError(
+        reason: .proofExpired, detail: "what the session to \(origin) proved does not hold any more")
     }
   }
 
@@ -149,7 +150,7 @@ extension Keyring {
     _ head: Span<UInt8>, _ cookies: CookieMerge?, _ lines: borrowing Secret, _ kept: CookieLine?,
     _ body: Span<UInt8>, to session: inout VerifiedSession
   ) throws(TLSError) {
-    var stage = Stage(memory: staging.bytes)
+    var stage = RecordBuffer(memory: staging.bytes)
     defer { stage.wipe() }
     let end = cookies?.end ?? head.count
     try head.extracting(first: end).withUnsafeBytes { (bytes) throws(TLSError) in

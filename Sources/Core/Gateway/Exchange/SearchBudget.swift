@@ -1,6 +1,6 @@
 /// How much of an answer is searched in one turn of the loop (T60). What was searched is not known before: a text without
 /// anything like the secret costs a hundredth of one that is full of its beginnings, so that is counted, and pieces are small.
-enum SearchTurn {
+enum SearchBudget {
   /// Steps of a search, of 40 ns each, after which other connections come first.
   static let mostSteps = 16_384
   /// Bytes of a body that are searched before steps are counted again.
@@ -13,8 +13,8 @@ extension BodyTreatment {
   var largestPiece: Int {
     switch self {
     case .asItIs, .withheld: .max
-    case .searched: SearchTurn.largestPiece
-    case .decoded: SearchTurn.largestCodedPiece
+    case .searched: SearchBudget.largestPiece
+    case .decoded: SearchBudget.largestCodedPiece
     }
   }
 }

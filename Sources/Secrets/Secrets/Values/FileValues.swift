@@ -27,11 +27,11 @@ package final class FileValues: SourceValues<SecretSource> {
   /// itself.
   /// - Returns: whether other names are to be watched for it than before.
   @discardableResult
-  package func take(_ reading: SecretReading) -> Bool {
+  package func take(_ reading: SecretFileSnapshot) -> Bool {
     var new = Facts(names: reading.names)
     do throws(SecretProblem) {
       let content = try reading.content.get()
-      noteLocks(content.memory.isLocked)
+      recordLocking(content.memory.isLocked)
       defer { content.memory.wipe() }
       new.modified = content.modified
       put(SourceValue(secret: try copy(content, of: reading.source)), reading.source)

@@ -49,10 +49,10 @@ package class SourceValues<Source: Hashable & Sendable> {
     let entry = madeEntry(source)
     if !entry.holds(value) { entry.number = lastNumber.add(1, ordering: .relaxed).newValue }
     entry.put(.some(value), failure: nil)
-    noteLocks()
+    recordLocking()
   }
 
-  final func noteLocks(_ areLocked: Bool = true) { if !areLocked || !arena.isLocked { isLocked = false } }
+  final func recordLocking(_ areLocked: Bool = true) { if !areLocked || !arena.isLocked { isLocked = false } }
 
   /// Notes that no new value came, and why; the one that is there stays.
   package func fail(_ source: Source, _ sentence: String) { madeEntry(source).failure = sentence }
@@ -116,7 +116,7 @@ package class SourceValues<Source: Hashable & Sendable> {
     do throws(SystemError) {
       entry.put(.some(try copy.value(in: arena)), failure: output.failure)
       entry.number = copy.number
-      noteLocks()
+      recordLocking()
     } catch {
       entry.failure = SecretProblem(error, reading: name(of: output.source)).sentence
     }

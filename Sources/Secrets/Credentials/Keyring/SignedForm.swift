@@ -1,5 +1,5 @@
 /// The parameters in a request's body that are signed with it: those of a form, and of nothing else (RFC 5849 section 3.4.1.3.1).
-struct StagedForm {
+struct SignedForm {
   /// Empty: the body is something else, or there is none.
   let bytes: UnsafeRawBufferPointer
 

@@ -4,7 +4,7 @@ internal import Primitives
 
 /// Which protocol a request asks for, and whether an answer switches to it (RFC 9110 §7.8). An Upgrade field is for one hop:
 /// what goes out is written anew, and only what is asked for there can be granted.
-enum Upgrading {
+enum UpgradeNegotiation {
   /// The first protocol of the list, which its sender likes best, that the service lets through. The others are left out;
   /// without one the request goes on as if it had not asked.
   static func request(_ head: RequestHead, options: ConnectionOptions, of upgrades: [UpgradeProtocol])

@@ -4,11 +4,11 @@ internal import Primitives
 
 /// Fields that name places: resolved against the upstream; inside the service they become local, elsewhere absolute, so that
 /// the client follows them without our help (T32).
-enum PlaceRewriting {
+enum ReferenceRewriting {
   /// Appends the field, or nothing if its place cannot be read.
   /// - Returns: false if the place is one of our own listeners.
   static func write(
-    _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, room: inout PlaceRoom,
+    _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, room: inout RewriteBudget,
     to output: inout ByteBuffer
   ) -> Bool {
     let value = Array(bytes[field.value])
@@ -29,7 +29,7 @@ enum PlaceRewriting {
 
   /// `5; url=/next`, and as browsers read it (HTML, "shared declarative refresh steps"): `5,/next`, `5;URL = "/next"`.
   private static func refresh(
-    _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout PlaceRoom
+    _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout RewriteBudget
   ) -> RewrittenReference {
     var rest = value.drop { isDigit($0) || $0 == UInt8(ascii: ".") }
     if rest.startIndex == value.startIndex { return .dropped }
@@ -58,7 +58,7 @@ enum PlaceRewriting {
 
   /// `</next>; rel="next", <…>` (RFC 8288 §3): what stands between angle brackets, outside quoted strings.
   private static func links(
-    _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout PlaceRoom
+    _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout RewriteBudget
   ) -> RewrittenReference {
     var result: [UInt8] = []
     var index = 0

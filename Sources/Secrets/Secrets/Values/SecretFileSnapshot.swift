@@ -4,7 +4,7 @@ package import System
 /// (T55); what was found is handed over whole, in locked pages of its own, which are wiped with it.
 ///
 /// Unchecked: nothing in it changes after `init` but those pages, which `FileValues.take` wipes once it has copied them.
-package final class SecretReading: @unchecked Sendable {
+package final class SecretFileSnapshot: @unchecked Sendable {
   package let source: SecretSource
   /// The directories whose changes can change it, and the watch on each.
   package let watches: [(directory: String, watch: Result<Int32, SystemError>)]

@@ -21,7 +21,7 @@ package struct TallyPlan: Sendable {
 }
 
 /// A tally in the making, service by service.
-package final class TallyDraft {
+package final class TallyBuilder {
   let earlier: Tally?
   private let rules: RuleSet
   private let plan: TallyPlan
@@ -42,7 +42,7 @@ package final class TallyDraft {
   /// Makes some of it, and more as long as there is time. True: it is whole.
   package func goOn(while hasTime: () -> Bool) -> Bool {
     while services.count < rules.services.count {
-      for index in services.count..<min(services.count + TallyDraft.step, rules.services.count) { addService(index) }
+      for index in services.count..<min(services.count + TallyBuilder.step, rules.services.count) { addService(index) }
       if !hasTime() { return false }
     }
     while credentials.count < rules.grants.count {

@@ -1,8 +1,8 @@
 package import TLS
 
-/// Why the door stayed shut. A plain connection to a loopback address, or any other session without proof, is of another
+/// Why the keyring refused to send a credential. A plain connection to a loopback address, or any other session without proof, is of another
 /// type: `authorize` does not accept it.
-package struct Denied: Error, Sendable, Equatable, CustomStringConvertible {
+package struct AuthorizationError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Reason: Sendable, Equatable {
     /// The secret is missing, empty or unusable; `detail` says which source and what to do, never a byte of it.
     case unavailable
@@ -27,9 +27,9 @@ package struct Denied: Error, Sendable, Equatable, CustomStringConvertible {
   package var description: String { detail }
 }
 
-extension Denied {
-  /// A session of a type that has no door for secrets was asked to carry one.
-  package static var noProof: Denied {
-    Denied(reason: .wrongSession, detail: "the connection proves nothing about who is at its other end")
+extension AuthorizationError {
+  /// A session of a type that carries no secrets was asked to carry one.
+  package static var noProof: AuthorizationError {
+    AuthorizationError(reason: .wrongSession, detail: "the connection proves nothing about who is at its other end")
   }
 }

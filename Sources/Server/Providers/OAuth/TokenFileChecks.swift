@@ -4,7 +4,7 @@ internal import Secrets
 
 /// Requests that would be refused for want of a token while its endpoint's files may have changed just now. Endpoints are
 /// asked on the first worker alone, so that the others ask there what these files hold (T44).
-final class TokenLooks {
+final class TokenFileChecks {
   private unowned let providers: CredentialProviders
   private var looks: [TokenSource: Look] = [:]
 
@@ -30,8 +30,8 @@ final class TokenLooks {
   }
 
   private func ask(_ source: TokenSource, by link: any ProvidersLink) {
-    link.tellFirstProviders { first in
-      let reply = { link.tellProviders { $0.tokens?.looks.answered(source) } }
+    link.postToFirstProviders { first in
+      let reply = { link.postToProviders { $0.tokens?.looks.answered(source) } }
       // The result is posted ahead of the reply.
       if first.secrets?.wait(forFiles: source.files, onEnd: reply) == nil { reply() }
     }

@@ -4,7 +4,7 @@ internal import System
 
 /// A keyring in the making: credential by credential, so that the worker can serve requests in between. What is read, granted
 /// or logged out meanwhile reaches the credentials that are there; the others begin with it.
-package final class KeyringDraft {
+package final class KeyringBuilder {
   let plan: KeyringPlan
   let staging: LockedMemory
   let reader: SecretReader
@@ -28,11 +28,11 @@ package final class KeyringDraft {
     _ plan: KeyringPlan, requireLockedMemory: Bool, commands: CommandValues = CommandValues(),
     files: FileValues = FileValues(), tokens: TokenValues = TokenValues(), loggedOut: Set<String> = [],
     after previous: Keyring? = nil
-  ) throws(Denied) {
+  ) throws(AuthorizationError) {
     do {
       staging = try LockedMemory(byteCount: Keyring.stagingSize)
     } catch {
-      throw Denied(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
+      throw AuthorizationError(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
     }
     reader = SecretReader(arena: SecretArena(), commands: commands, files: files, tokens: tokens)
     self.plan = plan
@@ -45,7 +45,7 @@ package final class KeyringDraft {
   /// Makes one credential at least, if some are left, and more as long as there is time. True: it is whole.
   /// - Parameter pending: files that are being read: a credential that has one of them keeps the lines of before until then,
   ///   or it could be half of one value and half of another.
-  package func goOn(pending: Set<SecretSource>, while hasTime: () -> Bool) throws(Denied) -> Bool {
+  package func goOn(pending: Set<SecretSource>, while hasTime: () -> Bool) throws(AuthorizationError) -> Bool {
     while slots.count < plan.rows.count {
       make(plan.rows[slots.count], pending)
       if !hasTime() { return false }
@@ -57,7 +57,7 @@ package final class KeyringDraft {
   private func make(_ row: KeyringPlan.Row, _ pending: Set<SecretSource>) {
     let files = reader.files
     for file in row.entry.files where !files.isKnown(file) {
-      files.take(SecretReading(of: file, mustLock: files.mustLock))
+      files.take(SecretFileSnapshot(of: file, mustLock: files.mustLock))
     }
     let slot = CredentialSlot(row, parts: row.parts.map { slots[$0] })
     let earlier = previous.flatMap { previous in previous.plan.indices[slot.entry.grant.name].map { previous.slots[$0] }
@@ -73,9 +73,9 @@ package final class KeyringDraft {
 
   /// Whether all of it lies where it has to. From here on a value that has no locked memory is refused alone, and the one
   /// before it stays.
-  func demandLockedMemory(_ isLocked: Bool) throws(Denied) {
+  func demandLockedMemory(_ isLocked: Bool) throws(AuthorizationError) {
     guard isLocked && !isUnlocked || !requireLockedMemory else {
-      throw Denied(
+      throw AuthorizationError(
         reason: .unavailable,
         detail:
           "the system refuses to lock memory: raise LimitMEMLOCK= of the unit, or set require_locked_memory: false")

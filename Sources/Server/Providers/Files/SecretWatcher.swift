@@ -10,7 +10,7 @@ internal import System
 
 /// Notices changed secret files, and has them read again beside the loop: the next request waits for that, and goes out with
 /// the new value.
-package final class SecretWatch {
+package final class SecretWatcher {
   private let watch: DirectoryWatch?
   private var reads: FileLoader?
   /// Directories whose absence has been told.
@@ -37,7 +37,7 @@ package final class SecretWatch {
       providers: providers, adder: watch?.adder, files: files,
       onRead: { [unowned self] in take($0, loggedOut: $1) },
       onDelay: { [unowned self] source, reason in
-        tellChanges(of: source) { if let reason { files.delay(source, reason) } }
+        reportChanges(of: source) { if let reason { files.delay(source, reason) } }
       })
     guard let watch else { return }
     do throws(UVError) {
@@ -52,7 +52,7 @@ package final class SecretWatch {
   /// Goes on with what the start has found.
   func begin(_ generation: Generation, after first: InitialLoad) {
     follow(generation)
-    for (directory, error) in first.unwatched { tellUnwatched(directory, error) }
+    for (directory, error) in first.unwatched { reportUnwatched(directory, error) }
     for source in first.pending { reads?.read(source) }
   }
 
@@ -100,13 +100,13 @@ package final class SecretWatch {
 
   #if DEBUG
     /// No test waits a minute.
-    package func lookWithoutPause() { pause = 0 }
+    package func checkWithoutPause() { pause = 0 }
   #endif
 
   /// Whether a request for this credential of the current generation may have to wait: some file is being read.
   package func isReading(forGrant index: Int) -> Bool {
     guard let reads, lookedAt.indices.contains(index) else { return false }
-    if providers.loop.now >= lookedAt[index] + pause { lookAgain(index) }
+    if providers.loop.now >= lookedAt[index] + pause { checkAgain(index) }
     return !reads.isIdle
   }
 
@@ -116,12 +116,12 @@ package final class SecretWatch {
     guard let reads, lookedAt.indices.contains(index) else { return nil }
     let keyring = providers.generation.keyring
     if !keyring.isAvailable(grant: index), providers.loop.now >= lookedAt[index] + Self.pauseIfMissing {
-      lookAgain(index)
+      checkAgain(index)
     }
     return reads.wait(for: keyring.files(ofGrant: index), onEnd: onEnd)
   }
 
-  private func lookAgain(_ index: Int) {
+  private func checkAgain(_ index: Int) {
     lookedAt[index] = providers.loop.now
     for source in providers.generation.keyring.files(ofGrant: index) { reads?.read(source) }
   }
@@ -155,18 +155,18 @@ package final class SecretWatch {
     reads?.logOut(credential, files: wanted)
   }
 
-  private func take(_ reading: SecretReading, loggedOut: Set<String>) {
+  private func take(_ reading: SecretFileSnapshot, loggedOut: Set<String>) {
     // A change during the reading is known here, and not to the loop yet: until that is read as well, requests wait. A
     // credential of two files would be half of two values.
     hear()
     guard wanted.contains(reading.source) else { return }
     var isElsewhere = false
-    tellChanges(of: reading.source, loggedOut: loggedOut) { isElsewhere = files.take(reading) }
+    reportChanges(of: reading.source, loggedOut: loggedOut) { isElsewhere = files.take(reading) }
     providers.onSecretRead?(reading.source, loggedOut)
     for (directory, result) in reading.watches { register(directory, result) }
     // A symbolic link may lead somewhere else now.
     if isElsewhere { watch?.keep(only: files.directories) }
-    if reads?.isIdle == true { watch?.forgetUnknown() }
+    if reads?.isIdle == true { watch?.discardUnknown() }
   }
 
   private func register(_ directory: String, _ result: Result<Int32, SystemError>) {
@@ -177,18 +177,18 @@ package final class SecretWatch {
       if !watch.register(directory, as: number) {
         changed([DirectoryWatch.Change(directory: directory, name: "")])
       }
-    case .failure(let error): tellUnwatched(directory, error)
+    case .failure(let error): reportUnwatched(directory, error)
     }
   }
 
-  private func tellUnwatched(_ directory: String, _ error: SystemError) {
+  private func reportUnwatched(_ directory: String, _ error: SystemError) {
     guard missed.insert(directory).inserted,
       providers.journal.share?.isNews("watch \(directory)", error.description) ?? true
     else { return }
     providers.journal.event(.secretsNotWatched, ("directory", directory), ("detail", error.description))
   }
 
-  private func tellChanges(of source: SecretSource, loggedOut: Set<String> = [], _ change: () -> Void) {
+  private func reportChanges(of source: SecretSource, loggedOut: Set<String> = [], _ change: () -> Void) {
     let generation = providers.generation
     let keyring = generation.keyring
     let users = keyring.users(of: source)

@@ -8,7 +8,7 @@ import Testing
 @testable import TLS
 
 /// The door opens if and only if everything holds; in each refusal one thing does not, and the server gets nothing.
-@Suite struct DoorTests {
+@Suite struct KeyringAuthorizeTests {
   let scratch: Scratch
   let scheme: AuthScheme
   private let head = Array("POST /x HTTP/1.1\r\nHost: upstream.test\r\n".utf8)
@@ -48,7 +48,7 @@ import Testing
 
   struct Refusal: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let reason: Denied.Reason
+    let reason: AuthorizationError.Reason
     var index = 0
     var grantedOrigins = ["https://upstream.test"]
     var callers: Set<UInt32>?
@@ -79,7 +79,7 @@ import Testing
     Refusal(testDescription: "only a line's end", reason: badHead, head: "\r\n"),
   ]
 
-  static let badHead = Denied.Reason.sessionFailed(
+  static let badHead = AuthorizationError.Reason.sessionFailed(
     TLSError(kind: .internalError, detail: "the staged head does not end before its closing CRLF"))
 
   @Test(arguments: refusals) func `A refusal sends nothing`(row: Refusal) throws {
@@ -87,7 +87,7 @@ import Testing
     let upstream = try Upstream()
     do {
       var session = try upstream.session(origin: row.sessionOrigin, grant: row.sessionGrant)
-      let denied = #expect(throws: Denied.self) {
+      let denied = #expect(throws: AuthorizationError.self) {
         try keyring.authorize(grant: row.index, head: Array(row.head.utf8), over: &session)
       }
       #expect(denied?.reason == row.reason)
@@ -105,7 +105,9 @@ import Testing
       var session = try upstream.session()
       for configuration: UInt64 in [0, 2, .max] {
         keyring.configuration = configuration
-        let denied = #expect(throws: Denied.self) { try keyring.authorize(grant: 0, head: head, over: &session) }
+        let denied = #expect(throws: AuthorizationError.self) {
+          try keyring.authorize(grant: 0, head: head, over: &session)
+        }
         #expect(denied?.reason == .wrongSession && session.records == 0)
       }
     }
@@ -123,7 +125,7 @@ import Testing
     let upstream = try Upstream()
     do {
       var session = try upstream.session(grant: "other")
-      #expect(throws: Denied.self) { try keyring.authorize(grant: 0, head: head, over: &session) }
+      #expect(throws: AuthorizationError.self) { try keyring.authorize(grant: 0, head: head, over: &session) }
       try keyring.authorize(grant: 1, head: head, over: &session)
     }
     let received = upstream.finish()[0]
@@ -161,14 +163,16 @@ import Testing
       let forged = SessionVerdict(
         pins: proved, remark: nil, leafKey: honest.leafKey, verifiedAt: honest.verifiedAt,
         validity: honest.validity)
-      context.forgetSessions()
+      context.discardSessions()
       // The session has a new owner
       keepForever(kept)
       context.sessions.keep(KeptSession(owning: kept.pointer, verdict: forged), epoch: context.sessions.epoch)
 
       var second = try Session(context, port: upstream.server.port)
       #expect(second.verified.proof.isResumed && second.verified.proof.pins == proved)
-      let denied = #expect(throws: Denied.self) { try keyring.authorize(grant: 0, head: head, over: &second) }
+      let denied = #expect(throws: AuthorizationError.self) {
+        try keyring.authorize(grant: 0, head: head, over: &second)
+      }
       #expect(denied?.reason == .pinsNotMatched)
       #expect(second.records == 0)
     }
@@ -182,7 +186,7 @@ import Testing
     let upstream = try Upstream()
     do {
       var session = try upstream.session()
-      let denied = #expect(throws: Denied.self) {
+      let denied = #expect(throws: AuthorizationError.self) {
         try keyring.authorize(grant: 0, head: head, now: unixTime() + step, over: &session)
       }
       #expect(denied?.reason == .proofExpired)
@@ -197,7 +201,9 @@ import Testing
     do {
       var session = try upstream.session()
       session.verified.close()
-      let denied = #expect(throws: Denied.self) { try keyring.authorize(grant: 0, head: head, over: &session) }
+      let denied = #expect(throws: AuthorizationError.self) {
+        try keyring.authorize(grant: 0, head: head, over: &session)
+      }
       guard case .sessionFailed = denied?.reason else {
         Issue.record("\(String(describing: denied))")
         return

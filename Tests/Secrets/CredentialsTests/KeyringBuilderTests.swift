@@ -6,7 +6,7 @@ import Testing
 @testable import Secrets
 
 /// A keyring in the making (T60): a loop makes it bit by bit, and what happens meanwhile counts (T44, T46).
-@Suite struct DraftTests {
+@Suite struct KeyringBuilderTests {
   private let scratch: Scratch
   private let files = FileValues()
 
@@ -14,7 +14,7 @@ import Testing
 
   private func source(_ number: Int, _ value: String) throws -> SecretSource {
     let source = SecretSource.file(try scratch.write("token\(number)", value))
-    files.take(SecretReading(of: source, mustLock: false))
+    files.take(SecretFileSnapshot(of: source, mustLock: false))
     return source
   }
 
@@ -27,11 +27,11 @@ import Testing
 
   private func draft(
     _ plan: KeyringPlan, loggedOut: Set<String> = [], after previous: Keyring? = nil
-  ) throws -> KeyringDraft {
-    try KeyringDraft(plan, requireLockedMemory: false, files: files, loggedOut: loggedOut, after: previous)
+  ) throws -> KeyringBuilder {
+    try KeyringBuilder(plan, requireLockedMemory: false, files: files, loggedOut: loggedOut, after: previous)
   }
 
-  private func whole(_ draft: KeyringDraft) throws -> Keyring {
+  private func whole(_ draft: KeyringBuilder) throws -> Keyring {
     _ = try draft.goOn(pending: []) { true }
     return try #require(draft.keyring)
   }
@@ -123,7 +123,7 @@ import Testing
     let first = try whole(draft(plan))
     let gone = SecretSource.file("\(scratch.path)/token0")
     #expect(run("rm '\(scratch.path)/token0'").isSuccess)
-    files.take(SecretReading(of: gone, mustLock: false))
+    files.take(SecretFileSnapshot(of: gone, mustLock: false))
     #expect(try !whole(draft(plan, after: first)).isAvailable(grant: 0))
     #expect(first.reload(file: gone) == [0])
     _ = try source(0, "value 0".padded)

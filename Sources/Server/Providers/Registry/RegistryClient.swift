@@ -11,7 +11,7 @@ internal import System
 
 /// Asks the token servers of registries for one worker: once for all requests that need the same, on a connection of its own, at
 /// the one place that the configuration names.
-package final class RegistryAsking {
+package final class RegistryClient {
   private unowned let providers: CredentialProviders
   private var runs: [Run] = []
   /// By credential: the server has refused, and is left alone for a while (T41).

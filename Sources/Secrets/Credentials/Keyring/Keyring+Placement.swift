@@ -16,7 +16,7 @@ struct LineLayout: Sendable, Equatable {
 }
 
 /// The range of a staged head's target. The head is our own, but its target is a stranger's.
-struct StagedTarget {
+struct HeadTarget {
   let method: Range<Int>
   let target: Range<Int>
 
@@ -42,7 +42,7 @@ extension Keyring {
     try head.withUnsafeBytes { (head) throws(TLSError) in
       try body.withUnsafeBytes { (body) throws(TLSError) in
         try lines.withBytes { (lines) throws(TLSError) in
-          guard let staged = StagedTarget(head) else {
+          guard let staged = HeadTarget(head) else {
             throw TLSError(kind: .internalError, detail: "the staged head has no target that begins with a slash")
           }
           let parts = LineParts(lines, slot.rendered.layout)
@@ -55,7 +55,7 @@ extension Keyring {
           guard placed.signature.count > 0 || parts.client == nil else {
             throw TLSError(kind: .internalError, detail: "the request cannot be signed")
           }
-          var stage = Stage(memory: staging.bytes)
+          var stage = RecordBuffer(memory: staging.bytes)
           defer { stage.wipe() }
           try stage.append(UnsafeRawBufferPointer(rebasing: head[..<staged.target.lowerBound]), session: &session)
           try placed.target.withBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
@@ -78,7 +78,7 @@ extension Keyring {
   }
 
   private func placed(
-    in head: UnsafeRawBufferPointer, _ staged: StagedTarget, _ body: UnsafeRawBufferPointer, _ parts: LineParts,
+    in head: UnsafeRawBufferPointer, _ staged: HeadTarget, _ body: UnsafeRawBufferPointer, _ parts: LineParts,
     _ origin: String, now: Int64
   ) throws(SystemError) -> Placed {
     let target = try target(of: head, staged, parts)
@@ -87,7 +87,7 @@ extension Keyring {
   }
 
   private func target(
-    of head: UnsafeRawBufferPointer, _ staged: StagedTarget, _ parts: LineParts
+    of head: UnsafeRawBufferPointer, _ staged: HeadTarget, _ parts: LineParts
   ) throws(SystemError) -> Secret {
     let plain = UnsafeRawBufferPointer(rebasing: head[staged.target])
     var target = try Secret(capacity: plain.count + parts.parameter.count + 1, in: reader.arena)
@@ -104,10 +104,10 @@ extension Keyring {
 
   /// Empty: there is none, or it cannot be made.
   private func signature(
-    of head: UnsafeRawBufferPointer, _ staged: StagedTarget, _ target: borrowing Secret, _ body: UnsafeRawBufferPointer,
+    of head: UnsafeRawBufferPointer, _ staged: HeadTarget, _ target: borrowing Secret, _ body: UnsafeRawBufferPointer,
     _ parts: LineParts, _ origin: String, now: Int64
   ) throws(SystemError) -> Secret {
-    guard let client = parts.client, let keys = parts.keys, let form = StagedForm(head, body: body) else {
+    guard let client = parts.client, let keys = parts.keys, let form = SignedForm(head, body: body) else {
       return try Secret(capacity: 1, in: reader.arena)
     }
     let signature = OAuth1Signature(client: client, stamp: OAuth1Signature.Stamp(now: now), arena: reader.arena)
