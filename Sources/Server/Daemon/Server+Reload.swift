@@ -47,17 +47,15 @@ extension Server {
     loop.note(.reload)
     let settings = preparation.settings
     let number = worker.providers.generation.snapshot.generation + 1
-    try held.check(settings, preparation.tables.upstreams)
-    let new = try slots(for: settings)
+    try listeners.held.check(settings, preparation.tables.upstreams)
+    let new = try listeners.slots(for: settings)
     do throws(StartError) {
       try audit.adopt(preparation.audit)
     } catch {
-      for slot in new where !slots.contains(where: { $0 === slot }) { slot.close() }
+      listeners.close(new)
       throw error
     }
-    let added = new.filter { slot in !slots.contains { $0 === slot } }
-    slots = new
-    for (index, slot) in new.enumerated() { slot.follow(settings.listeners[index], index: index) }
+    let added = listeners.adopt(new, settings)
     let limits =
       preparation.tables.limits
       ?? SharedLimits(settings, after: worker.providers.generation.limits, lock: sharedState.lock)
@@ -69,7 +67,7 @@ extension Server {
       limits: limits, audit: journal.audit, requiredAudit: journal.requiredAudit,
       listenerIDs: new.map(Installation.Row.init))
     workerGroup.tell { $0.install(installation, listenerIDs: $0.listenerIDs(installation.listenerIDs)) }
-    acceptor.listen(on: new)
+    listeners.acceptor.listen(on: new)
     worker.install(installation, listenerIDs: new.map(\.listenerID))
     do throws(UVError) {
       for slot in added { try slot.start() }
@@ -77,11 +75,9 @@ extension Server {
       journal.event(.listenFailed, ("detail", error.description))
     }
     for slot in added { slot.announce(in: journal) }
-    held.closeUnclaimed(by: settings, journal: journal)
+    listeners.held.closeUnclaimed(by: settings, journal: journal)
     let unreported = worker.providers.generation.keyring.unreported
-    commands?.follow(worker.providers.generation)
-    tokens?.follow(worker.providers.generation)
-    control?.follow(settings)
+    services.follow(worker.providers.generation)
     loop.inPieces(preparation.reachChanges) { [journal] in
       CredentialReach.report($0, in: journal)
     } then: { [unowned self, generation = worker.providers.generation] in
@@ -129,41 +125,5 @@ extension Server {
     worker.reporting.lifetime.reloaded(problem: error.summary)
     journal.event(.reloadFailed, ("detail", error.summary), ("still", "generation \(number)"))
     ServiceManager.notify("READY=1\nSTATUS=reload failed, still serving generation \(number)")
-  }
-
-  /// Listeners that stay as they are keep their sockets.
-  private func slots(for settings: Settings) throws(StartError) -> [BoundListener] {
-    var result: [BoundListener] = []
-    do throws(StartError) {
-      for (index, listener) in settings.listeners.enumerated() {
-        let free = slots.filter { slot in !result.contains { $0 === slot } }
-        let kept = free.first { $0.name == listener.name && $0.stands(at: listener.addresses) }
-        // Only ports that the system chooses can be meant by two; each keeps its own.
-        let renamed = free.first { slot in
-          slot.stands(at: listener.addresses)
-            && !settings.listeners.contains { $0.name == slot.name && slot.stands(at: $0.addresses) }
-        }
-        if let kept = kept ?? renamed {
-          result.append(kept)
-        } else {
-          try refuseOwnAddresses(listener)
-          let sockets = try ListenerSockets(listener, held: held, file: file, loop: loop)
-          result.append(acceptor.slot(sockets, index: index))
-        }
-      }
-      return result
-    } catch {
-      for slot in result where !slots.contains(where: { $0 === slot }) { slot.close() }
-      throw error
-    }
-  }
-
-  /// A socket of ours would be in the way of a new one of ours.
-  private func refuseOwnAddresses(_ listener: ListenerSettings) throws(StartError) {
-    for slot in slots where slot.shares(listener.addresses) {
-      throw .system(
-        "listener \(listener.name): its address is in use by our own listener \(slot.name), which is another now: restart bearerd for this change"
-      )
-    }
   }
 }

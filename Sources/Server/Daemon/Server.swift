@@ -12,29 +12,26 @@ internal import System
 
 /// The daemon as a whole: one worker, its listeners, and what starts, reloads and ends them.
 package final class Server {
-  let file: String
   package let loop: Loop
   let worker: Worker
-  let acceptor: Acceptor
   let journal: EventLog
   let sharedState: SharedState
   let workerGroup: WorkerGroup
-  private let firstSecrets: InitialLoad
-  private let looks = FileProbe()
-  let held: InheritedSockets
-  var slots: [BoundListener]
-  private var processEvents: ProcessEvents?
-  private(set) var commands: SecretCommands?
-  private(set) var tokens: TokenManager?
-  private var logouts: Logouts?
-  private(set) var control: ControlSocket?
+  let listeners: ServerListeners
   let audit: AuditTrail
+  private let start: Start
+  private(set) var services = ServerServices()
+  private var isFinished = false
   /// Seconds for which a start waits for the files that the configuration names.
   private static let startPatience = 20
-  private var reloads: Reloads?
-  /// The beginning of the workers besides the first one; nil: there are none.
-  private let beginning: WorkerThread.Beginning?
-  private var isFinished = false
+
+  /// The parts of a start that `begin` needs.
+  private struct Start {
+    let secrets: InitialLoad
+    let looks: FileProbe
+    /// The beginning of the workers besides the first one; nil: there are none.
+    let workers: WorkerThread.Beginning?
+  }
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
   /// - Parameters:
@@ -43,8 +40,7 @@ package final class Server {
   package init(
     file: String, held: InheritedSockets, proxies: [String] = [], log: LogSink? = nil
   ) throws(StartError) {
-    self.file = file
-    self.held = held
+    let looks = FileProbe()
     journal = EventLog(hasPriorities: ServiceManager.isJournalStream, share: log)
     let preparation = try Preparation.atStart(file: file, seconds: Server.startPatience, looks: looks)
     let settings = preparation.settings
@@ -59,7 +55,7 @@ package final class Server {
     }
     sharedState = SharedState(workers: settings.workers.count)
     if sharedState.workers > 1, log == nil { journal.share = LogSink() }
-    firstSecrets = InitialLoad(
+    let secrets = InitialLoad(
       preparation.tables.secretFiles, unanswered: ConfigurationLoader.unanswered(in: preparation),
       journal: journal)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
@@ -74,7 +70,7 @@ package final class Server {
         sockets.append(try ListenerSockets(listener, held: held, file: file, loop: loop))
       }
       generation = try Generation(
-        first: preparation, files: firstSecrets.files, changing: firstSecrets.changing,
+        first: preparation, files: secrets.files, changing: secrets.changing,
         snapshot: ConfigurationLoader.snapshot(
           of: settings, generation: 1, ports: sockets.map(\.ports), tables: preparation.tables.snapshot),
         limits: SharedLimits(settings, after: nil, lock: sharedState.lock), deferredRelease: deferredRelease)
@@ -92,19 +88,19 @@ package final class Server {
     worker.join(workerGroup)
     worker.reporting.scrapes.text = { [unowned worker] in MetricsReport.bytes(of: worker, $0) }
     let acceptor = Acceptor(worker: worker, workerGroup: workerGroup)
-    self.acceptor = acceptor
-    slots = sockets.enumerated().map { acceptor.slot($1, index: $0) }
-    worker.listen(on: slots, of: acceptor, affordable: affordable)
+    listeners = ServerListeners(file: file, held: held, acceptor: acceptor, sockets, loop: loop)
+    worker.listen(on: listeners.slots, of: acceptor, affordable: affordable)
     guard let log = journal.share else {
-      beginning = nil
+      start = Start(secrets: secrets, looks: looks, workers: nil)
       return
     }
     let installation = Installation(
       preparation: preparation, snapshot: generation.snapshot, limits: generation.limits, audit: journal.audit,
-      requiredAudit: journal.requiredAudit, listenerIDs: slots.map(Installation.Row.init))
-    beginning = WorkerThread.Beginning(
+      requiredAudit: journal.requiredAudit, listenerIDs: listeners.slots.map(Installation.Row.init))
+    let workers = WorkerThread.Beginning(
       installation: installation, sharedState: sharedState, affordable: affordable,
       hasPriorities: ServiceManager.isJournalStream, log: log)
+    start = Start(secrets: secrets, looks: looks, workers: workers)
   }
 
   /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over.
@@ -121,13 +117,13 @@ package final class Server {
   /// Is ready when all listeners accept: requests wait for a command that has not given its secret yet.
   package func begin() throws(StartError) {
     worker.providers.generation.keyring.report(to: journal, of: worker.providers.generation)
-    worker.providers.begin(after: firstSecrets)
-    if let beginning { try workerGroup.start(beginning) }
+    worker.providers.begin(after: start.secrets)
+    if let beginning = start.workers { try workerGroup.start(beginning) }
     let reloads = Reloads(
-      file: file, audit: audit, looks: looks, worker: worker, use: { [unowned self] in use($0, $1) },
+      file: listeners.file, audit: audit, looks: start.looks, worker: worker, use: { [unowned self] in use($0, $1) },
       onFailure: { [unowned self] in reloadFailed($0) })
-    self.reloads = reloads
-    control = ControlSocket(
+    services.reloads = reloads
+    let control = ControlSocket(
       loop: loop, journal: journal,
       commands: [
         "reload": { answer in reloads.ask { answer($0.map { Array("\($0)\n".utf8) }) } },
@@ -140,22 +136,23 @@ package final class Server {
       ].merging(DebugCommands.of(worker, workerGroup, giveUpSoon: { reloads.patience = 100 })) { $1 },
       credentialCommands: [
         "login": { [unowned self] name, exchange in
-          if let tokens { return tokens.logIn(name, exchange) }
+          if let tokens = services.tokens { return tokens.logIn(name, exchange) }
           exchange.end(.failure(.system("bearerd is starting")))
         },
         "logout": { [unowned self] name, exchange in
-          guard let logouts else { return exchange.end(.failure(.system("bearerd is starting"))) }
+          guard let logouts = services.logouts else { return exchange.end(.failure(.system("bearerd is starting"))) }
           logouts.logOut(name) { exchange.end($0) }
         },
         "resume": { [unowned self] name, exchange in
-          exchange.end(Resumption(worker: worker, tokens: tokens).resume(name))
+          exchange.end(Resumption(worker: worker, tokens: services.tokens).resume(name))
         },
       ],
       queries: ["explain": { [worker] in ExplainAnswer.bytes(to: $0, by: worker) }],
       credentials: { [worker] in worker.providers.generation.settings.credentials.filter { !$0.isCombined }.map(\.name)
       })
-    control?.follow(worker.providers.generation.settings)
-    processEvents = try ProcessEvents(
+    services.control = control
+    control.follow(worker.providers.generation.settings)
+    services.processEvents = try ProcessEvents(
       loop: loop,
       watch: { [loop, workerGroup, journal] interval in
         Watchdog(
@@ -163,31 +160,27 @@ package final class Server {
           log: journal.share)
       }, reload: { [unowned self] in reload() },
       stop: { [unowned self] in stop() })
-    do throws(UVError) {
-      for slot in slots { try slot.start() }
-    } catch {
-      throw .system(error.description)
-    }
-    for slot in slots { slot.announce(in: journal) }
-    held.closeUnclaimed(by: worker.providers.generation.settings, journal: journal)
-    commands = try SecretCommands(providers: worker.providers) { [unowned self] command in
-      tokens?.changed(command)
+    do throws(UVError) { try listeners.start(journal) } catch { throw .system(error.description) }
+    listeners.held.closeUnclaimed(by: worker.providers.generation.settings, journal: journal)
+    let commands = try SecretCommands(providers: worker.providers) { [unowned self] command in
+      services.tokens?.changed(command)
       guard !workerGroup.links.isEmpty else { return }
       let output = worker.providers.generation.keyring.commandOutputs.output(of: command)
       workerGroup.tell { $0.providers.commands?.adopt(output) }
     }
-    worker.providers.commands?.onVerdict = { [unowned self] in commands?.heard($0, isAccepted: $1) }
-    commands?.follow(worker.providers.generation)
-    let renewals = try TokenManager(providers: worker.providers)
-    tokens = renewals
-    renewals.follow(worker.providers.generation)
-    logouts = Logouts(worker: worker, workerGroup: workerGroup, tokens: renewals, commands: commands)
-    journal.event(.ready, ("version", ProgramVersion.text), ("configuration", file))
+    services.commands = commands
+    worker.providers.commands?.onVerdict = { [unowned self] in services.commands?.heard($0, isAccepted: $1) }
+    commands.follow(worker.providers.generation)
+    let tokens = try TokenManager(providers: worker.providers)
+    services.tokens = tokens
+    tokens.follow(worker.providers.generation)
+    services.logouts = Logouts(worker: worker, workerGroup: workerGroup, tokens: tokens, commands: commands)
+    journal.event(.ready, ("version", ProgramVersion.text), ("configuration", listeners.file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.providers.generation.snapshot.generation)")
   }
 
   /// As SIGHUP does.
-  package func reload() { reloads?.ask { _ in } }
+  package func reload() { services.reloads?.ask { _ in } }
 
   // MARK: the end
 
@@ -195,8 +188,8 @@ package final class Server {
   package func stop() {
     guard !worker.isDraining else { return finish() }
     ServiceManager.notify("STOPPING=1")
-    commands?.stop()
-    var isOver = (tokens: tokens == nil, others: false)
+    services.commands?.stop()
+    var isOver = (tokens: services.tokens == nil, others: false)
     let finishWhenOver = { [unowned self] in
       if isOver.tokens, isOver.others, worker.sessionCount == 0, worker.isDraining { finish() }
     }
@@ -205,9 +198,11 @@ package final class Server {
       $0.providers.tokens?.close()
     }
     journal.event(.stopping, ("connections", String(worker.sessionCount + workerGroup.connections)))
-    processEvents?.startDrain(limit: worker.providers.generation.settings.limits.drain) { [unowned self] in finish() }
+    services.processEvents?.startDrain(limit: worker.providers.generation.settings.limits.drain) { [unowned self] in
+      finish()
+    }
     // A refresh token that is on its way is stored before the end (T68).
-    tokens?.stop {
+    services.tokens?.stop {
       isOver.tokens = true
       finishWhenOver()
     }
@@ -231,11 +226,7 @@ package final class Server {
     worker.close()
     workerGroup.close()
     audit.close()
-    control?.close()
-    commands?.close()
-    tokens?.close()
-    reloads?.close()
-    processEvents?.close()
+    services.close()
     loop.stop()
   }
 }
