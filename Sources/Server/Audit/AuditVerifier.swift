@@ -29,16 +29,22 @@ package struct AuditVerifier {
 
   private let wanted: [ChainHash]
   private var chain = AuditChain()
-  /// The number of the last line of the file under way.
-  private var line: UInt64 = 0
-  /// No record of it has come yet.
-  private var isAtBeginning = true
-  /// The last line ended in zeros, which only a start may follow.
-  private var isHollow = false
-  private var carry: [UInt8] = []
+  private var file = FileProgress()
   private var lastRecord: [UInt8] = []
-  /// Lines that are no records, since the last one.
-  private var pending = 0
+
+  /// The place in the file under way.
+  private struct FileProgress {
+    /// The number of the last line.
+    var line: UInt64 = 0
+    /// No record has come yet.
+    var isAtBeginning = true
+    /// The last line ended in zeros, which only a start may follow.
+    var isHollow = false
+    /// The beginning of the line under way.
+    var carry: [UInt8] = []
+    /// Lines that are no records, since the last one.
+    var pending = 0
+  }
 
   /// More than any record has.
   private static let longestLine = 1 << 20
@@ -53,65 +59,68 @@ package struct AuditVerifier {
   package mutating func take(_ bytes: Span<UInt8>) throws(Fault) {
     var start = 0
     for index in bytes.indices where bytes[index] == UInt8(ascii: "\n") {
-      if carry.isEmpty {
+      if file.carry.isEmpty {
         try takeLine(bytes.extracting(start..<index))
       } else {
         hold(bytes.extracting(start..<index))
-        let whole = carry
-        carry.removeAll()
+        let whole = file.carry
+        file.carry.removeAll()
         try takeLine(whole.span)
       }
       start = index + 1
     }
     hold(bytes.extracting(start...))
-    guard carry.count <= AuditVerifier.longestLine else {
-      throw Fault(line: line + 1, message: "wanted \(next), and a line came that no record is as long as")
+    guard file.carry.count <= AuditVerifier.longestLine else {
+      throw Fault(line: file.line + 1, message: "wanted \(next), and a line came that no record is as long as")
     }
   }
 
   /// The file is over. What comes after this is of the one that goes on from it.
   package mutating func finish() throws(Fault) {
-    let rest = carry
-    carry.removeAll()
+    let rest = file.carry
+    file.carry.removeAll()
     // All but its newline may be there.
     if !rest.isEmpty { try takeLine(rest.span) }
-    isCutOff = !rest.isEmpty || pending > 0
-    (line, pending, isAtBeginning, isHollow) = (0, 0, true, false)
+    isCutOff = !rest.isEmpty || file.pending > 0
+    file = FileProgress()
   }
 
   /// Zeros, of which a loss of power may leave any number, count as one.
   private mutating func hold(_ bytes: Span<UInt8>) {
-    for index in bytes.indices where bytes[index] != 0 || carry.last != 0 { carry.append(bytes[index]) }
+    for index in bytes.indices where bytes[index] != 0 || file.carry.last != 0 { file.carry.append(bytes[index]) }
   }
 
   private mutating func takeLine(_ whole: Span<UInt8>) throws(Fault) {
-    line += 1
+    file.line += 1
     var count = whole.count
     while count > 0, whole[count - 1] == 0 { count -= 1 }
     let bytes = whole.extracting(..<count)
     guard let parsed = AuditLine(bytes) else { return try takeRest(bytes) }
     let isOpened = parsed.isOpened
-    guard isOpened || !isHollow else { throw Fault(line: line - 1, message: "this record has zeros behind it") }
-    isHollow = count < whole.count
+    guard isOpened || !file.isHollow else {
+      throw Fault(line: file.line - 1, message: "this record has zeros behind it")
+    }
+    file.isHollow = count < whole.count
     let said = isOpened ? AuditLine.value(of: "torn", in: bytes) ?? "0" : "0"
-    guard said == String(pending) else {
-      if pending == 0 {
-        throw Fault(line: line, message: "torn=\(said) counts lines before this one that were cut off, and none came")
+    guard said == String(file.pending) else {
+      if file.pending == 0 {
+        throw Fault(
+          line: file.line, message: "torn=\(said) counts lines before this one that were cut off, and none came")
       }
-      line -= 1
+      file.line -= 1
       throw tornFault
     }
-    torn += UInt64(pending)
-    pending = 0
-    if isAtBeginning { try begin(parsed, bytes, isOpened: isOpened) }
-    isAtBeginning = false
+    torn += UInt64(file.pending)
+    file.pending = 0
+    if file.isAtBeginning { try begin(parsed, bytes, isOpened: isOpened) }
+    file.isAtBeginning = false
     guard parsed.number == chain.count &+ 1 else {
-      throw Fault(line: line, message: "wanted \(next), and n=\(parsed.number) came")
+      throw Fault(line: file.line, message: "wanted \(next), and n=\(parsed.number) came")
     }
     let before = chain.head
     guard chain.advance(over: bytes.extracting(..<parsed.recordCount)), chain.head == parsed.chain else {
       throw Fault(
-        line: line,
+        line: file.line,
         message:
           "wanted chain=\(chain.head) after \(before), and chain=\(parsed.chain) came: this record was changed, or the chain of the one before it"
       )
@@ -128,23 +137,25 @@ package struct AuditVerifier {
   /// first one.
   private mutating func takeRest(_ bytes: Span<UInt8>) throws(Fault) {
     let number = records == 0 ? nil : chain.count &+ 1
-    guard AuditLine.isRest(bytes, ofNumber: number, isOpened: pending > 0) else {
+    guard AuditLine.isRest(bytes, ofNumber: number, isOpened: file.pending > 0) else {
       throw Fault(
-        line: line, message: "wanted \(next), and a line came that is no record, nor what a crash leaves of that one")
+        line: file.line,
+        message: "wanted \(next), and a line came that is no record, nor what a crash leaves of that one")
     }
-    pending += 1
+    file.pending += 1
   }
 
   /// The first record says what it goes on from.
   private mutating func begin(_ parsed: AuditLine, _ bytes: Span<UInt8>, isOpened: Bool) throws(Fault) {
     guard isOpened, let previous = AuditLine.value(of: "previous", in: bytes) else {
       throw Fault(
-        line: line, message: "wanted the record with which a file begins (event=opened), and n=\(parsed.number) came")
+        line: file.line,
+        message: "wanted the record with which a file begins (event=opened), and n=\(parsed.number) came")
     }
     if records > 0 {
       guard previous == "\(chain.head)" else {
         throw Fault(
-          line: line,
+          line: file.line,
           message:
             "wanted previous=\(chain.head), with which the file before ends, and previous=\(previous) came: a file is missing between them, or its end, or this one was begun when there was none"
         )
@@ -154,7 +165,7 @@ package struct AuditVerifier {
     first = parsed.number
     if previous == "none" { return }
     guard let head = ChainHash(parsing: previous) else {
-      throw Fault(line: line, message: "wanted a chain value as previous=, and \"\(previous)\" came")
+      throw Fault(line: file.line, message: "wanted a chain value as previous=, and \"\(previous)\" came")
     }
     chain = AuditChain(count: parsed.number &- 1, head: head)
     self.previous = head
@@ -170,7 +181,7 @@ package struct AuditVerifier {
   /// The fault of the first line that waits for one that says so.
   private var tornFault: Fault {
     Fault(
-      line: line + 1 - UInt64(pending),
+      line: file.line + 1 - UInt64(file.pending),
       message: "wanted \(next), and a line came that is no whole record, without one after it that says so")
   }
 }
