@@ -24,7 +24,9 @@ extension SelftestStage {
     var reply = Reply([])
     let requests = try receivedDuring {
       let answer = messages.answer
-      reply = try script.answering({ answer ?? UpstreamScript.ok($0) }) { try send(messages.request, to: target) }
+      reply = try servers.script.answering({ answer ?? UpstreamScript.ok($0) }) {
+        try send(messages.request, to: target)
+      }
     }
     let fault = row.fault(reply, requests, at: place)
     if fault == nil { if requests.isEmpty { tally.refused += 1 } else { tally.passed += 1 } }
@@ -46,7 +48,7 @@ extension SelftestStage {
       AttackPlace(
         method: target.method, path: target.path, mount: target.mount, outside: outside(of: target),
         authority: target.authority, upstream: target.upstream.authority,
-        stranger: evil.origin.authority, port: target.port,
+        stranger: servers.evil.origin.authority, port: target.port,
         credential: canary.map { ($0.field, $0.value) },
         allowed: Set(target.headers.allowClientHeaders + own.map { folded($0.field) }),
         onClientHeader: target.grant == nil ? nil : target.headers.onClientHeader,

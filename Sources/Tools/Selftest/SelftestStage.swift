@@ -10,11 +10,7 @@ internal import System
 /// Everything around the daemon under test: embedded upstreams, canaries, the derived configuration, and a log of all bytes.
 final class SelftestStage {
   let directory: ThrowawayDirectory
-  let authority: TestAuthority
-  let script = UpstreamScript()
-  /// One for each origin of the user's services, and one more that nothing leads to.
-  let upstreams: [EmbeddedUpstream]
-  let evil: EmbeddedUpstream
+  let servers: SelftestUpstreams
   /// The derived configuration, as the daemon reads it.
   let settings: Settings
   let snapshot: Snapshot
@@ -36,20 +32,13 @@ final class SelftestStage {
   /// - Parameter only: the one service to test; nil: all.
   init(_ configuration: Settings, _ tree: ConfigurationTree, only: String?, signals: consuming SignalDescriptor) throws
   {
-    let authority = try TestAuthority()
-    self.authority = authority
+    let servers = try SelftestUpstreams(for: configuration.rules.services)
+    self.servers = servers
+    let authority = servers.authority
     directory = try ThrowawayDirectory()
-    var origins: [Origin: Origin] = [:]
-    var upstreams: [EmbeddedUpstream] = []
-    for service in configuration.rules.services where origins[service.upstream.origin] == nil {
-      let upstream = try EmbeddedUpstream(service.upstream.origin.scheme, authority: authority, script: script)
-      origins[service.upstream.origin] = upstream.origin
-      upstreams.append(upstream)
-    }
-    self.upstreams = upstreams
-    evil = try EmbeddedUpstream(.https, authority: authority, script: script)
     standIn = TestConfiguration(
-      tree: tree, uid: Users.currentUID, origins: origins, nowhere: evil.origin, directory: directory.path,
+      tree: tree, uid: Users.currentUID, origins: servers.standIns, nowhere: servers.evil.origin,
+      directory: directory.path,
       pins: [authority.leaf.pin, authority.backup.pin])
 
     try directory.write("ca.pem", authority.root.pem)
@@ -71,7 +60,7 @@ final class SelftestStage {
       if case .port(let port, _) = daemon.places[listener.name] { [port] } else { [] }
     }
     snapshot = ConfigurationLoader.snapshot(of: settings, generation: 1, ports: ports)
-    let finder = TargetFinder(settings: settings, snapshot: snapshot, places: daemon.places, upstreams: upstreams)
+    let finder = TargetFinder(settings: settings, snapshot: snapshot, places: daemon.places, upstreams: servers.all)
     let targets = finder.targets(only: only)
     self.targets = targets
     unreachable = settings.rules.services.map(\.name).filter { name in
@@ -80,7 +69,7 @@ final class SelftestStage {
   }
 
   func end() {
-    for upstream in upstreams + [evil] { upstream.server.stop() }
+    for upstream in servers.all + [servers.evil] { upstream.server.stop() }
     directory.remove()
   }
 
@@ -117,7 +106,7 @@ final class SelftestStage {
     return injecting.filter { target in target.grant.map { seen.insert($0).inserted } ?? false }
   }
 
-  func upstream(of target: Target) -> EmbeddedUpstream? { upstreams.first { $0.origin == target.upstream } }
+  func upstream(of target: Target) -> EmbeddedUpstream? { servers.all.first { $0.origin == target.upstream } }
 
   // MARK: asking
 
@@ -184,9 +173,9 @@ final class SelftestStage {
   func settle(_ target: Target, until condition: (ReceivedRequest) -> Bool) throws -> Bool {
     let deadline = Clock.monotonicMicroseconds + 10_000_000
     while Clock.monotonicMicroseconds < deadline {
-      let before = script.count
+      let before = servers.script.count
       let isAnswered = try send(target.request(), to: target).status == 200
-      if isAnswered, let last = script.received.dropFirst(before).last, condition(last) { return true }
+      if isAnswered, let last = servers.script.received.dropFirst(before).last, condition(last) { return true }
       usleep(10_000)
     }
     return false
@@ -194,9 +183,9 @@ final class SelftestStage {
 
   /// The requests that the upstreams received while `body` ran.
   func receivedDuring(_ body: () throws -> Void) rethrows -> [ReceivedRequest] {
-    let before = script.count
+    let before = servers.script.count
     try body()
-    return Array(script.received.dropFirst(before))
+    return Array(servers.script.received.dropFirst(before))
   }
 
   /// The request has to be refused by bearerd, and nothing may be sent.
@@ -206,9 +195,9 @@ final class SelftestStage {
   )
     throws
   {
-    let before = script.count
+    let before = servers.script.count
     let reply = try send(request, to: target)
-    let sent = script.count - before
+    let sent = servers.script.count - before
     let isRefused = statuses.map { $0.contains(reply.status) } ?? reply.isRefusal
     let wanted = statuses.map { $0.sorted().map(String.init).joined(separator: " or ") } ?? "a refusal"
     if isRefused, sent == 0 { tally.refused += 1 }
@@ -223,9 +212,9 @@ final class SelftestStage {
   func pass(_ request: String, to target: Target, _ tried: String, _ tally: inout AttackTally) throws -> (
     request: ReceivedRequest, reply: Reply
   )? {
-    let before = script.count
+    let before = servers.script.count
     let reply = try send(request, to: target)
-    let requests = Array(script.received.dropFirst(before))
+    let requests = Array(servers.script.received.dropFirst(before))
     let isRight = reply.status == 200 && requests.count == 1
     if isRight { tally.passed += 1 }
     tally.check(

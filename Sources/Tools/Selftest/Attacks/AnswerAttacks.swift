@@ -14,7 +14,7 @@ enum AnswerAttacks {
   private static func redirects(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     let count = try stage.playTable(32, &tally)
-    let visits = stage.evil.server.records.count
+    let visits = stage.servers.evil.server.records.count
     tally.check(visits == 0, "the other server", seen: counted(visits, "connection"), expected: "none")
     return tally.outcome("\(counted(count, "answer")) passed on; the other server was not visited")
   }
@@ -26,7 +26,7 @@ enum AnswerAttacks {
       return .notApplicable(stage.injecting.isEmpty ? "no credential is added" : "cookies: pass")
     }
     let fields = "Set-Cookie: session=theirs; Domain=localhost\r\nSet-Cookie2: session=theirs\r\n"
-    try stage.script.answering({ UpstreamScript.ok($0, fields: fields) }) {
+    try stage.servers.script.answering({ UpstreamScript.ok($0, fields: fields) }) {
       for target in targets {
         let allowed = target.headers.allowClientHeaders.contains("cookie")
         guard let got = try stage.pass(target.request("Cookie: session=mine"), to: target, "a cookie", &tally) else {

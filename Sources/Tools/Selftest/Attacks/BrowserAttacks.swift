@@ -24,7 +24,7 @@ enum BrowserAttacks {
     // A public API may say this to everybody, and then the page reads the answer as well.
     let fields = "Access-Control-Allow-Origin: *\r\nAccess-Control-Allow-Credentials: true\r\n"
     try stage.playTable(2, &tally)
-    try stage.script.answering({ UpstreamScript.ok($0, fields: fields) }) {
+    try stage.servers.script.answering({ UpstreamScript.ok($0, fields: fields) }) {
       for target in stage.targets {
         // Browsers do not say to such names what sent them there.
         for name in stage.strangeNames(of: target) {

@@ -23,7 +23,7 @@ enum ChangeAttacks {
   /// An answer that has begun and does not end, until its rule is taken away.
   private static func cut(_ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally) {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegun"
-    stage.script.answering(rest: "", { _ in Array(head.utf8) }) {
+    stage.servers.script.answering(rest: "", { _ in Array(head.utf8) }) {
       do throws(SocketError) {
         let socket = try target.connect(seconds: patience)
         try socket.send(Array(target.request("Content-Length: 10", body: "hello").utf8))

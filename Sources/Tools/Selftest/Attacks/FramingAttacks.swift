@@ -34,14 +34,18 @@ enum FramingAttacks {
     for target in stage.targets {
       try after("an answer instead of the rest of the body", target, stage, &tally) {
         let request = target.request("Content-Length: 10000000", body: String(repeating: line, count: 1000))
-        _ = try stage.script.answering(rest: "", { UpstreamScript.ok($0, status: "413 Too Large", body: "early\n") }) {
+        _ = try stage.servers.script.answering(
+          rest: "", { UpstreamScript.ok($0, status: "413 Too Large", body: "early\n") }
+        ) {
           try stage.send(Array(request.utf8), to: target, seconds: 2)
         }
       }
       try after("an answer that overtakes the body", target, stage, &tally) {
         let request = target.request("Content-Length: \(2 * line.utf8.count)", body: line)
         let half: UpstreamScript.Answer = { _ in Array("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nearly\n".utf8) }
-        _ = try stage.script.answering(rest: "late\n", half) { try stage.send(request, thenMore: line, to: target) }
+        _ = try stage.servers.script.answering(rest: "late\n", half) {
+          try stage.send(request, thenMore: line, to: target)
+        }
       }
     }
     return tally.outcome("no connection was used again, and the next request got its own answer")
@@ -57,7 +61,7 @@ enum FramingAttacks {
       "\(target.name): after \(name)", seen: "the same connection, or another's answer",
       expected: "another connection and its own answer")
     tally.check(
-      !stage.script.received.contains { $0.target.contains("/early?smuggled") }, "\(target.name): \(name)",
+      !stage.servers.script.received.contains { $0.target.contains("/early?smuggled") }, "\(target.name): \(name)",
       seen: "a request out of the body", expected: "no request")
   }
 

@@ -59,8 +59,8 @@ enum LocalAttacks {
   /// Whatever the vanished connections led to has happened.
   private static func settle(_ stage: SelftestStage) {
     var before = -1
-    while stage.script.count != before {
-      before = stage.script.count
+    while stage.servers.script.count != before {
+      before = stage.servers.script.count
       usleep(50_000)
     }
   }

@@ -33,7 +33,7 @@ enum RejectionAttacks {
   }
 
   private static func reject(_ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally) throws {
-    try stage.script.answering({ UpstreamScript.ok($0, status: "401 Unauthorized") }) {
+    try stage.servers.script.answering({ UpstreamScript.ok($0, status: "401 Unauthorized") }) {
       let received = try stage.receivedDuring {
         for _ in 0..<most { _ = try stage.send(target.request(), to: target) }
       }

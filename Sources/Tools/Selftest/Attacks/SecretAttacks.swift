@@ -18,13 +18,13 @@ enum SecretAttacks {
       for canary in files { unlink("\(stage.directory.path)/\(canary.file)") }
       // The daemon watches the directory: it takes a moment.
       let isMissing = try settle(stage, target, on: 503)
-      let before = stage.script.count
+      let before = stage.servers.script.count
       for _ in 0..<3 { try stage.refuse(target.request(), to: target, "its file removed", [503], &tally) }
       if !isMissing {
         tally.check(false, "\(target.name): its file removed", seen: "it is still used", expected: "503")
       }
       tally.check(
-        stage.script.count == before, "\(target.name): its file removed", seen: "a request without it",
+        stage.servers.script.count == before, "\(target.name): its file removed", seen: "a request without it",
         expected: "nothing sent")
       for canary in files { try stage.directory.write(canary.file, canary.secret + "\n") }
       let isBack = try settle(stage, target, on: 200)
@@ -53,7 +53,7 @@ enum SecretAttacks {
     }
     try stage.daemon.drain()
     let answers = String(decoding: stage.received, as: UTF8.self)
-    let stray = (stage.upstreams + [stage.evil]).flatMap { $0.server.records }.map {
+    let stray = (stage.servers.all + [stage.servers.evil]).flatMap { $0.server.records }.map {
       String(decoding: $0.bytes, as: UTF8.self)
     }
     for canary in stage.canaries {

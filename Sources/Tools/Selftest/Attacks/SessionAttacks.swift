@@ -25,7 +25,7 @@ enum SessionAttacks {
     guard let first = targets.first else { return .notApplicable("no upstream is reached by TLS") }
     // Sessions to resume.
     for target in targets { try stage.pass(target.request(), to: target, "before", &tally) }
-    let others = [try stage.authority.leaf().pin, try stage.authority.leaf().pin]
+    let others = [try stage.servers.authority.leaf().pin, try stage.servers.authority.leaf().pin]
     try stage.reloaded({ $0.pins = others }) {
       for target in pinned(stage) { try refuse(target, "after other pins", stage, &tally) }
     }
@@ -44,11 +44,12 @@ enum SessionAttacks {
       let isReported = verified(stage).contains { $0.service.trust.pinning.mode == .report }
       return .notApplicable(isReported ? "pins are only reported (pin_mode: report)" : "no service has pins")
     }
-    let other = try stage.authority.leaf()
+    let other = try stage.servers.authority.leaf()
     for target in targets {
       for (name, chain) in [
-        ("another key", [other]), ("another key, the pinned certificate appended", [other, stage.authority.leaf]),
-        ("another key, its authority appended", [other, stage.authority.root]),
+        ("another key", [other]),
+        ("another key, the pinned certificate appended", [other, stage.servers.authority.leaf]),
+        ("another key, its authority appended", [other, stage.servers.authority.root]),
       ] {
         try impostor(chain, name, target, stage, &tally)
       }
@@ -60,7 +61,7 @@ enum SessionAttacks {
     var tally = AttackTally()
     let targets = verified(stage)
     guard !targets.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
-    let chain = [try stage.authority.leaf(by: stage.authority.stranger)]
+    let chain = [try stage.servers.authority.leaf(by: stage.servers.authority.stranger)]
     for target in targets {
       guard let upstream = stage.upstream(of: target) else { continue }
       try upstream.replace(by: chain)
@@ -80,7 +81,7 @@ enum SessionAttacks {
     var tally = AttackTally()
     let targets = verified(stage)
     guard !targets.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
-    let chains = try wrong(stage.authority)
+    let chains = try wrong(stage.servers.authority)
     for target in targets {
       for (name, certificate) in chains { try impostor([certificate], name, target, stage, &tally) }
     }

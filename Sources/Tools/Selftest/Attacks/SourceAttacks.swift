@@ -102,7 +102,7 @@ enum SourceAttacks {
       }
     }
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
-    try stage.directory.write("open/ca.pem", stage.authority.root.pem)
+    try stage.directory.write("open/ca.pem", stage.servers.authority.root.pem)
     symlink("open/ca.pem", "\(stage.directory.path)/linked.pem")
     try stage.refuseToStart("a ca_file behind such a link", &tally) { $0.authority = "linked.pem" }
     for name in ["token", "ca.pem"] { unlink("\(open)/\(name)") }

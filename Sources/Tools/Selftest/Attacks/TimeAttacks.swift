@@ -67,7 +67,7 @@ enum TimeAttacks {
   /// Links that do not end, in each of many interim answers and in the last one.
   private static func upstream(of target: Target, _ room: Int, _ stage: SelftestStage, _ tally: inout AttackTally) {
     let link = "Link: " + String(repeating: "<", count: room) + "\r\n"
-    stage.script.answering({ request in
+    stage.servers.script.answering({ request in
       Array(String(repeating: "HTTP/1.1 103 Early Hints\r\n\(link)\r\n", count: interimAnswers).utf8)
         + UpstreamScript.ok(request, fields: link)
     }) {

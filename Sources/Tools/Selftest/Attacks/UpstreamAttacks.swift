@@ -58,7 +58,7 @@ enum UpstreamAttacks {
     let verified = Set(stage.targets.filter { $0.upstream.scheme == .https }.map(\.name))
     guard !verified.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
     let keys = "\(stage.directory.path)/keys.log"
-    let proxy = "http://127.0.0.1:\(stage.evil.origin.port)"
+    let proxy = "http://127.0.0.1:\(stage.servers.evil.origin.port)"
     let variables = [
       "SSL_CERT_FILE": "\(stage.directory.path)/ca.pem", "SSLKEYLOGFILE": keys, "HTTPS_PROXY": proxy,
       "https_proxy": proxy,
@@ -67,7 +67,7 @@ enum UpstreamAttacks {
     let before = variables.mapValues { _ in "" }.keys.map { ($0, getenv($0).map { String(cString: $0) }) }
     defer { for (name, value) in before { if let value { setenv(name, value, 1) } else { unsetenv(name) } } }
     for (name, value) in variables { setenv(name, value, 1) }
-    let strangers = stage.evil.server.records.count
+    let strangers = stage.servers.evil.server.records.count
     for trust in [nil, "ca.pem"] as [String?] {
       try stage.another({ $0.authority = trust }) { daemon in
         for target in stage.targets(at: daemon) where verified.contains(target.name) {
@@ -81,7 +81,8 @@ enum UpstreamAttacks {
     }
     tally.check(access(keys, F_OK) != 0, "SSLKEYLOGFILE", seen: "the keys of its sessions", expected: "no such file")
     tally.check(
-      stage.evil.server.records.count == strangers, "HTTPS_PROXY", seen: "it was asked", expected: "it is left alone")
+      stage.servers.evil.server.records.count == strangers, "HTTPS_PROXY", seen: "it was asked",
+      expected: "it is left alone")
     unlink(keys)
     return tally.outcome("\(variables.count) variables change nothing")
   }
