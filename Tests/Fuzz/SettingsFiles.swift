@@ -24,9 +24,10 @@ private func read(_ bytes: [UInt8]) -> Result<(Settings, warnings: [Diagnostic])
   let users: [String: UInt32] = ["root": 0, "dev": 1000, "deploy": 1001]
   let environment = ConfigurationReader.Environment(
     uid: 1000, now: 1_782_864_000, userID: { users[$0] }, groupMembers: { $0 == "developers" ? [1000, 1001] : nil },
-    fileStatus: { path in
-      path == "/etc/bearerd" ? (0, 0o755, false) : path.utf8.contains(0x21) ? nil : (0, 0o640, true)
-    }, readFile: { _ in bytesOf("-----BEGIN CERTIFICATE-----\n") }, auditProblem: { _ in nil },
+    files: FileQueries(
+      status: { path in
+        path == "/etc/bearerd" ? (0, 0o755, false) : path.utf8.contains(0x21) ? nil : (0, 0o640, true)
+      }, content: { _ in bytesOf("-----BEGIN CERTIFICATE-----\n") }), auditProblem: { _ in nil },
     hasIPv6: true)
   return ConfigurationReader.read(text: bytes, file: "/etc/bearerd/bearerd.yaml", environment: environment)
 }

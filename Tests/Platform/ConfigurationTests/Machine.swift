@@ -46,10 +46,11 @@ struct Machine {
     let groups: [String: Set<UInt32>] = ["developers": [1000, 1001, 0], "wheel": [0], "empty": [], "27": [1000]]
     return ConfigurationReader.Environment(
       uid: uid, now: Self.now, userID: { users[$0] }, groupMembers: { groups[$0] },
-      fileStatus: { [files] path in
-        if let known = files[path] { return known }
-        return path.contains("missing") ? nil : (0, 0o640, true)
-      }, fileWay: { [self] in routeContext(to: $0) }, readFile: { [contents] in contents[$0] },
+      files: FileQueries(
+        status: { [files] path in
+          if let known = files[path] { return known }
+          return path.contains("missing") ? nil : (0, 0o640, true)
+        }, route: { [self] in routeContext(to: $0) }, content: { [contents] in contents[$0] }),
       auditProblem: { [auditProblem] path in auditProblem.map { ("audit file \(path): \($0)", "look at it") } },
       socketProblem: { [socketProblem] path in
         socketProblem.map { ("no socket can be made at \(path): \($0.reason)", "look at it", $0.isPassing) }

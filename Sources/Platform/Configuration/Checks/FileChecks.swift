@@ -11,8 +11,8 @@ extension SettingsReader {
 
   /// The writer of the configuration decides where the credentials go (T51).
   func checkConfigurationFile() {
-    guard let status = environment.fileStatus(file) else { return }
-    let routeContext = environment.fileWay(file)
+    guard let status = environment.files.status(file) else { return }
+    let routeContext = environment.files.route(file)
     if status.mode & Self.othersAndGroupWrite != 0, !routeContext.isReadOnly {
       report.error(
         .wholeFile, "others can write this file (mode \(octal(status.mode))): they decide where credentials go",
@@ -34,7 +34,7 @@ extension SettingsReader {
 
   /// The files of credentials, once all of them are known. One that does not answer is asked again before its secret is used.
   func checkNamedFiles() {
-    let answering = environment.answering(named.paths)
+    let answering = environment.files.answering(named.paths)
     for (path, kind, place) in named.all {
       guard answering.contains(path) else {
         report.warning(
@@ -52,7 +52,7 @@ extension SettingsReader {
 
   /// A missing file: the daemon starts, answers 503 and notices when it appears.
   private func checkSecretFile(_ path: String, at place: TextLocation) {
-    guard let status = environment.fileStatus(path) else {
+    guard let status = environment.files.status(path) else {
       report.warning(
         place, "no file \(path): requests with this credential get 503",
         help:
@@ -61,7 +61,7 @@ extension SettingsReader {
       return checkWay(to: path, at: place)
     }
     guard status.isRegular else { return refuse("\(path) is not a regular file", at: place) }
-    let routeContext = environment.fileWay(path)
+    let routeContext = environment.files.route(path)
     let forbidden = routeContext.isReadOnly ? 0o005 : Self.othersAny | Self.othersAndGroupWrite
     if status.mode & forbidden != 0 {
       refuse(
@@ -83,13 +83,13 @@ extension SettingsReader {
 
   /// A file that is not there yet is as it should be; a user who can write its directory could put another login there.
   private func checkStore(_ path: String, at place: TextLocation) {
-    guard environment.fileStatus(path) == nil else { return checkSecretFile(path, at: place) }
+    guard environment.files.status(path) == nil else { return checkSecretFile(path, at: place) }
     checkWay(to: path, at: place)
   }
 
   /// The owner of a program, and anybody who can exchange it, decides which secret is sent, and sees what we may see (T42).
   private func checkProgram(_ path: String, at place: TextLocation) {
-    guard let status = environment.fileStatus(path) else {
+    guard let status = environment.files.status(path) else {
       return report.error(place, "there is no program \(path)")
     }
     guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
@@ -101,7 +101,7 @@ extension SettingsReader {
   }
 
   private func checkWay(to path: String, at place: TextLocation) {
-    let routeContext = environment.fileWay(path)
+    let routeContext = environment.files.route(path)
     if let problem = routeContext.problem { refuse(problem.message, at: place, help: problem.help) }
     reportException(routeContext, place)
   }
@@ -112,7 +112,7 @@ extension SettingsReader {
   }
 
   func checkCertificates(_ path: String, at place: TextLocation) {
-    guard let status = environment.fileStatus(path), let text = environment.readFile(path) else {
+    guard let status = environment.files.status(path), let text = environment.files.content(path) else {
       return report.error(place, "\(path) does not exist, or cannot be read")
     }
     guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
@@ -124,7 +124,7 @@ extension SettingsReader {
 
   /// Only root and the daemon's user can change it, or put another file in its place.
   private func checkOnlyOurs(_ path: String, _ owner: UInt32, _ mode: UInt32, at place: TextLocation) {
-    let routeContext = environment.fileWay(path)
+    let routeContext = environment.files.route(path)
     if mode & Self.othersAndGroupWrite != 0, !routeContext.isReadOnly {
       report.error(
         place, "others can change \(path) (mode \(octal(mode)))", help: "chmod go-w \(shellQuoted(path))")

@@ -37,7 +37,7 @@ extension SettingsReader {
     var file: String?
     if let node = fields[.certificate] {
       file = path(node, "the path of a PEM file")
-      if let file, environment.fileStatus(file) == nil {
+      if let file, environment.files.status(file) == nil {
         report.warning(
           node.place, "no file \(file): requests with this credential get 503",
           help: "put the certificate there, then those that lead from it to an authority; then reload")
@@ -73,9 +73,9 @@ extension SettingsReader {
   /// Once everything else is known to be right: whether the two belong together, and for how long.
   func checkClientCertificates(_ credentials: [CredentialDraft]) {
     for draft in credentials.compactMap(\.certificate) {
-      guard environment.fileStatus(draft.settings.file) != nil else { continue }
+      guard environment.files.status(draft.settings.file) != nil else { continue }
       if case .file(let key) = draft.settings.key {
-        guard environment.answering([key]).contains(key), environment.fileStatus(key) != nil else { continue }
+        guard environment.files.answering([key]).contains(key), environment.files.status(key) != nil else { continue }
       }
       switch environment.clientCertificate(draft.settings) {
       case .badCertificate(let sentence): report.error(draft.filePlace, sentence)

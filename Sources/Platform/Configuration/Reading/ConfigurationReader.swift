@@ -9,15 +9,7 @@ package struct ConfigurationReader {
     package var userID: @Sendable (String) -> UInt32?
     /// By name, or by number in decimal digits; nil: no such group.
     package var groupMembers: @Sendable (String) -> Set<UInt32>?
-    /// Owner, mode, whether regular; nil: does not exist. Follows symbolic links.
-    package var fileStatus: @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?
-    /// The way to a file, be it there or not.
-    package var fileWay: @Sendable (String) -> FileWay
-    /// Files among these that can be asked for, as can the directories that lead to them. A file system that has gone may
-    /// take any time, and no start has to wait for a secret, or for a program that prints one (T55).
-    package var answering: @Sendable ([String]) -> Set<String>
-    /// Asked of `ca_file` only, never of a secret.
-    package var readFile: @Sendable (String) -> [UInt8]?
+    package var files: FileQueries
     /// Why a start could not write this audit file, and what to do about it; nil: nothing is known to be in the way.
     package var auditProblem: @Sendable (String) -> (message: String, help: String?)?
     /// Why a start could make no unix socket there, what to do about it, and whether it may be over by itself; nil: nothing is
@@ -32,10 +24,7 @@ package struct ConfigurationReader {
     package init(
       uid: UInt32, now: Int64, userID: @escaping @Sendable (String) -> UInt32?,
       groupMembers: @escaping @Sendable (String) -> Set<UInt32>?,
-      fileStatus: @escaping @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?,
-      fileWay: @escaping @Sendable (String) -> FileWay = { _ in FileWay() },
-      answering: @escaping @Sendable ([String]) -> Set<String> = { Set($0) },
-      readFile: @escaping @Sendable (String) -> [UInt8]?,
+      files: FileQueries,
       auditProblem: @escaping @Sendable (String) -> (message: String, help: String?)?,
       socketProblem: @escaping @Sendable (String) -> (message: String, help: String, isPassing: Bool)? = { _ in nil },
       clientCertificate: @escaping @Sendable (CredentialSettings.ClientCertificate) -> ClientCertificateLook = { _ in
@@ -47,10 +36,7 @@ package struct ConfigurationReader {
       self.now = now
       self.userID = userID
       self.groupMembers = groupMembers
-      self.fileStatus = fileStatus
-      self.fileWay = fileWay
-      self.answering = answering
-      self.readFile = readFile
+      self.files = files
       self.auditProblem = auditProblem
       self.socketProblem = socketProblem
       self.clientCertificate = clientCertificate

@@ -34,8 +34,10 @@ extension ConfigurationReader.Environment {
   fileprivate static var unseen: Self {
     let uid = Users.currentUID
     return Self(
-      uid: uid, now: 0, userID: { _ in uid }, groupMembers: { _ in [uid] }, fileStatus: { _ in (uid, 0o700, true) },
-      readFile: { _ in Array("-----BEGIN CERTIFICATE-----\n".utf8) }, auditProblem: { _ in nil }, hasIPv6: true,
+      uid: uid, now: 0, userID: { _ in uid }, groupMembers: { _ in [uid] },
+      files: FileQueries(
+        status: { _ in (uid, 0o700, true) }, content: { _ in Array("-----BEGIN CERTIFICATE-----\n".utf8) }),
+      auditProblem: { _ in nil }, hasIPv6: true,
       stateDirectory: "/")
   }
 }

@@ -183,19 +183,20 @@ extension ConfigurationReader.Environment {
         step.begin("the group \(name)")
         return (UInt32(name) ?? Users.gid(named: name)).map(Users.members(ofGroup:))
       },
-      fileStatus: { path in
-        step.begin(path)
-        return answers.status(of: path)
-      },
-      fileWay: { path in
-        step.begin(path)
-        return answers.routeContext(to: path)
-      },
-      answering: { looks.answering($0, into: answers) },
-      readFile: { path in
-        step.begin(path)
-        do throws(SystemError) { return try FileReader.read(path: path, maximum: 4 << 20).bytes } catch { return nil }
-      },
+      files: FileQueries(
+        status: { path in
+          step.begin(path)
+          return answers.status(of: path)
+        },
+        route: { path in
+          step.begin(path)
+          return answers.routeContext(to: path)
+        },
+        answering: { looks.answering($0, into: answers) },
+        content: { path in
+          step.begin(path)
+          do throws(SystemError) { return try FileReader.read(path: path, maximum: 4 << 20).bytes } catch { return nil }
+        }),
       auditProblem: { path in
         step.begin(path)
         guard let problem = AuditInspection(path: path).problem, !problem.isPassing else { return nil }
