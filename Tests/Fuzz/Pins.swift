@@ -1,7 +1,7 @@
 import Policy
 import TLS
 
-/// The text of a pin; and the same bytes as a file of certificates, PEM or DER.
+/// The text of a pin; and the same bytes as a file of certificates, PEM or DER, whose name constraints are asked about hosts.
 func fuzzPin(_ bytes: [UInt8]) {
   checkPin(String(decoding: bytes, as: UTF8.self))
   checkCertificates(bytes)
@@ -38,12 +38,32 @@ private func checkCertificates(_ bytes: [UInt8]) {
   } catch {
     promise(described == nil, "certificates that are described, but cannot be trusted: \(error)")
   }
+  if described != nil { checkConstraints(bytes) }
   for certificate in described ?? [] {
     promise(certificate.pin.digest.count == 32, "a pin of \(certificate.pin.digest.count) bytes")
     for text in [certificate.subject, certificate.issuer, certificate.key] {
       promise(isPlain(text) && text.utf8.count <= 303, "a name that a terminal obeys: \(text.debugDescription)")
     }
   }
+}
+
+private let hosts = ["a.test", "127.0.0.1", "[::1]"].compactMap { try? HostName(parsing: $0) }
+
+private func checkConstraints(_ bytes: [UInt8]) {
+  for host in hosts {
+    let verdicts = try? Certificates.mayVouch(file: bytes, for: host)
+    promise(verdicts != nil, "certificates that are described, but not asked about \(host)")
+    // A verdict that depends on the memory behind a name is another one each time.
+    promise((try? Certificates.mayVouch(file: bytes, for: host)) == verdicts, "two verdicts about \(host)")
+    // In DER the number of the extension stands as it is.
+    guard bytes.count > 1, bytes[0] == 0x30, bytes[1] >= 0x80, !containsConstraints(bytes) else { continue }
+    promise(verdicts == [true], "a certificate without constraints may not vouch for \(host)")
+  }
+}
+
+/// 2.5.29.30.
+private func containsConstraints(_ bytes: [UInt8]) -> Bool {
+  bytes.indices.dropLast(2).contains { bytes[$0...].starts(with: [0x55, 0x1D, 0x1E]) }
 }
 
 private func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }

@@ -34,6 +34,13 @@ package enum Certificates {
     let certificates = try CertificateFile(bytes, name: "certificate file")
     return certificates.views.compactMap { CertificateDescription($0) }
   }
+
+  /// Returns for each certificate of a PEM (or one DER) file, in file order, whether its name constraints let it vouch for a host.
+  package static func mayVouch(file bytes: [UInt8], for host: HostName) throws(TLSError) -> [Bool] {
+    OpenSSLLibrary.start()
+    let certificates = try CertificateFile(bytes, name: "certificate file")
+    return certificates.views.map { $0.mayVouch(for: host) }
+  }
 }
 
 extension VerifiedSession {

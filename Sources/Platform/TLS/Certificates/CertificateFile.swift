@@ -11,11 +11,10 @@ struct CertificateFile: ~Copyable {
   init(_ bytes: [UInt8], name: String) throws(TLSError) {
     self.name = name
     ERR_clear_error()
-    if bytes.count > 1, bytes[0] == 0x30, bytes[1] >= 0x80 {  // a long SEQUENCE
-      let span = bytes.span
-      try span.withUnsafeBytes { (bytes) throws(TLSError) in try append(der: bytes) }
-    } else {
-      try readPEM(bytes)
+    let span = bytes.span
+    try span.withUnsafeBytes { (bytes) throws(TLSError) in
+      let isDER = bytes.count > 1 && bytes[0] == 0x30 && bytes[1] >= 0x80  // a long SEQUENCE
+      try isDER ? append(der: bytes) : readPEM(bytes)
     }
   }
 
@@ -25,8 +24,11 @@ struct CertificateFile: ~Copyable {
 
   var views: [CertificateView] { certificates.map { CertificateView(pointer: $0) } }
 
-  private mutating func readPEM(_ bytes: [UInt8]) throws(TLSError) {
-    guard let bio = BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else {
+  /// Reads every block. The BIO keeps the address of `bytes` beyond the call that makes it.
+  private mutating func readPEM(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
+    let empty: StaticString = ""
+    let start = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
+    guard let bio = BIO_new_mem_buf(start, Int32(clamping: bytes.count)) else {
       throw .internalError("BIO_new_mem_buf")
     }
     defer { BIO_free(bio) }
@@ -87,7 +89,7 @@ struct CertificateFile: ~Copyable {
   }
 
   /// Non-overlapping.
-  private func count(of text: StaticString, in bytes: [UInt8]) -> Int {
+  private func count(of text: StaticString, in bytes: UnsafeRawBufferPointer) -> Int {
     text.withUTF8Buffer { text in
       var count = 0
       var index = 0

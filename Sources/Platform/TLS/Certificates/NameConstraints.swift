@@ -29,28 +29,26 @@ private struct Subtrees {
 
   init(_ stack: OpaquePointer?) { self.stack = stack }
 
-  /// For each subtree of the host's kind, whether it covers the host.
+  /// Returns for each subtree of the host's kind whether it covers the host.
   func matches(_ host: HostName) -> [Bool] {
     (0..<max(0, bearerd_sk_GENERAL_SUBTREE_num(stack))).compactMap { index in
       guard let base = bearerd_sk_GENERAL_SUBTREE_value(stack, index)?.pointee.base else { return nil }
-      var type: Int32 = 0
-      guard let value = GENERAL_NAME_get0_value(base, &type) else { return nil }
-      let text = value.assumingMemoryBound(to: ASN1_STRING.self)
-      let count = Int(ASN1_STRING_length(text))
-      guard let bytes = ASN1_STRING_get0_data(text) else { return type == wanted(host) ? true : nil }
-      let octets = Array(UnsafeBufferPointer(start: bytes, count: max(0, count)))
+      // A GENERAL_NAME is a union. Only the member of its kind may be read: an otherName's, for example, is no ASN1_STRING.
+      let kind = base.pointee.type
       switch host {
-      case .name(let name): return type == GEN_DNS ? covers(octets, Array(name.utf8)) : nil
-      case .address(let address): return type == GEN_IPADD ? covers(octets, address: address.bytes) : nil
+      case .name(let name):
+        guard kind == GEN_DNS else { return nil }
+        return covers(octets(of: base.pointee.d.dNSName), Array(name.utf8))
+      case .address(let address):
+        guard kind == GEN_IPADD else { return nil }
+        return covers(octets(of: base.pointee.d.iPAddress), address: address.bytes)
       }
     }
   }
 
-  private func wanted(_ host: HostName) -> Int32 {
-    switch host {
-    case .name: GEN_DNS
-    case .address: GEN_IPADD
-    }
+  private func octets(of text: UnsafePointer<ASN1_STRING>?) -> [UInt8] {
+    guard let text, let start = ASN1_STRING_get0_data(text) else { return [] }
+    return Array(UnsafeBufferPointer(start: start, count: max(0, Int(ASN1_STRING_length(text)))))
   }
 
   /// A name, and all below it; with a dot ahead, those below it alone. Case and a dot at the end do not count.
