@@ -4,7 +4,8 @@ package import Foundation
 package final class OutputCollector: Sendable {
   /// For the child. Close it here once the child has it.
   package let writing: FileHandle
-  private let state = Guarded((text: "", isOver: false))
+  /// `rest`: The bytes of a character of which only a part has come.
+  private let state = Guarded((text: "", rest: [UInt8](), isOver: false))
   private let changed = DispatchSemaphore(value: 0)
 
   package init() {
@@ -24,12 +25,30 @@ package final class OutputCollector: Sendable {
       // Signals of other tests end a wait; the writer must not find nobody here.
       if count < 0, errno == EINTR { continue }
       if count < 0 { break }
-      state.withLock { $0.text += String(decoding: chunk[..<count], as: UTF8.self) }
+      state.withLock { state in
+        let bytes = state.rest + chunk[..<count]
+        let end = bytes.count - Self.unfinished(bytes)
+        state.text += String(decoding: bytes[..<end], as: UTF8.self)
+        state.rest = Array(bytes[end...])
+      }
       changed.signal()
     }
     close(descriptor)
-    state.withLock { $0.isOver = true }
+    state.withLock { state in
+      state.text += String(decoding: state.rest, as: UTF8.self)
+      state.isOver = true
+    }
     changed.signal()
+  }
+
+  /// The number of bytes at the end that begin a UTF-8 sequence and do not complete it.
+  private static func unfinished(_ bytes: [UInt8]) -> Int {
+    for (offset, byte) in bytes.suffix(3).reversed().enumerated() {
+      if byte & 0xC0 == 0x80 { continue }
+      let length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1
+      return offset + 1 < length ? offset + 1 : 0
+    }
+    return 0
   }
 
   package var text: String { state.withLock { $0.text } }
