@@ -38,6 +38,9 @@ import Testing
     ("a=b; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "a", "b", .ended, true),
     ("a=b; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=7", "a", "b", .seconds(7), true),
     ("a=b; Expires=tomorrow", "a", "b", .unknown, true),
+    ("a=b; Max-Age =0; Expires\t=\tx", "a", "b", .ended, true),
+    ("a=b; Expires = Sun, 22 Nov 2026 00:01:00 GMT; Expires; Expires =", "a", "b", .seconds(60), true),
+    ("a=b; Max-Age=5; Max-Age=\(String(repeating: "1", count: 1_025))", "a", "b", .seconds(5), true),
     ("a=; Max-Age=600", "a", "", .ended, false),
     ("a=\"b\"", "a", "\"b\"", .unknown, true),
     ("a=\"\"", "a", "\"\"", .unknown, false),
@@ -55,6 +58,23 @@ import Testing
 
   @Test(arguments: ["", ";", "a", "=b", " =b", "; a=b", "a; b=c"]) func whatIsNoneIsPassedOver(_ line: String) {
     #expect(read(line) == nil)
+  }
+
+  @Test(arguments: [
+    ("a=b; Path=/x; Domain=y; Secure", "/x y true"), ("a=b; Path =/x; Domain\t=y; Secure =no", "/x y true"),
+    ("a=b; Path=/x; PATH=; domain=z;;; =; Domain = y", " y false"), ("a=b", "nil nil false"),
+    ("a=b; Path; Domain=", "  false"), ("a=b; Path=/x; Path=/\(String(repeating: "x", count: 1_024))", "/x nil false"),
+    ("a=b; Paths=/x; XPath=/y; Pa th=/z", "nil nil false"),
+  ])
+  func `attributes are known by their names without blanks, and the last one counts`(line: String, wanted: String) {
+    let bytes = Array(line.utf8)
+    guard let cookie = SetCookie(0..<bytes.count, of: bytes.span) else {
+      Issue.record("it is one")
+      return
+    }
+    let (path, domain) = (cookie.path, cookie.domain)
+    let texts = [path, domain].map { $0.map { String(decoding: bytes[$0], as: UTF8.self) } ?? "nil" }
+    #expect("\(texts[0]) \(texts[1]) \(cookie.isSecure)" == wanted)
   }
 
   @Test func `names have a case`() {

@@ -14,8 +14,6 @@ package struct JarCookie: Sendable {
 
   /// Name and value together: longer ones are no cookies (RFC 6265 section 6.1).
   static let longest = 4_096
-  /// Longer attributes count as if they were not there.
-  static let longestAttribute = 1_024
 
   /// nil: it is not kept.
   /// - Parameters:
@@ -29,7 +27,7 @@ package struct JarCookie: Sendable {
       Self.isMeant(for: host, cookie.domain, bytes)
     else { return nil }
     var own: [UInt8] = []
-    if let path = cookie.path, path.count <= Self.longestAttribute { own.append(bytes.extracting(path)) }
+    if let path = cookie.path { own.append(bytes.extracting(path)) }
     guard Self.honoursPrefix(cookie, ownPath: own, bytes) else { return nil }
     (name, value, self.cookie) = (cookie.name, cookie.value, cookie)
     path = own.first == UInt8(ascii: "/") ? own : Self.directory(of: requestPath)

@@ -2,61 +2,125 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// `cookies: pass`: a Set-Cookie as a local client can keep it. Domain goes (the cookie is this host's), Path moves to where
-/// the service stands, Secure and what clients take only with it goes (the local side is plain HTTP). Without a Path the
-/// client's own default is right: it is the directory of the request, here as there.
+/// Rewrites a Set-Cookie of `cookies: pass` for a local client, so that no other service of the same host name gets the cookie (T34).
+///
+/// Clients do not agree with each other about attributes. So none is copied: of those that are known, the values are checked and
+/// written in one form, and all others are left out. Domain would make the cookie one of other hosts. Secure, Partitioned and
+/// SameSite=None need https, and the local side is plain HTTP. Path moves to the path of the service. Without a Path the default of
+/// the client is right: it is the directory of the request, here as at the upstream.
 enum CookieRewriting {
+  /// Appends the field, or nothing if some clients could take a part of the cookie's value for an attribute.
   static func write(
     _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, to output: inout ByteBuffer
   ) {
-    let plan = context.snapshot.plans[context.route.service]
-    output.append(contentsOf: bytes[field.name])
+    let span = bytes.span
+    var attributes = SetCookieAttributes(field.value, of: span)
+    if hidesAttribute(attributes.pair, span) { return }
+    var known = KnownAttributes()
+    while let (name, value) = attributes.next(in: span) { known.take(name, value, span) }
+    output.append(span.extracting(field.name))
     output.append(": ")
-    var isFirst = true
-    var start = field.value.lowerBound
-    while start <= field.value.upperBound {
-      let part = bytes[start..<field.value.upperBound].prefix { $0 != UInt8(ascii: ";") }
-      start = part.endIndex + 1
-      let attribute = trimmed(part)
-      if isFirst {
-        output.append(contentsOf: attribute)
-        isFirst = false
-        continue
-      }
-      // Nothing is said by it.
-      if attribute.isEmpty { continue }
-      let equals = attribute.firstIndex(of: UInt8(ascii: "="))
-      let name = attribute.startIndex..<(equals ?? attribute.endIndex)
-      if FieldName.matches(name, of: bytes.span, "domain") || needsSecure(attribute, name, of: bytes) { continue }
-      if FieldName.matches(name, of: bytes.span, "path"), let equals {
-        output.append("; Path=")
-        output.append(contentsOf: localPath(attribute[(equals + 1)...], plan))
-        continue
-      }
-      output.append("; ")
-      output.append(contentsOf: attribute)
+    output.append(span.extracting(attributes.pair))
+    if let path = known.path {
+      output.append("; Path=")
+      writePath(path, of: bytes, context.snapshot.plans[context.route.service], to: &output)
+    }
+    if let maxAge = known.maxAge {
+      output.append("; Max-Age=")
+      output.append(span.extracting(maxAge))
+    }
+    if let expires = known.expires {
+      output.append("; Expires=")
+      output.append(span.extracting(expires))
+    }
+    if known.isHTTPOnly { output.append("; HttpOnly") }
+    switch known.sameSite {
+    case .lax: output.append("; SameSite=Lax")
+    case .strict: output.append("; SameSite=Strict")
+    case nil: break
     }
     output.append("\r\n")
   }
 
-  private static func needsSecure(_ attribute: ArraySlice<UInt8>, _ name: Range<Int>, of bytes: [UInt8]) -> Bool {
-    if FieldName.matches(name, of: bytes.span, "secure") || FieldName.matches(name, of: bytes.span, "partitioned") {
-      return true
+  /// Whether a blank in the cookie's value is followed by a Path or Domain. Python's `http.cookies`, which clients use as well, ends
+  /// values at blanks and reads `a=b Path=/` as a cookie with a path, `$Path` too.
+  private static func hidesAttribute(_ pair: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+    for index in pair where isBlank(bytes[index]) {
+      // The pair does not end with a blank.
+      let start = bytes[index + 1] == UInt8(ascii: "$") ? index + 2 : index + 1
+      if isFollowed("path", at: start, pair, bytes) || isFollowed("domain", at: start, pair, bytes) { return true }
     }
-    guard FieldName.matches(name, of: bytes.span, "samesite") else { return false }
-    return FieldName.matches(min(name.upperBound + 1, attribute.endIndex)..<attribute.endIndex, of: bytes.span, "none")
+    return false
   }
 
-  /// A path at or below the base moves with it; any other (`/` above all) becomes the whole service.
-  private static func localPath(_ path: ArraySlice<UInt8>, _ plan: ForwardingPlan) -> [UInt8] {
-    guard path.starts(with: plan.basePath) else { return plan.localBase }
-    return plan.localBase + path.dropFirst(plan.basePath.count)
+  /// Whether `name` and an `=` are there.
+  private static func isFollowed(_ name: String, at start: Int, _ pair: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+    var end = start + name.utf8.count
+    guard end < pair.upperBound, FieldName.matches(start..<end, of: bytes, name) else { return false }
+    while end < pair.upperBound, isBlank(bytes[end]) { end += 1 }
+    return end < pair.upperBound && bytes[end] == UInt8(ascii: "=")
   }
 
-  private static func trimmed(_ part: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    var part = part
-    while let byte = part.first, byte == 0x20 || byte == 0x09 { part = part.dropFirst() }
-    while let byte = part.last, byte == 0x20 || byte == 0x09 { part = part.dropLast() }
-    return part
+  /// A path at or below the base moves with it. Any other becomes the whole service, `/` above all.
+  private static func writePath(
+    _ path: Range<Int>, of bytes: [UInt8], _ plan: ForwardingPlan, to output: inout ByteBuffer
+  ) {
+    output.append(contentsOf: plan.localBase)
+    guard bytes[path].starts(with: plan.basePath), isPlain(path, bytes.span) else { return }
+    output.append(contentsOf: bytes[path].dropFirst(plan.basePath.count))
+  }
+
+  /// Whether all bytes are visible ASCII. No request has another path, and clients differ in where such a value ends.
+  private static func isPlain(_ path: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+    for index in path where bytes[index] <= 0x20 || bytes[index] > 0x7E { return false }
+    return true
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}
+
+/// The attributes of a cookie that go on: the last of each name whose value can be read.
+private struct KnownAttributes {
+  enum SameSite { case lax, strict }
+
+  /// `nil` if there is no Path, or the last one says nothing: then the default path is meant.
+  private(set) var path: Range<Int>?
+  private(set) var maxAge: Range<Int>?
+  private(set) var expires: Range<Int>?
+  private(set) var isHTTPOnly = false
+  private(set) var sameSite: SameSite?
+
+  mutating func take(_ name: SetCookieAttributes.Name, _ value: Range<Int>, _ bytes: Span<UInt8>) {
+    switch name {
+    case .path: path = value.first.map { bytes[$0] } == UInt8(ascii: "/") ? value : nil
+    case .maxAge: if Self.isNumber(value, bytes) { maxAge = value }
+    case .expires: if Self.isDate(value, bytes) { expires = value }
+    case .httpOnly: isHTTPOnly = true
+    case .sameSite:
+      sameSite =
+        FieldName.matches(value, of: bytes, "lax")
+        ? .lax : FieldName.matches(value, of: bytes, "strict") ? .strict : nil
+    case .domain, .secure, .other: break
+    }
+  }
+
+  /// Digits, maybe behind a `-`.
+  private static func isNumber(_ value: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+    guard let first = value.first else { return false }
+    let digits = bytes[first] == UInt8(ascii: "-") ? value.dropFirst() : value
+    for index in digits where bytes[index] &- 0x30 > 9 { return false }
+    return !digits.isEmpty
+  }
+
+  /// Whether all bytes are such that dates have. Which of them is a date, the client knows.
+  private static func isDate(_ value: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+    for index in value {
+      switch bytes[index] {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: break
+      case UInt8(ascii: " "), UInt8(ascii: ","), UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "+"): break
+      default: return false
+      }
+    }
+    return !value.isEmpty
   }
 }

@@ -1,6 +1,7 @@
 internal import HTTP1
 
-/// Fields of an answer that would let one upstream speak for `http://localhost` as a whole (T2, T35).
+/// Response fields that would let one upstream speak for `http://localhost` as a whole (T2, T35). Browsers keep what these fields say,
+/// or apply it, beyond the page that came with them: to the origin, or to all of its connections, storage and cached responses.
 enum OriginHeaders {
   static func isStripped(_ bytes: [UInt8], _ name: Range<Int>) -> Bool {
     guard name.count >= 3 else { return false }
@@ -10,8 +11,17 @@ enum OriginHeaders {
     case UInt8(ascii: "a"):
       return FieldName.resembles(name, of: span, prefix: "access-control-")
         || FieldName.resembles(name, of: span, "alt-svc")
-    case UInt8(ascii: "c"): return FieldName.resembles(name, of: span, "clear-site-data")
+        || FieldName.resembles(name, of: span, "alternate-protocol")
+        || FieldName.resembles(name, of: span, "accept-ch")
+        || FieldName.resembles(name, of: span, "accept-ch-lifetime")
+    case UInt8(ascii: "c"):
+      return FieldName.resembles(name, of: span, "clear-site-data")
+        || FieldName.resembles(name, of: span, "critical-ch")
+        || FieldName.resembles(name, of: span, "cache-group-invalidation")
+    case UInt8(ascii: "e"): return FieldName.resembles(name, of: span, "expect-ct")
+    case UInt8(ascii: "i"): return FieldName.resembles(name, of: span, "idp-signin-status")
     case UInt8(ascii: "n"): return FieldName.resembles(name, of: span, "nel")
+    case UInt8(ascii: "o"): return FieldName.resembles(name, of: span, "origin-agent-cluster")
     case UInt8(ascii: "p"): return FieldName.resembles(name, of: span, prefix: "public-key-pins")
     case UInt8(ascii: "r"):
       return FieldName.resembles(name, of: span, "report-to")
@@ -21,6 +31,12 @@ enum OriginHeaders {
         || FieldName.resembles(name, of: span, "service-worker-allowed")
         || FieldName.resembles(name, of: span, "set-cookie")
         || FieldName.resembles(name, of: span, "set-cookie2")
+        || FieldName.resembles(name, of: span, "set-login")
+        || FieldName.resembles(name, of: span, "shared-storage-write")
+        || FieldName.resembles(name, of: span, "speculation-rules")
+        || FieldName.resembles(name, of: span, prefix: "sec-session-")
+        || FieldName.resembles(name, of: span, prefix: "secure-session-")
+    case UInt8(ascii: "u"): return FieldName.resembles(name, of: span, "use-as-dictionary")
     default: return false
     }
   }

@@ -100,7 +100,8 @@ enum Reference {
     reference.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? reference.count
   }
 
-  private static func authority(scheme: Origin.Scheme, _ bytes: ArraySlice<UInt8>) -> Reference {
+  /// Reads the text behind `//`: an authority, and a path behind it.
+  static func authority(scheme: Origin.Scheme, _ bytes: ArraySlice<UInt8>) -> Reference {
     let end = bytes.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
     // Userinfo reaches to the last @ (WHATWG URL); what it says is for the client.
     var authority = bytes[..<(end ?? bytes.endIndex)]

@@ -128,21 +128,33 @@ struct ResponseForwarding {
     context.route.credential == .pass || context.snapshot.headers(of: context.route).cookies == .pass
   }
 
-  /// Appends one field, as it is or rewritten, or nothing. Cookies are not its business: it drops them.
+  /// Appends one field, as it is or rewritten, or nothing. Cookies are left out: the head of a final response has them rewritten.
   /// - Returns: false if it points to a listener of ours.
   private static func writeField(
     _ field: Field, of bytes: [UInt8], _ context: Context, _ unchanged: inout PassthroughRun,
     _ room: inout RewriteBudget,
     to output: inout ByteBuffer
   ) -> Bool {
+    let hasPlaces: Bool
     switch field.known {
+    case .setCookie: return true
     case .wwwAuthenticate, .authenticationInfo:
       if context.injected { return true }
+      hasPlaces = true
     case .location, .contentLocation, .refresh, .link:
       unchanged.flush(bytes.span, to: &output)
       return ReferenceRewriting.write(field, of: bytes, context: context, room: &room, to: &output)
-    default:
+    case .other:
       if OriginHeaders.isStripped(bytes, field.name) || isForgedStatus(field, of: bytes) { return true }
+      hasPlaces = PlaceFields.contain(bytes.span.extracting(field.name))
+    default: hasPlaces = false
+    }
+    if hasPlaces {
+      switch OwnPlaces.verdict(on: field, of: bytes, context, &room) {
+      case .passes: break
+      case .dropped: return true
+      case .ours: return false
+      }
     }
     unchanged.add(field, of: bytes.span, to: &output)
     return true

@@ -85,7 +85,7 @@ enum RewrittenReference: Equatable {
   private static let longestLocal = 16_384
 
   /// By name, or by any way to write this machine with one of our ports.
-  private static func isOurs(_ origin: Origin, _ snapshot: Snapshot) -> Bool {
+  static func isOurs(_ origin: Origin, _ snapshot: Snapshot) -> Bool {
     if snapshot.ownAuthorities.contains("\(origin.host):\(origin.port)") { return true }
     guard snapshot.ownPorts.contains(origin.port) else { return false }
     return switch origin.host {

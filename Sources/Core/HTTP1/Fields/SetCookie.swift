@@ -24,29 +24,20 @@ package struct SetCookie: Sendable {
   /// nil: it has no name, or no `=` behind it.
   /// - Parameter line: the field's value, without blanks around it.
   package init?(_ line: Range<Int>, of bytes: Span<UInt8>) {
-    let pair = Self.part(from: line.lowerBound, line, bytes)
-    guard let equals = Self.equals(in: pair, bytes) else { return nil }
-    name = Self.trimmed(pair.lowerBound..<equals, bytes)
-    value = Self.trimmed((equals + 1)..<pair.upperBound, bytes)
+    var attributes = SetCookieAttributes(line, of: bytes)
+    let pair = attributes.pair
+    guard let equals = SetCookieAttributes.find(Byte.equals, in: pair, bytes) else { return nil }
+    name = SetCookieAttributes.trimmed(pair.lowerBound..<equals, bytes)
+    value = SetCookieAttributes.trimmed((equals + 1)..<pair.upperBound, bytes)
     if name.isEmpty { return nil }
-    var position = pair.upperBound
-    while position < line.upperBound {
-      let attribute = Self.part(from: position + 1, line, bytes)
-      position = attribute.upperBound
-      if attribute.isEmpty { continue }
-      let equals = Self.equals(in: attribute, bytes)
-      let attributeName = Self.trimmed(attribute.lowerBound..<(equals ?? attribute.upperBound), bytes)
-      let attributeValue = Self.trimmed((equals.map { $0 + 1 } ?? attribute.upperBound)..<attribute.upperBound, bytes)
-      if FieldName.matches(attributeName, of: bytes, "max-age") {
-        maxAge = Self.seconds(attributeValue, bytes) ?? maxAge
-      } else if FieldName.matches(attributeName, of: bytes, "expires") {
-        if equals != nil { expires = attributeValue }
-      } else if FieldName.matches(attributeName, of: bytes, "domain") {
-        domain = attributeValue
-      } else if FieldName.matches(attributeName, of: bytes, "path") {
-        path = attributeValue
-      } else if FieldName.matches(attributeName, of: bytes, "secure") {
-        isSecure = true
+    while let (attribute, value) = attributes.next(in: bytes) {
+      switch attribute {
+      case .maxAge: maxAge = Self.seconds(value, bytes) ?? maxAge
+      case .expires: if !value.isEmpty { expires = value }
+      case .domain: domain = value
+      case .path: path = value
+      case .secure: isSecure = true
+      case .httpOnly, .sameSite, .other: break
       }
     }
   }
@@ -88,25 +79,6 @@ package struct SetCookie: Sendable {
     let (left, isTooMuch) = end.subtractingReportingOverflow(now)
     if isTooMuch { return .unknown }
     return left > 0 ? .seconds(UInt64(left)) : .ended
-  }
-
-  /// Up to the next `;`, or to the end.
-  private static func part(from start: Int, _ line: Range<Int>, _ bytes: Span<UInt8>) -> Range<Int> {
-    var end = start
-    while end < line.upperBound, bytes[end] != Byte.semicolon { end += 1 }
-    return start..<end
-  }
-
-  private static func equals(in part: Range<Int>, _ bytes: Span<UInt8>) -> Int? {
-    for index in part where bytes[index] == Byte.equals { return index }
-    return nil
-  }
-
-  private static func trimmed(_ range: Range<Int>, _ bytes: Span<UInt8>) -> Range<Int> {
-    var range = range
-    while let first = range.first, Grammar.isBlank(bytes[first]) { range.removeFirst() }
-    while let last = range.last, Grammar.isBlank(bytes[last]) { range.removeLast() }
-    return range
   }
 
   /// Digits, perhaps behind a `-`; nil: something else, which counts as if it were not there.

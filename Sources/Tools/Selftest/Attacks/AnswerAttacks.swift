@@ -21,10 +21,9 @@ enum AnswerAttacks {
 
   private static func cookies(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
+    let count = try stage.playTable(34, &tally)
     let targets = stage.injecting.filter { $0.headers.cookies != .pass }
-    guard !targets.isEmpty else {
-      return .notApplicable(stage.injecting.isEmpty ? "no credential is added" : "cookies: pass")
-    }
+    guard !targets.isEmpty else { return tally.outcome("\(counted(count, "cookie")) passed on, for one service each") }
     let fields = "Set-Cookie: session=theirs; Domain=localhost\r\nSet-Cookie2: session=theirs\r\n"
     try stage.servers.script.answering({ UpstreamScript.ok($0, fields: fields) }) {
       for target in targets {

@@ -1,6 +1,8 @@
-/// Rows of answers by upstreams (T26, T32, T35, T36).
+internal import Console
+
+/// Rows of answers by upstreams (T26, T32, T34, T35, T36).
 enum AnswerRows {
-  static let all = surplus + malformed + redirects + hygiene + challenges
+  static let all = surplus + malformed + redirects + places + cookies + hygiene + challenges
 
   private static let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
@@ -63,6 +65,37 @@ enum AnswerRows {
       }
     }
 
+  /// A field whose URL clients follow without asking does not lead them to us: they would ask with a credential, and some show the
+  /// answer to the upstream.
+  private static let places: [AttackRow] =
+    [
+      "Operation-Location: http://{host}/x", "Azure-AsyncOperation: //{host}/x",
+      "X-Goog-Upload-URL: http:\\\\{host}\\x", "X-Storage-Url: http://user@{host}/x", "SourceMap: HTTP://{host}/x",
+      "Location: http://{host}/x", "Link: <http://{host}/x>; rel=next",
+    ].map { line in named(line, [502]) }
+    + [
+      // An added credential's challenge is not the client's: then the field is left out.
+      "WWW-Authenticate: Bearer realm=\"http://{host}/token\",service=\"registry\"",
+      "WWW-Authenticate: Bearer resource_metadata=http://{host}/x",
+    ].map { line in named(line, [200, 502]) }
+
+  private static func named(_ line: String, _ statuses: [Int]) -> AttackRow {
+    .answer(
+      32, line.harmless, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\(line)\r\n\r\n",
+      .cleaned(statuses, without: ["{host}/x", "{host}\\x", "{host}/token"]), .ports)
+  }
+
+  /// A cookie that passes is its service's own, however its attributes are written.
+  private static let cookies: [AttackRow] = [
+    "Path =/; HttpOnly", "Domain =localhost; Path\t=\t/", "Path={mount}; Domain=localhost; domain\t=localhost",
+    "Path={mount}; PATH =/; Secure =; SameSite =None",
+  ].map { attributes in
+    AttackRow.answer(
+      34, "Set-Cookie: a=b; \(attributes)".harmless,
+      "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: a=b; \(attributes)\r\nX-Harmless: stays\r\n\r\n",
+      .cleaned([200], without: ["path =", "path\t", "domain", "secure", "samesite"], with: "X-Harmless: stays"))
+  }
+
   /// No user is asked for a password because ours was rejected.
   private static let challenges: [AttackRow] = [
     ("401 Unauthorized", "WWW-Authenticate: Basic realm=\"theirs\"\r\nWWW-Authenticate: Negotiate"),
@@ -77,7 +110,8 @@ enum AnswerRows {
   private static let hygiene: [AttackRow] = [
     "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data", "Service-Worker-Allowed", "Public-Key-Pins", "NEL",
     "Report-To", "Reporting-Endpoints", "Access-Control-Allow-Origin", "access-control-allow-credentials",
-    "Access_Control_Allow_Origin",
+    "Access_Control_Allow_Origin", "Accept-CH", "Critical-CH", "Origin-Agent-Cluster", "Set-Login", "Use-As-Dictionary",
+    "Secure-Session-Registration", "Sec-Session-Registration", "Speculation-Rules", "Shared-Storage-Write",
   ].map { name in
     AttackRow.answer(
       35, name, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\(name): theirs\r\nX-Harmless: stays\r\n\r\n",

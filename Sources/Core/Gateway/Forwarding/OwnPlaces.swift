@@ -1,0 +1,161 @@
+internal import HTTP1
+internal import Policy
+
+/// Finds the listeners of ours that a response field names, in any notation that a client could take for a URL (T32). The value is
+/// searched as text: each of these fields has a grammar of its own, and clients do not keep to it.
+struct OwnPlaces {
+  enum Verdict {
+    case passes
+    /// The field has more places than are worth reading.
+    case dropped
+    case ours
+  }
+
+  private let context: ResponseForwarding.Context
+  private let origin: Origin
+
+  private init(_ context: ResponseForwarding.Context) {
+    self.context = context
+    origin = context.snapshot.rules.services[context.route.service].upstream.origin
+  }
+
+  /// Judges a field as it is, since that is how it goes on.
+  static func verdict(
+    on field: Field, of bytes: [UInt8], _ context: ResponseForwarding.Context, _ room: inout RewriteBudget
+  ) -> Verdict {
+    let search = OwnPlaces(context)
+    var verdict = search.places(in: bytes, field.value, &room)
+    guard case .passes = verdict else { return verdict }
+    let value = bytes[field.value]
+    if value.contains(where: { $0 == UInt8(ascii: "\\") || $0 == 0x09 }) {
+      // Browsers pass over tabs in a URL; a quoted string may have a backslash in front of any byte (RFC 9110 §5.6.4).
+      let joined = value.filter { $0 != 0x09 }
+      verdict = search.places(in: joined, joined.indices, &room)
+      guard case .passes = verdict else { return verdict }
+      let plain = joined.filter { $0 != UInt8(ascii: "\\") }
+      verdict = search.places(in: plain, plain.indices, &room)
+      guard case .passes = verdict else { return verdict }
+    }
+    return field.known == .other ? search.path(value, &room) : .passes
+  }
+
+  // MARK: authorities
+
+  /// Judges each authority behind `//`, or behind the colon of a scheme that browsers read without slashes.
+  private func places(in text: [UInt8], _ range: Range<Int>, _ room: inout RewriteBudget) -> Verdict {
+    var index = range.lowerBound
+    // The end of the last authority that was found: none of its bytes is looked at again.
+    var end = index
+    while index < range.upperBound {
+      let isColon = text[index] == UInt8(ascii: ":")
+      guard isColon || Self.isSlash(text[index]) else {
+        index += 1
+        continue
+      }
+      let scheme = isColon ? Self.scheme(before: index, of: text, range) : nil
+      var start = isColon ? index + 1 : index
+      let slashes = start
+      while start < range.upperBound, Self.isSlash(text[start]) { start += 1 }
+      index = start
+      guard scheme != nil || start - slashes >= 2 else { continue }
+      if end < start { end = start }
+      while end < range.upperBound, !Self.endsAuthority(text[end]) { end += 1 }
+      let verdict = authority(text[start..<end], scheme ?? .http, &room)
+      guard case .passes = verdict else { return verdict }
+    }
+    return .passes
+  }
+
+  /// Text behind a `,` or another delimiter may be a part of userinfo, or the next item of a list: both readings are judged.
+  private func authority(
+    _ text: ArraySlice<UInt8>, _ scheme: Origin.Scheme, _ room: inout RewriteBudget
+  ) -> Verdict {
+    if text.isEmpty { return .passes }
+    guard room.spendReference(text.count) else { return .dropped }
+    if isOurs(Self.withoutUser(text).prefix { !Self.isDelimiter($0) }, scheme) { return .ours }
+    let first = text.prefix { !Self.isDelimiter($0) }
+    return first.count < text.count && isOurs(Self.withoutUser(first), scheme) ? .ours : .passes
+  }
+
+  private func isOurs(_ authority: ArraySlice<UInt8>, _ scheme: Origin.Scheme) -> Bool {
+    switch Reference.authority(scheme: scheme, authority) {
+    case .absolute(let other, _): other != origin && RewrittenReference.isOurs(other, context.snapshot)
+    case .unreadable(let ports): ports.contains(where: context.snapshot.ownPorts.contains)
+    case .relative, .absolutePath, .otherScheme, .odd: false
+    }
+  }
+
+  /// Userinfo reaches to the last `@`.
+  private static func withoutUser(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    text.lastIndex(of: UInt8(ascii: "@")).map { text[($0 + 1)...] } ?? text
+  }
+
+  /// Returns `nil` if browsers need slashes behind the scheme.
+  private static func scheme(before colon: Int, of text: [UInt8], _ range: Range<Int>) -> Origin.Scheme? {
+    func ends(_ name: String) -> Bool {
+      let start = colon - name.utf8.count
+      return start >= range.lowerBound && FieldName.matches(start..<colon, of: text.span, name)
+    }
+    if ends("https") || ends("wss") { return .https }
+    return ends("http") || ends("ws") ? .http : nil
+  }
+
+  /// Browsers read a backslash as a slash.
+  private static func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
+
+  private static func endsAuthority(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0...0x20, 0x7F, UInt8(ascii: "\""), UInt8(ascii: "#"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "?"):
+      true
+    default: isSlash(byte)
+    }
+  }
+
+  /// Bytes that may stand in userinfo (RFC 3986 §3.2.1), and also behind a URL in a list.
+  private static func isDelimiter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: ";"),
+      UInt8(ascii: "|"), UInt8(ascii: "}"):
+      true
+    default: false
+    }
+  }
+
+  // MARK: paths
+
+  /// Judges a value that is a path. Clients resolve it against the URL of their request, so it may lead to another service of this
+  /// listener.
+  private func path(_ value: ArraySlice<UInt8>, _ room: inout RewriteBudget) -> Verdict {
+    let (services, own) = (context.snapshot.rules.services, context.route.service)
+    // A service with a host name of its own has all paths, and one alone has no neighbour.
+    if case .host = services[own].mount { return .passes }
+    if services.count == 1 { return .passes }
+    guard value.count <= Self.longestPath, room.spendReference(value.count) else { return .dropped }
+    let reference = value.map { $0 == UInt8(ascii: "\\") ? UInt8(ascii: "/") : $0 }
+    var resolved: [UInt8]
+    switch Reference(reference, scheme: .http) {
+    case .absolutePath, .relative:
+      guard room.take(context.path.count) else { return .dropped }
+      resolved = Reference.resolve(reference, against: context.path)
+    case .absolute, .unreadable, .otherScheme, .odd: return .passes
+    }
+    if let fragment = resolved.firstIndex(of: UInt8(ascii: "#")) { resolved.removeSubrange(fragment...) }
+    var target = CanonicalTarget()
+    do throws(PolicyRefusal) {
+      try target.read(resolved.span)
+    } catch {
+      // Such a request is refused, wherever it leads.
+      return .passes
+    }
+    let readings = [target.path] + target.readings
+    guard room.take(readings: readings) else { return .dropped }
+    let leadsElsewhere = readings.contains { reading in
+      let service = context.snapshot.rules.service(host: nil, path: reading, listener: services[own].listener)
+      return service != nil && service != own
+    }
+    return leadsElsewhere ? .ours : .passes
+  }
+
+  /// No request can have a longer one for a target by default.
+  private static let longestPath = 16_384
+}

@@ -1,0 +1,66 @@
+internal import Primitives
+
+/// Reads the attributes of a Set-Cookie line one after another, as user agents do (RFC 6265 §5.2, and the draft of its successor,
+/// rfc6265bis §5.6). Ranges are of the line's bytes, without blanks around them.
+package struct SetCookieAttributes: Sendable {
+  package enum Name: Sendable {
+    case domain, expires, httpOnly, maxAge, path, sameSite, secure
+    case other
+  }
+
+  /// Name and value of the cookie.
+  package let pair: Range<Int>
+  private let end: Int
+  /// Index of the `;` in front of the next attribute, or `end`.
+  private var position: Int
+
+  /// Longer values count as if their attributes were not there.
+  private static let longestValue = 1_024
+
+  package init(_ line: Range<Int>, of bytes: Span<UInt8>) {
+    end = line.upperBound
+    position = Self.find(Byte.semicolon, in: line, bytes) ?? end
+    pair = Self.trimmed(line.lowerBound..<position, bytes)
+  }
+
+  /// Returns the next attribute, or `nil` behind the last one. An attribute without `=` has an empty value.
+  package mutating func next(in bytes: Span<UInt8>) -> (name: Name, value: Range<Int>)? {
+    while position < end {
+      let start = position &+ 1
+      position = Self.find(Byte.semicolon, in: start..<end, bytes) ?? end
+      let equals = Self.find(Byte.equals, in: start..<position, bytes)
+      let name = Self.trimmed(start..<(equals ?? position), bytes)
+      let value = Self.trimmed((equals.map { $0 &+ 1 } ?? position)..<position, bytes)
+      if value.count <= Self.longestValue { return (Self.name(name, bytes), value) }
+    }
+    return nil
+  }
+
+  private static func name(_ name: Range<Int>, _ bytes: Span<UInt8>) -> Name {
+    switch name.count {
+    case 4: FieldName.matches(name, of: bytes, "path") ? .path : .other
+    case 6:
+      FieldName.matches(name, of: bytes, "domain")
+        ? .domain : FieldName.matches(name, of: bytes, "secure") ? .secure : .other
+    case 7:
+      FieldName.matches(name, of: bytes, "max-age")
+        ? .maxAge : FieldName.matches(name, of: bytes, "expires") ? .expires : .other
+    case 8:
+      FieldName.matches(name, of: bytes, "httponly")
+        ? .httpOnly : FieldName.matches(name, of: bytes, "samesite") ? .sameSite : .other
+    default: .other
+    }
+  }
+
+  static func find(_ wanted: UInt8, in range: Range<Int>, _ bytes: Span<UInt8>) -> Int? {
+    for index in range where bytes[index] == wanted { return index }
+    return nil
+  }
+
+  static func trimmed(_ range: Range<Int>, _ bytes: Span<UInt8>) -> Range<Int> {
+    var range = range
+    while let first = range.first, Grammar.isBlank(bytes[first]) { range.removeFirst() }
+    while let last = range.last, Grammar.isBlank(bytes[last]) { range.removeLast() }
+    return range
+  }
+}

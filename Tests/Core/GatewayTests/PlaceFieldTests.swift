@@ -1,0 +1,156 @@
+import Gateway
+import HTTP1
+import Policy
+import Testing
+
+/// Clients also follow URLs of other fields than Location, Content-Location, Refresh and Link. None of them leads to a listener of
+/// ours (T32); other URLs pass as they are.
+@Suite struct PlaceFieldTests {
+  private static let references = [
+    "Operation-Location", "Azure-AsyncOperation", "OData-EntityId", "OC-JobStatus-Location", "X-Goog-Upload-URL",
+    "x-goog-upload-control-url", "X-Storage-Url", "X-CDN-Management-Url", "X-Server-Management-Url", "X-MS-Location",
+    "X-Forms_Based_Auth_Required", "X-Forms_Based_Auth_Return_Url", "X-Xet-Cas-Url", "X-Xet-Refresh-Route",
+    "X-Terraform-Get", "Application-URL", "X-XRDS-Location", "X-Pingback", "Updates-Via", "Redirect-Ref",
+    "Content-Base", "Base", "SourceMap", "X-SourceMap", "HX-Location", "HX-Redirect",
+  ]
+
+  private static let texts = [
+    "WWW-Authenticate: Bearer realm=\"{}\",service=\"up.test\"", "WWW-Authenticate: Bearer realm={}",
+    "www-authenticate: Basic realm=\"x\", Bearer authorization_uri=\"{}\", scope=\"a\"",
+    "WWW-Authenticate: Bearer resource_metadata = \"{}\"", "WWW-Authenticate: Cargo login_url='{}'",
+    "WWW-Authenticate: Digest realm=\"x\", domain=\"/a {}\"", "Authentication-Info: next=\"{}\"",
+    "Optional-WWW-Authenticate: Bearer realm=\"{}\"",
+    "Authentication-Control: Basic realm=\"x\", location-when-logout=\"{}\"",
+    "Alternates: {\"{}\" 0.9 {type text/html}}", "URI: <https://up.test/>, <{}>", "X-GitHub-SSO: required; url={}",
+    "Link-Template: \"{}\"; rel=\"next\"", "Operation-Location: https://up.test/?next={}",
+    "Operation-Location: <{}>",
+  ]
+
+  /// Of a listener at localhost:7070.
+  private static let ours = [
+    "http://localhost:7070/other/x", "HTTP://LOCALHOST:7070/api/x", "http://127.0.0.1:7070", "http://[::1]:7070/",
+    "http://127.1:7070/", "http://2130706433:7070/", "http://0x7f.1:7070/", "http://127.0.0.2:7070/",
+    "http://0.0.0.0:7070/", "http://[::ffff:127.0.0.1]:7070/", "http://localhost.:7070?x", "//localhost:7070/x",
+    "http://u:p@localhost:7070/", "http://a,b@localhost:7070/", "http://localhost:7070,x@up.test/",
+    "http://up.test@localhost:7070#x", "http://other.localhost:7070/", "https://localhost:7070/",
+    "ws://localhost:7070/", "wss://localhost:7070/", "custom://localhost:7070/", "http:/\\localhost:7070/",
+    "\\\\localhost:7070\\x", "/\\localhost:7070", "http:///localhost:7070/", "http:localhost:7070/",
+    "https:/localhost:7070/", "http://localhost:7070:443/", "http://%6cocalhost:7070/", "http://\u{ff4c}ocalhost:7070/",
+  ]
+
+  /// URLs that are none of ours.
+  private static let others = [
+    "https://auth.example.com/token", "https://up.test/base/x", "http://localhost:8080/x", "http://127.0.0.1/x",
+    "https://evil.test:7070/x", "//evil.test:7070/x", "https://localhost:7070@evil.test/", "mailto:localhost:7070",
+    "https://evil.test:7070;localhost", "https://evil.test/localhost:7070", "urn:localhost:7070", "x",
+    "/base/operations/5", "https://up.test//x//y",
+  ]
+
+  private func play(_ line: String, world: Snapshot? = nil) throws -> Conversation {
+    exchange(get(), ok("X-Kept: 1", line, status: "401 No", body: "theirs"), try world ?? snapshot(credential: .pass))
+  }
+
+  @Test(arguments: references.map { "\($0): {}" } + texts)
+  func `T32: an answer that names one of our listeners is refused`(line: String) throws {
+    for url in Self.ours {
+      let played = try play(line.replacing("{}", with: url))
+      #expect(status(played.answer) == "502" && played.answer.contains("redirect-to-self"), "\(line) with \(url)")
+      #expect(!played.answer.contains("theirs") && !played.answer.contains(url), "\(line) with \(url)")
+    }
+  }
+
+  @Test(arguments: references.map { "\($0): {}" } + texts)
+  func `other URLs pass as they are`(line: String) throws {
+    for url in Self.others {
+      let line = line.replacing("{}", with: url)
+      let answer = ok("X-Kept: 1", line, status: "401 No", body: "theirs")
+      #expect(try play(line).answer == answer, "\(line)")
+    }
+  }
+
+  @Test(arguments: ["http://l\\ocalhost:7070/", "http:\\/\\/localhost:7070", "ht\\tp://local\\host:\\7070/"])
+  func `T32: a URL is read behind the escapes of its quoted string`(url: String) throws {
+    #expect(status(try play("WWW-Authenticate: Bearer realm=\"\(url)\"").answer) == "502")
+  }
+
+  @Test(arguments: [
+    "ht\ttp://localhost:7070/", "http://local\thost:7070/", "http:/\t/localhost:7070", "http://localhost:7070\t1",
+  ])
+  func `T32: browsers do not read tabs in a URL`(url: String) throws {
+    #expect(status(try play("Operation-Location: \(url)").answer) == "502")
+  }
+
+  @Test(arguments: [
+    "X-Operation-Location", "Operation-Locations", "Operation_Location", "X-Goog-Upload-Status", "X-Request-Url",
+    "Server",
+  ])
+  func `fields that clients do not follow are not read`(name: String) throws {
+    let line = "\(name): http://localhost:7070/"
+    #expect(try play(line).answer == ok("X-Kept: 1", line, status: "401 No", body: "theirs"))
+  }
+
+  @Test func `T32: a challenge to our own credential is not the client's, wherever it leads`() throws {
+    let played = try play("WWW-Authenticate: Bearer realm=\"http://localhost:7070/\"", world: snapshot())
+    #expect(status(played.answer) == "401" && !played.answer.contains("7070"))
+  }
+
+  @Test func `T32: interim answers and trailers go on without it`() throws {
+    let line = "Operation-Location: http://localhost:7070/"
+    let interim = exchange(get(), "HTTP/1.1 103 Hi\r\n\(line)\r\n\r\n" + ok(), try snapshot())
+    #expect(interim.answer == ok())
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-A: 1\r\n\(line)\r\n\r\n"
+    let trailers = exchange(get(), chunked, try snapshot())
+    #expect(trailers.answer.hasSuffix("\r\n0\r\nX-A: 1\r\n\r\n"))
+  }
+
+  // MARK: paths
+
+  private func nested() throws -> Snapshot {
+    try snapshot(
+      credential: .pass,
+      more: [
+        service("in", at: "/api/in/", upstream: "https://in.test/"),
+        service("b", at: "/b/", upstream: "https://b.test/"),
+      ])
+  }
+
+  @Test(arguments: [
+    "/b/x", "/b/", "/%62/x", "/api/../b/x", "../b/x", "y/../../b/x", "/api/in/x", "in/x", "./in/", "\\b\\x",
+    "/x/%2e%2e/b/x",
+    "/b/x?q#f",
+  ])
+  func `T32: a path that leads to another service is one of ours`(path: String) throws {
+    let played = try play("Operation-Location: \(path)", world: nested())
+    #expect(status(played.answer) == "502" && played.answer.contains("redirect-to-self"))
+  }
+
+  @Test(arguments: [
+    "/api/x", "/x", "/", "/base/x", "x", "?b", "#b", "/api/inner", "/bb/x", "/api/x?/b/x", "../x", "..", "b/x",
+    "/api//x",
+  ])
+  func `a path of the service, or of none, passes as it is`(path: String) throws {
+    let line = "Operation-Location: \(path)"
+    #expect(try play(line, world: nested()).answer == ok("X-Kept: 1", line, status: "401 No", body: "theirs"))
+  }
+
+  @Test func `a service with a host name of its own has all paths`() throws {
+    let own = try snapshot(at: .host("api.localhost"), more: [service("b", at: "/b/", upstream: "https://b.test/")])
+    let line = "Operation-Location: /b/x"
+    let played = exchange(
+      "GET /x HTTP/1.1\r\nHost: api.localhost:7070\r\n\r\n", ok(line), own)
+    #expect(played.answer == ok(line))
+  }
+
+  // MARK: costs
+
+  @Test func `T60: a head names some hundreds of places, and what has more is left out`() throws {
+    func passes(_ count: Int) throws -> Bool {
+      let urls = Array(repeating: "//a.test/", count: count).joined(separator: " ")
+      let played = try play("Operation-Location: \(urls)")
+      #expect(value("X-Kept", played.answer) == "1")
+      return value("Operation-Location", played.answer) == urls
+    }
+    #expect(try passes(256))
+    #expect(try !passes(257))
+  }
+}
