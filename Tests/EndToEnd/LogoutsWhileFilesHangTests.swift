@@ -82,4 +82,31 @@ struct LogoutsWhileFilesHang {
     #expect(try stage.stage.get().status == 200)
     stage.assertSecrets(times: 2)
   }
+
+  /// A crash while connections are being cut must not bring the login back, so the end of the login is on the disk by then. A disk that
+  /// does not answer delays the cut by a second.
+  @Test func `T46: a stored login has ended before the connections that use it are cut`() throws {
+    let isHolding = Gate()
+    let stage = try TokenStage { connection in
+      guard (try? connection.readRequest()) != nil else { return }
+      isHolding.open()
+      connection.readToEnd()
+    }
+    stage.revokes()
+    try stage.start(TokenStage.person, more: stage.revocation)
+    let client = try stage.stage.raw()
+    try client.send(stage.stage.head("GET"))
+    #expect(isHolding.pass())
+    let hung = try HungFile(stage.stage.scratch.path, hasFiles: true)
+    let logout = try LocalClient(unix: stage.stage.scratch.path + "/control.sock")
+    let waited = try seconds {
+      try logout.send("logout canary\n")
+      #expect(try client.answer().body.contains("error:logged-out\""))
+    }
+    #expect(waited > 0.9, "cut before the login's end was recorded")
+    hung.release()
+    while try !logout.isAtEnd() { try logout.drain() }
+    #expect(String(decoding: logout.received, as: UTF8.self).hasPrefix("ok\n"))
+    stage.assertSecrets(times: 1)
+  }
 }

@@ -104,7 +104,7 @@ struct Proxy: ~Copyable {
   init(_ snapshot: Snapshot) {
     self.snapshot = snapshot
     machine = ClientConnection(
-      listener: 0, caller: Caller(uid: 1000), limits: snapshot.headLimits, isLocalSocket: true)
+      listener: snapshot.listeners[0], caller: Caller(uid: 1000), limits: snapshot.headLimits, isLocalSocket: true)
   }
 
   var isClosed: Bool { machine.phase == .closed || machine.phase == .lingering }

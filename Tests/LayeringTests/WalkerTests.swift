@@ -61,7 +61,8 @@ import Testing
         "TokenDigest", "URLParts", "UpgradeProtocol", "Snapshot", "CookieJars", "Escape", "ExecCredentialAnswer",
         "UTF8Text", "HelperAnswerReader", "OAuth1Signature", "PatternMatcher", "TrigramFilter", "Secret",
         "SecretArena",
-        "LoginAnswer", "BodyTreatment", "UpgradedConnection",
+        "LoginAnswer", "BodyTreatment", "UpgradedConnection", "ClientTokenText", "CredentialSubprotocol",
+        "RequestForwarding+ClientToken", "RequestForwarding+Subprotocols", "SetCookieAttributes",
       ]),
     Reason(
       why: "what a configuration says, read once",

@@ -9,8 +9,8 @@ package import Proxy
 internal import Secrets
 internal import Setup
 
-/// `bearerctl logout`: ends the use of one credential in all workers, and of no other (T46). First its value, then whatever
-/// still uses it, then what is stored, then what its server knows.
+/// `bearerctl logout`: ends the use of one credential in all workers, and of no other (T46). First its value, then the stored login, so
+/// that nothing that goes wrong afterwards can bring it back; then all that still uses it, then what its server knows.
 package final class Logouts {
   private unowned let worker: Worker
   private unowned let workerGroup: WorkerGroup
@@ -36,32 +36,50 @@ package final class Logouts {
     let settings = worker.providers.generation.settings.credentials[index]
     guard !worker.isDraining else { return onEnd(.failure(.system("bearerd is stopping"))) }
     guard let source = worker.providers.generation.keyring.token(ofGrant: index) else {
-      return cut(name) { onEnd(.success(LogoutReport(settings, cut: $0, outcome: nil).bytes)) }
+      let cookies = wipe(name)
+      return cut(name, cookies) { onEnd(.success(LogoutReport(settings, cut: $0, outcome: nil).bytes)) }
     }
-    // In this order: nothing waits for one of them alone.
     var (cut, outcome): (LogoutCut?, TokenLogout.Outcome?)
     let settle = {
       guard let cut, let outcome else { return }
       onEnd(.success(LogoutReport(settings, cut: cut, outcome: outcome).bytes))
     }
-    let isBegun = tokens.logOut(source) { [weak self] ended in
+    // The values go at once, so that whatever comes during the logout is newer. Connections go when the login has ended on disk.
+    var (cookies, isRecorded): (Int?, Bool) = (nil, false)
+    let cutWhenReady = { [weak self] in
+      guard let cookies, isRecorded else { return }
+      self?.cut(name, cookies) { ended in
+        cut = ended
+        settle()
+      }
+    }
+    let isBegun = tokens.logOut(source) {
+      isRecorded = true
+      cutWhenReady()
+    } onEnd: { [weak self] ended in
       self?.tell(ended, of: name)
       outcome = ended
       settle()
     }
     guard isBegun else { return onEnd(.failure(.system("\"\(name)\" is being logged out already."))) }
-    self.cut(name) { ended in
-      cut = ended
-      settle()
-    }
+    cookies = wipe(name)
+    cutWhenReady()
   }
 
-  private func cut(_ name: String, then: @escaping (LogoutCut) -> Void) {
+  /// Wipes the credential in all workers.
+  /// - Returns: The number of cookies that were in its jar.
+  private func wipe(_ name: String) -> Int {
     let cookies = worker.providers.removeCookies(of: name)
-    var all = worker.logOut(name)
+    worker.wipe(name)
+    workerGroup.tell { $0.wipe(name) }
+    return cookies
+  }
+
+  private func cut(_ name: String, _ cookies: Int, then: @escaping (LogoutCut) -> Void) {
+    var all = worker.cutUses(of: name)
     all.cookies = cookies
     workerGroup.ask { worker, reply in
-      reply(worker.logOut(name))
+      reply(worker.cutUses(of: name))
     } then: { [unowned self] (others: [LogoutCut]) in
       for other in others { all.add(other) }
       // Programs whose answers are not wanted any more run no more.

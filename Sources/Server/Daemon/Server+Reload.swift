@@ -63,12 +63,12 @@ extension Server {
     let installation = Installation(
       preparation: preparation,
       snapshot: ConfigurationLoader.snapshot(
-        of: settings, generation: number, ports: new.map(\.ports), tables: preparation.tables.snapshot),
-      limits: limits, audit: journal.audit, requiredAudit: journal.requiredAudit,
-      listenerIDs: new.map(Installation.Row.init))
-    workerGroup.tell { $0.install(installation, listenerIDs: $0.listenerIDs(installation.listenerIDs)) }
+        of: settings, generation: number, ports: new.map(\.ports), listeners: new.map(\.id),
+        tables: preparation.tables.snapshot),
+      limits: limits, audit: journal.audit, requiredAudit: journal.requiredAudit)
+    workerGroup.tell { $0.install(installation) }
     listeners.acceptor.listen(on: new)
-    worker.install(installation, listenerIDs: new.map(\.listenerID))
+    worker.install(installation)
     do throws(UVError) {
       for slot in added { try slot.start() }
     } catch {

@@ -96,7 +96,7 @@ package final class Server {
     }
     let installation = Installation(
       preparation: preparation, snapshot: generation.snapshot, limits: generation.limits, audit: journal.audit,
-      requiredAudit: journal.requiredAudit, listenerIDs: listeners.slots.map(Installation.Row.init))
+      requiredAudit: journal.requiredAudit)
     let workers = WorkerThread.Beginning(
       installation: installation, sharedState: sharedState, affordable: affordable,
       hasPriorities: ServiceManager.isJournalStream, log: log)

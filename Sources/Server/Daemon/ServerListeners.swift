@@ -18,7 +18,7 @@ final class ServerListeners {
     self.held = held
     self.acceptor = acceptor
     self.loop = loop
-    slots = sockets.enumerated().map { acceptor.slot($1, index: $0) }
+    slots = sockets.map { acceptor.slot($0) }
   }
 
   /// From now on connections are accepted.
@@ -31,7 +31,7 @@ final class ServerListeners {
   func adopt(_ new: [BoundListener], _ settings: Settings) -> [BoundListener] {
     let added = new.filter { slot in !slots.contains { $0 === slot } }
     slots = new
-    for (index, slot) in new.enumerated() { slot.follow(settings.listeners[index], index: index) }
+    for (slot, listener) in zip(new, settings.listeners) { slot.follow(listener) }
     return added
   }
 
@@ -44,7 +44,7 @@ final class ServerListeners {
   func slots(for settings: Settings) throws(StartError) -> [BoundListener] {
     var result: [BoundListener] = []
     do throws(StartError) {
-      for (index, listener) in settings.listeners.enumerated() {
+      for listener in settings.listeners {
         let free = slots.filter { slot in !result.contains { $0 === slot } }
         let kept = free.first { $0.name == listener.name && $0.stands(at: listener.addresses) }
         // Only ports that the system chooses can be meant by two; each keeps its own.
@@ -57,7 +57,7 @@ final class ServerListeners {
         } else {
           try refuseOwnAddresses(listener)
           let sockets = try ListenerSockets(listener, held: held, file: file, loop: loop)
-          result.append(acceptor.slot(sockets, index: index))
+          result.append(acceptor.slot(sockets))
         }
       }
       return result

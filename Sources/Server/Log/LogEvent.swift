@@ -286,7 +286,7 @@ extension LogEvent {
         .info, or: .warning,
         """
         service rule upstream credential credential_generation uid unit client method path status refused up down ms \
-        generation preflight credential_rejected redacted withheld retried renewed aborted reason detail help
+        generation removed preflight credential_rejected redacted withheld retried renewed aborted reason detail help
         """,
         "One request and its answer, as [the log](log.md) says field by field; a warning if it was refused or cut.")
     case .revoked:

@@ -12,6 +12,9 @@ import Testing
     "X_Api_Key: evil",
     "x_api-key: evil", "Cookie: s=evil", "Private-Token: evil", "private_token: evil", "Proxy-Authorization: evil",
     "Proxy_Authorization: evil", "Content_Length: 5", "Transfer_Encoding: chunked",
+    "X.Mine: evil", "X~Mine: evil", "X!Mine: evil", "x'mine: evil", "X.Api.Key: evil", "X~Api~Key: evil",
+    "X!Api!Key: evil", "Content.Length: 5", "Transfer.Encoding: chunked", "Keep!Alive: 5", "Proxy.Connection: close",
+    "Proxy.Authorization: evil", "Proxy: http://evil.test", "PROXY: http://evil.test",
   ])
   func lookAlikesAreRemoved(line: String) throws {
     let edited = try snapshot(fields: ["authorization", "x-mine"])
@@ -30,7 +33,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "Sudo: root", "X-Goog-User-Project: other", "OpenAI-Organization: other", "Impersonate-User: root",
+    "Sudo: root", "X-Goog-User-Project: other", "Stripe-Account: other", "Impersonate-User: root",
+    "Impersonate.User: root", "X.Forwarded.User: root", "X.Http.Method.Override: DELETE", "X-Redmine-Switch-User: root",
     "X-Impersonate-User: root", "impersonate_group: admin", "X-HTTP-Method-Override: DELETE",
     "X-Method-Override: DELETE",
     "X-Original-URL: /admin", "X-Rewrite-URL: /admin", "X-Forwarded-Host: evil.test", "X-Forwarded-For: 1.2.3.4",
@@ -78,6 +82,47 @@ import Testing
     #expect(played.request == "GET /base/open HTTP/1.1\r\nHost: up.test\r\n\r\n")
   }
 
+  @Test func `headers that choose among the key's own accounts at OpenAI go on`() throws {
+    let lines = ["OpenAI-Organization: org", "OpenAI-Project: p", "openai_project: p"]
+    let played = exchange(get(lines[0], lines[1], lines[2]), nil, try snapshot())
+    #expect(Array(head(played.request).dropFirst(2)) == lines + ["<credential>"])
+  }
+
+  @Test func `Proxy is no request's, whatever goes with it (httpoxy)`() throws {
+    for credential in [CredentialChoice.inject(0), .none, .pass] {
+      let played = exchange(get("Proxy: evil", "proxy: evil"), nil, try snapshot(credential: credential))
+      #expect(!played.request.contains("evil"), "\(credential)")
+    }
+  }
+
+  @Test func `the record names what was removed, but not what the credential or a client's part in the hop replaces`()
+    throws
+  {
+    func removed(_ request: String, _ credential: CredentialChoice = .inject(0)) throws -> String {
+      let edited = try snapshot(credential: credential) {
+        $0.headers.remove = ["x-secret"]
+        $0.headers.removeParameters = ["api-key"]
+      }
+      let played = exchange(request, ok(), edited)
+      return played.records.last?.removed.description ?? "none"
+    }
+    #expect(try removed(get("Authorization: x", "X-Kept: 1")) == "")
+    #expect(
+      try removed(
+        get(
+          "Authorization: x", "X_Api.Key: x", "Sudo: y", "SUDO: z", "Connection: X-Hop", "X-Hop: 1", "X-Secret: 1",
+          "Proxy: 1", "Content_Length: 2", "Upgrade: x", "Impersonate-Any: y",
+          target: "/api/x?_HttpMethod=DELETE&a=b&api_key=named")) == "x-api-key,impersonate-*,sudo,_httpmethod")
+    #expect(
+      try removed(get("Authorization: x", "Proxy-Authorization: y"), .none) == "authorization,proxy-authorization")
+    #expect(try removed(get("Authorization: x", "Sudo: y"), .pass) == "")
+    // A record says nothing of the request before.
+    var played = exchange(get("Sudo: x"), ok(), try snapshot())
+    played.client(get())
+    played.upstream(ok())
+    #expect(played.records.map(\.removed.description) == ["sudo", ""])
+  }
+
   @Test func passLeavesTheClientsOwnAlone() throws {
     let line = ["Authorization: Bearer mine", "Cookie: a=b", "X-Api-Key: k", "Sudo: me"]
     let played = exchange(
@@ -120,6 +165,11 @@ import Testing
     ("?access_token%00x=evil", ""), ("?sudo=root&_method=DELETE&k=v", "?k=v"), ("?api-key=1&&x", "?&x"),
     ("?", "?"), ("?key=kept&token=kept", "?key=kept&token=kept"), ("?q=access_token", "?q=access_token"),
     ("?%=1&%4=2&%zz", "?%=1&%4=2&%zz"), ("?xaccess_token=1", "?xaccess_token=1"),
+    ("?_HttpMethod=DELETE", ""), ("?%24httpMethod=DELETE&a=1", "?a=1"),
+    ("?$httpHeaders=X-HTTP-Method-Override:PUT", ""),
+    ("?x-http-method-override=DELETE;b", "?b"), ("?X-HTTP-Method=DELETE&x.http.method=PUT", ""),
+    ("?method_override=DELETE&method=kept", "?method=kept"), ("?doAs=root&$key=k&client_secret=s&userProject=p", ""),
+    ("?$filter=a&_key=b", "?$filter=a&_key=b"),
   ])
   func theParameterDoesNotGoUp(query: String, sent: String) throws {
     let played = exchange(get(target: "/api/x\(query)"), nil, try snapshot())
@@ -193,6 +243,67 @@ import Testing
     #expect(head(kept.request).dropFirst(2) == [mine])
     let rejected = exchange(get(Self.lines[1], mine), nil, try snapshot { $0.onClientHeader = .reject })
     #expect(status(rejected.answer) == "400")
+  }
+
+  private static let left: [(line: String, target: String)] = [
+    ("X-Other: \(token)", "/api/x"), ("X-Other: a=\(token)A; b", "/api/x"),
+    ("Referer: http://localhost/?k=\(token)", "/api/x"),
+    ("Referer: http://localhost/?k=%62earerd%5F\(token.dropFirst(8))", "/api/x"), ("\(token): x", "/api/x"),
+    ("X-Kept: 1", "/api/bot\(token)/getMe"), ("X-Kept: 1", "/api/%62earerd_\(token.dropFirst(8))"),
+    ("X-Kept: 1", "/api/x?key=\(token)"), ("X-Kept: 1", "/api/x?a=1&key=%62earerd_\(token.dropFirst(8))&b"),
+    ("X-Kept: 1", "/api/x?\(token)"), ("Sec-WebSocket-Protocol: chat, x\(token)", "/api/x"),
+    ("Sec-WebSocket-Protocol: chat, \(token).x", "/api/x"),
+  ]
+
+  @Test(arguments: left)
+  func `T6: a token that would go up in another place is refused`(line: String, target: String) throws {
+    for credential in [CredentialChoice.inject(0), .none, .pass] {
+      let played = exchange(get(Self.lines[0], line, target: target), ok(), try snapshot(credential) { _ in })
+      #expect(status(played.answer) == "400" && played.answer.contains("client-token-left"), "\(credential)")
+      #expect(played.sessions.isEmpty && !played.answer.contains(Self.token.suffix(43)))
+    }
+  }
+
+  @Test func `T6: whether it would go up is a question of what is removed`() throws {
+    let own = "Authorization: Token token=\"\(Self.token)\""
+    let cookie = "Cookie: a=\(Self.token)"
+    let rows: [(String, String, CredentialChoice, (inout HeaderPolicy) -> Void, goesUp: Bool)] = [
+      (own, "/api/x", .inject(0), { _ in }, false), (own, "/api/x", .pass, { _ in }, true),
+      (cookie, "/api/x", .inject(0), { _ in }, false), (cookie, "/api/x", .inject(0), { $0.cookies = .pass }, true),
+      ("X-Other: \(Self.token)", "/api/x", .pass, { $0.remove = ["x-other"] }, false),
+      ("Connection: X-Other\r\nX-Other: \(Self.token)", "/api/x", .pass, { _ in }, false),
+      ("X-Kept: 1", "/api/x?access_token=\(Self.token)", .inject(0), { _ in }, false),
+      ("X-Kept: 1", "/api/x?access_token=\(Self.token)", .pass, { _ in }, true),
+      ("X-Kept: 1", "/api/x?key=\(Self.token)", .inject(0), { $0.removeParameters = ["key"] }, false),
+      ("X-Kept: 1", "/api/x?key=\(Self.token.dropLast())", .pass, { _ in }, false),
+    ]
+    for (line, target, credential, edit, goesUp) in rows {
+      let played = exchange(get(Self.lines[1], line, target: target), ok(), try snapshot(credential, edit: edit))
+      #expect(status(played.answer) == (goesUp ? "400" : "200"), "\(line) \(target) \(credential)")
+      #expect(played.sessions.isEmpty == goesUp && !played.request.contains(Self.token))
+    }
+  }
+
+  @Test func `texts of that form are no business of a listener without clients`() throws {
+    let played = exchange(
+      get("X-Other: \(Self.token)", target: "/api/\(Self.token)"), ok(), try GatewayTests.snapshot())
+    #expect(status(played.answer) == "200" && played.request.contains("X-Other: \(Self.token)"))
+  }
+
+  @Test func `T6: nor in trailers of any name`() throws {
+    let body = "1\r\na\r\n0\r\nX-Other: \(Self.token)\r\nX-Sum: 1\r\n\r\n"
+    let played = exchange(
+      get(Self.lines[0], "Transfer-Encoding: chunked", method: "POST") + body, ok(), try snapshot(.pass) { _ in })
+    #expect(played.request.hasSuffix("\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n"), "\(played.answer)")
+  }
+
+  @Test func `T6: an entry of Sec-WebSocket-Protocol is taken out, and the others stay`() throws {
+    let line = "Sec-WebSocket-Protocol: realtime ,openai-insecure-api-key.\(Self.token), openai-beta.realtime-v1"
+    for credential in [CredentialChoice.inject(0), .none, .pass] {
+      let played = exchange(get(line), ok(), try snapshot(credential) { _ in })
+      #expect(value("Sec-WebSocket-Protocol", played.request) == "realtime, openai-beta.realtime-v1", "\(credential)")
+      #expect(played.records.first?.caller?.client == "ci" && played.records.first?.removed.isEmpty == true)
+    }
   }
 
   @Test func `T6: nor do they go up as trailers`() throws {

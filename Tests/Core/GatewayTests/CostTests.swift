@@ -101,6 +101,19 @@ import Testing
     ("Reference", "users", "Location: //", "a@", "\r\n"), ("Reference", "escapes", "Location: ", "%2e/", "\r\n"),
     ("Reference", "a scheme", "Location: ", "a+", "\r\n"), ("Reference", "slashes", "Location: .", "/", "\r\n"),
     ("Reference", "locations", "", "Location: ./x\r\n", ""),
+    ("OwnPlaces", "slashes", "Operation-Location: ", "/", "\r\n"),
+    ("OwnPlaces", "colons", "Operation-Location: ", ":", "\r\n"),
+    ("OwnPlaces", "schemes", "Operation-Location: ", "http:", "\r\n"),
+    ("OwnPlaces", "authorities", "Operation-Location: ", "//a@b,c ", "\r\n"),
+    ("OwnPlaces", "users", "Operation-Location: //", "a@", "\r\n"),
+    ("OwnPlaces", "escapes", "WWW-Authenticate: Bearer realm=\"", "\\/", "\"\r\n"),
+    ("OwnPlaces", "tabs", "Operation-Location: a", "\t/", "a\r\n"),
+    ("OwnPlaces", "dots", "Operation-Location: ", "../", "\r\n"),
+    ("OwnPlaces", "strange paths", "", "Operation-Location: /in/;a%2Fb//c%253Bd\r\n", ""),
+    ("OwnPlaces", "challenges", "", "WWW-Authenticate: Bearer realm=\"https://a.test/\"\r\n", ""),
+    ("PlaceFields", "fields with places", "", "SourceMap: //a\r\n", ""),
+    ("CookieRewriting", "blanks in a value", "Set-Cookie: a=b", " path", "\r\n"),
+    ("CookieRewriting", "dates", "Set-Cookie: a=b", ";expires=Thu, 01 Jan", "\r\n"),
     ("CookieRewriting", "attributes", "Set-Cookie: a=b;", "c;", "\r\n"),
     ("CookieRewriting", "empty attributes", "Set-Cookie: a=b", ";", "\r\n"),
     ("CookieRewriting", "paths", "Set-Cookie: a=b", ";path=/", "\r\n"),
@@ -117,16 +130,18 @@ import Testing
   static let answers: [Walker] = try! answerWalkers()
 
   private static func answerWalkers() throws -> [Walker] {
-    let (usual, cookies, jar, nested) = try (snapshot(), cookies(), jar(), nested())
+    let (usual, cookies, jar, nested, neighbours) = try (snapshot(), cookies(), jar(), nested(), neighbours())
     return lines.flatMap { line in
       let world =
         switch line.file {
         case "CookieRewriting", "CredentialCookie": cookies
         case "JarCookie": jar
         case "RewrittenReference": nested
+        case "OwnPlaces", "PlaceFields": neighbours
         default: usual
         }
-      let targets = ["ReferenceRewriting", "RewrittenReference"].contains(line.file) ? ["/api/x", deep] : ["/api/x"]
+      let targets =
+        ["ReferenceRewriting", "RewrittenReference", "OwnPlaces"].contains(line.file) ? ["/api/x", deep] : ["/api/x"]
       let isChallenge = (line.start + line.part).contains("WWW-")
       let status = isChallenge ? "401 Unauthorized" : line.name == "open links" ? "103 Early Hints" : "200 OK"
       return targets.map { target in
@@ -224,6 +239,11 @@ import Testing
     }
   }
 
+  /// The client's own challenges, and other services that a path could lead to.
+  private static func neighbours() throws -> Snapshot {
+    try snapshot(credential: .pass, more: [service("in", at: "/in/", upstream: "https://in.test/")])
+  }
+
   private static func forms() throws -> Snapshot { try snapshot() }
 
   /// Without a part that is cut off.
@@ -250,7 +270,7 @@ private struct Played: ~Copyable {
   private var output = Output()
 
   init(_ request: [UInt8], _ snapshot: Snapshot) {
-    machine = ClientConnection(listener: 0, caller: caller, limits: snapshot.headLimits)
+    machine = ClientConnection(listener: snapshot.listeners[0], caller: caller, limits: snapshot.headLimits)
     var position = 0
     machine.receivedFromClient(request.span, position: &position, snapshot: snapshot, output: &output)
     if machine.phase == .awaitingUpstream {

@@ -10,7 +10,7 @@ import Testing
     output.actions = [.sendHead, .sendBody, .sendToClient, .close]
     output.toClient.append("an answer")
     output.upstreamHead.append("GET / HTTP/1.1\r\n")
-    output.grant = 7
+    output.grant = ConfigurationScoped(7, generation: 1)
     output.caller = Caller(uid: 1000)
     output.toUpstream.append("a body")
     output.clientBody = 1..<3

@@ -69,7 +69,8 @@ struct Conversation {
   private var output = Output()
 
   init(_ snapshot: Snapshot, caller: Caller? = caller) {
-    self.init(snapshot, Box(ClientConnection(listener: 0, caller: caller, limits: snapshot.headLimits)))
+    self.init(
+      snapshot, Box(ClientConnection(listener: snapshot.listeners[0], caller: caller, limits: snapshot.headLimits)))
   }
 
   private init(_ snapshot: Snapshot, _ box: Box) {
@@ -154,7 +155,7 @@ struct Conversation {
   /// The machine goes on with another client.
   mutating func leave(to caller: Caller?) {
     box.machine.forget()
-    box.machine.serve(listener: 0, caller: caller, isLocalSocket: false, isFresh: true)
+    box.machine.serve(listener: snapshot.listeners[0], caller: caller, isLocalSocket: false, isFresh: true)
     let box = box
     self = Conversation(snapshot, box)
   }

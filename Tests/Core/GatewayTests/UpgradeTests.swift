@@ -61,6 +61,41 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
     #expect(played.answer == ok() && played.phase == .awaitingHead)
   }
 
+  private static let kubernetes = "base64url.bearer.authorization.k8s.io.dG9r"
+
+  @Test(arguments: [
+    ("\(kubernetes), v5.channel.k8s.io", "v5.channel.k8s.io"),
+    ("realtime ,openai-insecure-api-key.sk-x,\topenai-beta.realtime-v1", "realtime, openai-beta.realtime-v1"),
+    ("v1.kernel.websocket.jupyter.org, V1.Token.WebSocket.Jupyter.org.t", "v1.kernel.websocket.jupyter.org"),
+    ("OpenAI-Insecure-Api-Key.x", nil), ("a , b", "a , b"), ("openai-organization.o, a", "openai-organization.o, a"),
+    ("openai-insecure-api-keys.x", "openai-insecure-api-keys.x"), (",", ","),
+  ])
+  func `T14: subprotocols that carry a credential are left out`(offered: String, sent: String?) throws {
+    for name in ["Sec-WebSocket-Protocol", "sec_websocket.protocol"] {
+      for request in [asking("\(name): \(offered)", "X-Kept: 1"), get("\(name): \(offered)", "X-Kept: 1")] {
+        let played = exchange(request, ok(), try snapshot())
+        #expect(value(name, played.request) == sent && value("X-Kept", played.request) == "1", "\(played.request)")
+        let removed = played.records.last?.removed.description
+        #expect(removed == (sent == offered ? "" : "sec-websocket-protocol"))
+      }
+    }
+  }
+
+  @Test func `T14: subprotocols go on where a program's own credential does`() throws {
+    let line = "Sec-WebSocket-Protocol: \(Self.kubernetes), a"
+    for edited in [
+      try snapshot(credential: .pass), try snapshot { $0.headers.allowClientHeaders = ["sec-websocket-protocol"] },
+    ] {
+      var played = exchange(asking(line), nil, edited)
+      #expect(played.request.contains(line))
+      played.upstream(
+        granting("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Protocol: \(Self.kubernetes)"))
+      #expect(played.phase == .upgraded)
+    }
+    let none = exchange(asking(line), nil, try snapshot(credential: .none))
+    #expect(value("Sec-WebSocket-Protocol", none.request) == "a")
+  }
+
   @Test func anHTTP10ClientIsNotHeard() throws {
     let played = exchange(asking(version: "1.0"), nil, try snapshot())
     #expect(!played.request.lowercased().contains("upgrade"))
@@ -131,6 +166,21 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
   ])
   func anotherProtocolIsRefused(fields: [String]) throws {
     refused(exchange(asking(), granting(fields.joined(separator: "\r\n")) + "x", try snapshot()))
+  }
+
+  private static let offer = "Sec-WebSocket-Protocol: chat, openai-insecure-api-key.sk-x"
+
+  @Test(arguments: [
+    (["chat"], ""), ([""], ""), ([], ""), (["openai-insecure-api-key.sk-x"], "openai-insecure-api-key.sk-x"),
+    (["superchat"], "superchat"), (["Chat"], "Chat"), (["chat, other"], "other"), (["chat", "other"], "other"),
+    (["chat", "chat"], "two"),
+  ])
+  func `T14: only a subprotocol that was offered to the upstream may be picked`(picked: [String], fault: String) throws
+  {
+    let fields = ["Connection: Upgrade", "Upgrade: websocket"] + picked.map { "Sec-WebSocket-Protocol: \($0)" }
+    let played = exchange(asking(Self.offer), granting(fields.joined(separator: "\r\n")), try snapshot())
+    if !fault.isEmpty { return refused(played) }
+    #expect(played.phase == .upgraded)
   }
 
   @Test func anAnswerOfHTTP10CannotSwitch() throws {

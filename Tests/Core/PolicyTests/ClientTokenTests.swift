@@ -1,3 +1,4 @@
+import Foundation
 import HTTP1
 import Policy
 import Testing
@@ -95,6 +96,55 @@ private func client(_ name: String, _ letters: Character...) -> Client {
       token("A").replacing("bearerd_", with: "Bearerd_"), token("="), token("+"), token(" "), token("\u{0}"),
       token("/"),
     ] { #expect(!looksLikeOne(text), "\(text)") }
+  }
+
+  @Test func `T6: a token's form is known anywhere in a text, escaped as well`() {
+    let (a, b) = (token("A"), token("-"))
+    let escaped = String(repeating: "%41", count: 43)
+    let pairs: [(String, String)] = [
+      ("", ""), ("/x", "/x"), (a, "bearerd_***"), ("/bot\(a)/getMe", "/botbearerd_***/getMe"),
+      ("\(a)\(b)", "bearerd_***bearerd_***"), ("\(a)A", "bearerd_***A"), ("bearerd_\(a)", "bearerd_***\(a.suffix(8))"),
+      ("bearerd\(a)/", "bearerdbearerd_***/"), ("bearerd_x/\(a)?", "bearerd_x/bearerd_***?"),
+      ("/%62earerd%5F\(escaped)/", "/bearerd_***/"), ("/%6\(a)", "/%6bearerd_***"),
+      ("%\(a)", "%bearerd_***"), (String(a.dropLast()), String(a.dropLast())),
+      (a.uppercased(), a.uppercased()), (token("A").replacing("_", with: "-"), token("A").replacing("_", with: "-")),
+      (String(a.dropLast()) + "=", String(a.dropLast()) + "="),
+      (String(a.dropLast()) + "%2", String(a.dropLast()) + "%2"),
+    ]
+    for (text, masked) in pairs {
+      let bytes = Array(text.utf8)
+      let isIn = ClientToken.isIn(bytes.span)
+      let result = String(decoding: ClientToken.masked(bytes.span), as: UTF8.self)
+      #expect(result == masked, "\(text)")
+      #expect(isIn == (text != masked), "\(text)")
+    }
+  }
+
+  @Test func `T6: a token may come as an entry of Sec-WebSocket-Protocol`() throws {
+    let kubernetes = "base64url.bearer.authorization.k8s.io."
+    func admit(_ value: String, name: String = "Sec-WebSocket-Protocol") -> PolicyRefusal? {
+      let admission = Admission(
+        callers: Callers(uids: [1000]), authorities: ["localhost:7070"], clients: [client("a", "A")])
+      do throws(PolicyRefusal) {
+        let head = requestHead(fields: [(.other, value)], named: name)
+        _ = try admission.admit(head, caller: caller, listener: 0, hash: toyHash)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    let encoded = Data(token("A").utf8).base64EncodedString()
+      .replacing("+", with: "-").replacing("/", with: "_")
+    for value in [
+      token("A"), "realtime, openai-insecure-api-key.\(token("A")), openai-beta.realtime-v1",
+      "\(kubernetes)\(encoded), v5.channel.k8s.io", "\(kubernetes.uppercased())\(encoded)", "x.\(token("A"))",
+    ] { #expect(admit(value) == nil, "\(value)") }
+    #expect(admit(token("B")) == .clientTokenUnknown)
+    for value in [
+      "x\(token("A"))", token("A") + ".x", encoded, "other.\(encoded)", "\(kubernetes)\(encoded)A", "",
+    ] { #expect(admit(value) == .clientTokenMissing, "\(value)") }
+    #expect(admit(token("A"), name: "Sec-WebSocket-Extensions") == .clientTokenMissing)
+    #expect(admit(token("A"), name: "Sec_WebSocket.Protocol") == nil)
   }
 
   @Test func `T6: lists of users and of clients must both hold`() {

@@ -5,7 +5,7 @@ import Testing
 /// Builds the values that a parser would, by hand.
 func requestHead(
   _ method: String = "GET", host: String? = "localhost:7070", absolute: String? = nil,
-  fields: [(KnownField, String)] = []
+  fields: [(KnownField, String)] = [], named name: String? = nil
 ) -> RequestHead {
   var head = RequestHead()
   head.bytes = Array("\(method) / HTTP/1.1\r\n".utf8)
@@ -19,7 +19,7 @@ func requestHead(
   head.host = host.map(append)
   head.absoluteAuthority = absolute.map(append)
   for (known, value) in fields {
-    head.fields.append(Field(name: append("\(known)"), value: append(value), known: known))
+    head.fields.append(Field(name: append(name ?? "\(known)"), value: append(value), known: known))
   }
   return head
 }

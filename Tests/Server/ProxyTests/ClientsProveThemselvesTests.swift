@@ -81,6 +81,39 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
+  @Test func `T6: a token in a path or elsewhere is refused, and no line of the log has it`() throws {
+    let stage = try stage("cookies: pass\nremove_parameters: [removed]")
+    let token = ClientTokens.ci.text
+    let own = "X-Api-Key: \(token)\r\n"
+    for (target, fields) in [
+      ("/api/bot\(token)/getMe", ""), ("/api/x?key=\(token)", ""), ("/api/x", "Cookie: a=\(token)\r\n"),
+      ("/api/x", "Referer: http://localhost/\(token)\r\n"),
+    ] {
+      let answer = try stage.get(target, fields: own + fields)
+      #expect(answer.status == 400 && answer.text.contains("urn:bearerd:error:client-token-left"), "\(target)")
+    }
+    #expect(stage.log.wait(for: .request, ["path": "/api/botbearerd_***/getMe", "refused": "client-token-left"]))
+    // Refused before anything is made of the path, the second one as it came.
+    #expect(try stage.get("/api/bot\(token)/getMe").status == 403)
+    #expect(try stage.get("/api/bot%62earerd_\(token.dropFirst(8))").status == 403)
+    #expect(stage.log.wait(for: .request, ["path": "/api/botbearerd_***/getMe", "refused": "client-unknown"]))
+    #expect(stage.log.wait(for: .request, ["path": "/api/botbearerd_***", "refused": "client-unknown"]))
+    #expect(try stage.get("/api/x?removed=\(token)", fields: own).status == 200)
+    assertNoToken(stage)
+    #expect(stage.log.hides(String(token.suffix(43))))
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T6: a token comes as a subprotocol where a page can send nothing else`() throws {
+    let stage = try stage()
+    let line = "Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.\(ClientTokens.ci.text)\r\n"
+    #expect(try stage.get(fields: line).status == 200)
+    #expect(stage.recorded.contains("\r\nSec-WebSocket-Protocol: realtime\r\n"))
+    #expect(stage.log.wait(for: .request, ["client": "ci", "removed": .absent]))
+    assertNoToken(stage)
+    stage.assertCanary(times: 1)
+  }
+
   @Test func `T6: a reload that takes a token away ends what it opened`() throws {
     let stage = try stage()
     let client = try stage.client()

@@ -1,5 +1,6 @@
 import TestServer
 import Foundation
+import Log
 import ServerSupport
 import TestSupport
 import Testing
@@ -34,10 +35,21 @@ import Testing
 
   @Test func `T45: an app does not choose who the credential acts as, but where its service lets it`() throws {
     let stage = try Stage()
-    try stage.start(stage.configuration(service: "allow_client_headers: [OpenAI-Organization]"))
-    #expect(try send(stage, "OpenAI-Organization: mine\r\nSudo: evil\r\n") == 200)
-    #expect(stage.recorded.contains("OpenAI-Organization: mine") && !stage.recorded.contains("evil"))
+    try stage.start(stage.configuration(service: "allow_client_headers: [Stripe-Account]"))
+    #expect(try send(stage, "Stripe-Account: mine\r\nSudo: evil\r\n") == 200)
+    #expect(stage.recorded.contains("Stripe-Account: mine") && !stage.recorded.contains("evil"))
     stage.assertCanary(times: 1)
+  }
+
+  @Test func `T45: the log says what was removed, in our own words`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let fields = "Authorization: x\r\nSUDO: y\r\nx.API!key: z\r\nSec-WebSocket-Protocol: openai-insecure-api-key.x\r\n"
+    #expect(try send(stage, fields, path: "/api/x?_METHOD=DELETE") == 200)
+    #expect(stage.log.wait(for: .request, ["removed": "x-api-key,sudo,_method,sec-websocket-protocol"]))
+    #expect(try send(stage, "Authorization: x\r\n", path: "/api/plain") == 200)
+    #expect(stage.log.wait(for: .request, ["path": "/api/plain", "removed": .absent]))
+    stage.assertCanary(times: 2)
   }
 
   @Test func `headers that a service sets or removes`() throws {
@@ -95,6 +107,85 @@ import Testing
     #expect(passed.values("Set-Cookie").first?.contains("Domain") == false)
     #expect(stage.recorded.contains("Cookie: app=APP"))
     stage.assertCanary(times: 2)
+  }
+
+  /// A client that keeps cookies as RFC 6265 section 5.2 and 5.4 say, for all ports of localhost.
+  private struct Jar {
+    var cookies: [(pair: String, path: String, domain: String)] = []
+
+    mutating func keep(_ line: String, of path: String) {
+      let parts = line.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }
+      var cookie = (
+        pair: parts.first ?? "", path: String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]), domain: ""
+      )
+      for part in parts.dropFirst() {
+        let sides = part.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+        let value = sides.count > 1 ? sides[1] : ""
+        if sides.first?.lowercased() == "path", value.hasPrefix("/") { cookie.path = value }
+        if sides.first?.lowercased() == "domain" { cookie.domain = value }
+      }
+      cookies.append(cookie)
+    }
+
+    func field(for path: String) -> String {
+      let fitting = cookies.filter { cookie in
+        path == cookie.path || path.hasPrefix(cookie.path.hasSuffix("/") ? cookie.path : cookie.path + "/")
+      }
+      return fitting.isEmpty ? "" : "Cookie: " + fitting.map(\.pair).joined(separator: "; ") + "\r\n"
+    }
+  }
+
+  @Test func `T34: a cookie of one service goes to no other, however its attributes are written`() throws {
+    let lines = [
+      "e1=EVIL; Path =/; HttpOnly", "e2=EVIL; Domain =localhost; Path\t=\t/", "e3=EVIL; path=/base/; PATH = /",
+      "e4=EVIL",
+    ]
+    let stage = try Stage(
+      handler: answering("200 OK\r\n" + lines.map { "Set-Cookie: \($0)" }.joined(separator: "\r\n")))
+    try stage.start(
+      stage.configuration(
+        service: "cookies: pass",
+        services: """
+            other:
+              upstream: \(stage.origin)/other/
+              ca_file: ca.pem
+              credential: none
+              cookies: pass
+          """))
+    var jar = Jar()
+    for line in try stage.get("/api/x").values("Set-Cookie") { jar.keep(line, of: "/api/x") }
+    #expect(jar.cookies.count == lines.count && jar.cookies.allSatisfy { $0.domain.isEmpty }, "\(jar.cookies)")
+    #expect(try stage.get("/other/x", fields: jar.field(for: "/other/x")).status == 200)
+    #expect(!stage.recorded.contains("EVIL"))
+    #expect(try stage.get("/api/y", fields: jar.field(for: "/api/y")).status == 200)
+    #expect(stage.recorded.contains("Cookie: e1=EVIL; e2=EVIL; e3=EVIL; e4=EVIL\r\n"))
+    stage.assertCanary(times: 2)
+  }
+
+  /// A registry's client fetches a token from `realm` without being asked, and shows it to the registry.
+  @Test func `T32: a challenge that sends a client to another service of ours does not reach it`() throws {
+    let ours = Ports()
+    let stage = try Stage { connection in
+      while (try? connection.readRequest()) != nil {
+        let challenge = "Bearer realm=\"http://localhost:\(ours.value)/other/token\",service=\"registry\""
+        try? connection.write(
+          Array("HTTP/1.1 401 No\r\nWWW-Authenticate: \(challenge)\r\nContent-Length: 0\r\n\r\n".utf8))
+      }
+    }
+    try stage.start(
+      stage.configuration(
+        service: "rules: [{ match: \"/**\", credential: pass }]",
+        services: """
+            other:
+              upstream: \(stage.origin)/other/
+              ca_file: ca.pem
+              credential: canary
+          """))
+    ours.value = try stage.daemon!.port()
+    let answer = try stage.get("/api/v2/")
+    #expect(answer.status == 502 && answer.text.contains("urn:bearerd:error:redirect-to-self"))
+    #expect(answer.values("WWW-Authenticate").isEmpty && !answer.text.contains("/other/token"))
+    stage.assertCanary(times: 0)
   }
 
   @Test func `T34: the cookie that one caller got is no other's, though they share connections`() throws {

@@ -95,7 +95,7 @@ package struct Output: Sendable {
   package var toClient = ByteBuffer()
   package var upstreamHead = ByteBuffer()
   /// The grant whose credential the keyring has to add to `upstreamHead`; nil: none.
-  package var grant: Int?
+  package var grant: ConfigurationScoped<Int>?
   package var caller: Caller?
   /// With `grant`: the upstream has answered this request once, and asked for the credential.
   package var isAsked = false

@@ -190,6 +190,22 @@ extension ClientConnection {
     }
   }
 
+  /// A reload has removed the connection's listener. A request without a session is refused: no other listener may decide it. One with
+  /// a session goes on, and is the connection's last.
+  package mutating func listenerRemoved(output: inout Output) {
+    isDraining = true
+    switch phase {
+    case .awaitingHead:
+      if headProgress == .begun {
+        refuseHead(.plain(.listenerRemoved), output: &output)
+      } else {
+        close(output: &output)
+      }
+    case .awaitingUpstream: abort(.plain(.listenerRemoved), output: &output)
+    case .exchanging, .upgraded, .lingering, .closed: break
+    }
+  }
+
   /// No request after this one.
   package mutating func drain(output: inout Output) {
     isDraining = true

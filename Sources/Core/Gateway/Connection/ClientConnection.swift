@@ -46,24 +46,18 @@ package struct ClientConnection: ~Copyable, Sendable {
   private var limits: HeadLimits
   private var reader: HeadReader
 
-  package init(listener: Int, caller: Caller?, limits: HeadLimits, isLocalSocket: Bool = false) {
+  package init(listener: ListenerID?, caller: Caller?, limits: HeadLimits, isLocalSocket: Bool = false) {
     arrival = Arrival(listener: listener, caller: caller, isLocalSocket: isLocalSocket)
     self.limits = limits
     reader = HeadReader(limits: limits)
     exchange = Exchange(limits: limits)
   }
 
-  /// Index of the listener in the snapshot that is current.
-  package var listener: Int {
-    get { arrival.listener }
-    set { arrival.listener = newValue }
-  }
-
   /// Goes on with a connection that is between requests: another one than so far, mostly. To be called on one that is new, or
   /// that has forgotten.
   /// - Parameter localEnd: what `Host` may name besides the listener's names.
   package mutating func serve(
-    listener: Int, caller: Caller?, isLocalSocket: Bool, localEnd: LocalEnd? = nil, isFresh: Bool
+    listener: ListenerID, caller: Caller?, isLocalSocket: Bool, localEnd: LocalEnd? = nil, isFresh: Bool
   ) {
     arrival = Arrival(listener: listener, caller: caller, isLocalSocket: isLocalSocket, localEnd: localEnd)
     headProgress = isFresh ? .first : .next
@@ -74,7 +68,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     if headProgress == .begun { reader = HeadReader(limits: limits) }
     exchange.forget()
     phase = .awaitingHead
-    arrival = Arrival(listener: 0, caller: nil)
+    arrival = Arrival(listener: nil, caller: nil)
     isDraining = false
     clientHasEnded = false
     upstreamHasEnded = false
@@ -216,8 +210,8 @@ package struct ClientConnection: ~Copyable, Sendable {
 
   /// Why nothing that this caller could ask would be answered otherwise; nil: its request decides.
   private func refusalOfCaller(by snapshot: Snapshot) -> PolicyRefusal? {
-    guard snapshot.admissions.indices.contains(arrival.listener) else { return nil }
-    return snapshot.admission(for: arrival).refusal(of: arrival.caller)
+    guard let listener = snapshot.index(of: arrival.listener) else { return nil }
+    return snapshot.gate(at: listener, isLocalSocket: arrival.isLocalSocket).refusal(of: arrival.caller)
   }
 
   private mutating func beginHead(_ snapshot: Snapshot) {
@@ -246,7 +240,8 @@ package struct ClientConnection: ~Copyable, Sendable {
     exchange.record.caller = arrival.caller
     if let refusal = exchange.decide(by: snapshot, at: arrival) {
       // A client that takes us for another server shall not go on here, and a stranger shall not keep the connection.
-      let isMisdirected = refusal == .policy(.authorityMismatch)
+      // Of a listener that is gone, no other request can be decided either.
+      let isMisdirected = refusal == .policy(.authorityMismatch) || refusal == .plain(.listenerRemoved)
       let isStranger = refusal.isOfStranger || exchange.decision.admitted == nil && arrival.caller?.uid == nil
       refuse(refusal, closes: isMisdirected || isStranger || !exchange.isRequestComplete, output: &output)
     } else if let ownAnswer = exchange.decision.ownAnswer {

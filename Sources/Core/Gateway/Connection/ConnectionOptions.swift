@@ -32,27 +32,10 @@ struct ConnectionOptions {
   ///   - bytes: those that the name points into.
   ///   - head: the bytes of the head that was read.
   func names(_ name: Range<Int>, of bytes: [UInt8], nominatedIn head: [UInt8]) -> Bool {
-    for nomination in nominated where ConnectionOptions.areEqual(nomination, head.span, name, bytes.span) {
+    for nomination in nominated where FieldName.resembles(nomination, of: head.span, name, of: bytes.span) {
       return true
     }
     return false
-  }
-
-  private static func areEqual(
-    _ first: Range<Int>, _ head: Span<UInt8>, _ second: Range<Int>, _ bytes: Span<UInt8>
-  ) -> Bool {
-    guard first.count == second.count else { return false }
-    for offset in 0..<first.count
-    where folded(head[first.lowerBound + offset]) != folded(bytes[second.lowerBound + offset]) { return false }
-    return true
-  }
-
-  private static func folded(_ byte: UInt8) -> UInt8 {
-    switch byte {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
-    case UInt8(ascii: "_"): UInt8(ascii: "-")
-    default: byte
-    }
   }
 
   private mutating func note(_ token: Range<Int>, of bytes: [UInt8]) {

@@ -12,14 +12,20 @@ extension ClientConnection {
     @usableFromInline let flags: Flags
     /// Number of the configuration that decided the request; 0: none has.
     package let generation: UInt64
-    package let route: Route?
-    package let grant: Int?
+    package let route: ConfigurationScoped<Route>?
+    /// An index of the grants of the configuration that decided the request.
+    package let grant: ConfigurationScoped<Int>?
     package let bytesUp: UInt64
 
     /// The state of a connection that has just come.
-    package static let atFirst = Summary(
-      phase: .awaitingHead, deadline: .head, flags: [.wantsClientBytes, .isResting], generation: 0, route: nil,
-      grant: nil, bytesUp: 0)
+    package static let atFirst = resting(isFresh: true)
+
+    /// The state of a connection between two requests, of which nothing is known but whether it has ever sent a request.
+    package static func resting(isFresh: Bool) -> Summary {
+      Summary(
+        phase: .awaitingHead, deadline: isFresh ? .head : .idle, flags: [.wantsClientBytes, .isResting], generation: 0,
+        route: nil, grant: nil, bytesUp: 0)
+    }
 
     @usableFromInline
     struct Flags: OptionSet, Sendable {
@@ -83,8 +89,10 @@ extension ClientConnection {
     if redacts { flags.insert(.redacts) }
     if exchange.isHeld { flags.insert(.isHeld) }
     if phase == .awaitingHead, headProgress != .begun { flags.insert(.isResting) }
+    let generation = exchange.snapshot?.generation ?? 0
     return Summary(
-      phase: phase, deadline: deadline, flags: flags, generation: exchange.snapshot?.generation ?? 0,
-      route: exchange.route, grant: exchange.grant, bytesUp: exchange.record.bytesUp)
+      phase: phase, deadline: deadline, flags: flags, generation: generation,
+      route: exchange.route.map { ConfigurationScoped($0, generation: generation) },
+      grant: exchange.grant.map { ConfigurationScoped($0, generation: generation) }, bytesUp: exchange.record.bytesUp)
   }
 }

@@ -26,6 +26,9 @@ package struct AccessRecord: Sendable {
   package var redactions: UInt64 = 0
   /// The answer's body was coded in a way in which it cannot be searched: the client got our own words in its place.
   package var isWithheld = false
+  /// Names of fields and parameters that were removed because they carry a credential or choose an identity, a method or a
+  /// path. The fields of the added credential are not among them, because programs send those as a rule.
+  package var removed = RemovedNames()
   /// A page asked whether it may send a request, and we said yes: no service had a part in it.
   package var isPreflight = false
   /// The exchange ended before its answer was complete.

@@ -2,8 +2,8 @@ internal import Policy
 
 /// The listener that a request came by, and its caller.
 struct Arrival: Sendable {
-  /// Index of the listener in the snapshot that is current.
-  var listener: Int
+  /// `nil` if no connection is served.
+  var listener: ListenerID?
   /// nil: the kernel gave no certain answer.
   var caller: Caller?
   /// The client came by a unix socket.

@@ -116,12 +116,12 @@ package struct Exchange: ~Copyable, Sendable {
     decision.caller = arrival.caller
     record.route = nil
     record.generation = snapshot.generation
-    guard snapshot.admissions.indices.contains(arrival.listener) else { return .plain(.internalError) }
+    guard let listener = snapshot.index(of: arrival.listener) else { return .plain(.listenerRemoved) }
     let bytes = head.bytes
     do throws(PolicyRefusal) {
-      let gate = snapshot.admission(for: arrival)
+      let gate = snapshot.gate(at: listener, isLocalSocket: arrival.isLocalSocket)
       let admitted = try gate.admit(
-        head, caller: arrival.caller, listener: arrival.listener, localEnd: arrival.localEnd, hash: snapshot.tokenHash)
+        head, caller: arrival.caller, listener: listener, localEnd: arrival.localEnd, hash: snapshot.tokenHash)
       decision.admitted = admitted
       // Not before: a stranger shall not have us take a long list apart.
       forwarding.readOptions(of: head)
@@ -130,7 +130,7 @@ package struct Exchange: ~Copyable, Sendable {
         record.caller = admitted.caller
       }
       try readTarget(bytes.span.extracting(head.target))
-      if arrival.listener == snapshot.metricsListener {
+      if listener == snapshot.metricsListener {
         try checkScrape()
         return nil
       }
@@ -149,10 +149,10 @@ package struct Exchange: ~Copyable, Sendable {
     } catch {
       // A request that was not admitted has no path that was read: the last one's must not stand in the log for it.
       if decision.admitted == nil { target = CanonicalTarget() }
-      if error.isOfClientToken { recordSoughtService(by: snapshot, at: arrival) }
+      if error.isOfClientToken { recordSoughtService(by: snapshot, at: arrival, listener) }
       // Its Host was not looked at.
       if decision.admitted == nil, error.isOfKnownPage, head.method != .connect {
-        decision.refusedPage = snapshot.admissions[arrival.listener].pages.page(of: head)
+        decision.refusedPage = snapshot.admissions[listener].pages.page(of: head)
       }
       return .policy(error)
     }
@@ -170,11 +170,12 @@ package struct Exchange: ~Copyable, Sendable {
 
   /// A person who has given a program no token, or a wrong one, looks for it by what the program asked for. As it came, and up
   /// to its query: for those without a token no path is taken apart.
-  private mutating func recordSoughtService(by snapshot: Snapshot, at arrival: Arrival) {
+  private mutating func recordSoughtService(by snapshot: Snapshot, at arrival: Arrival, _ listener: Int) {
     let bytes = head.bytes
     target.keep(unreadable: bytes.span.extracting(head.target))
-    let host = snapshot.admission(for: arrival).name(of: head, localEnd: arrival.localEnd)
-    record.sought = snapshot.rules.service(host: host, path: target.path, listener: arrival.listener)
+    let gate = snapshot.gate(at: listener, isLocalSocket: arrival.isLocalSocket)
+    let host = gate.name(of: head, localEnd: arrival.localEnd)
+    record.sought = snapshot.rules.service(host: host, path: target.path, listener: listener)
   }
 
   /// There is one thing to ask for, and reading is all that can be done to it.

@@ -8,11 +8,12 @@ extension Exchange {
     guard let route, let snapshot else { return }
     session.begin(isReused: isReused, sendsChunks: head.hasChunkedBody)
     reading.begin(snapshot.headLimits)
-    var notes: ForwardingChanges?
+    var notes = ForwardingNotes()
     forwarding.write(
       head, target: target, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
+    record.removed = notes.removed
     if ConnectionLogin.isTried(by: head) { session.hasLogin = true }
-    output.grant = grant
+    output.grant = grant.map { ConfigurationScoped($0, generation: snapshot.generation) }
     output.caller = caller
     output.isAsked = authRetry.isAsked
     output.actions.insert(.sendHead)

@@ -121,7 +121,8 @@ extension Exchange {
     }
     reading.options.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
     let isGranted = UpgradeNegotiation.isGranted(upgrade, by: response, options: reading.options)
-    guard isGranted, !hasExtensionsAgainstOurWish else {
+    let hasOffered = forwarding.hasOffered(response, to: head, route: route, snapshot: snapshot)
+    guard isGranted, hasOffered, !hasExtensionsAgainstOurWish else {
       return .plain(.unrequestedUpgrade)
     }
     recordStatus(output: &output)

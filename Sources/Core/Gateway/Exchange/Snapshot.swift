@@ -8,6 +8,8 @@ package final class Snapshot: Sendable {
   package let rules: RuleSet
   /// By listener index.
   package let admissions: [Admission]
+  /// By listener index.
+  package let listeners: [ListenerID]
   /// The gates by listener, and once more for callers by a unix socket: no page can come there, and clients write any name
   /// (T1).
   private let gates: [Gate]
@@ -26,10 +28,13 @@ package final class Snapshot: Sendable {
   /// Whether some credential signs the parameters of forms.
   let signsForms: Bool
 
+  /// - Parameter listeners: The identities of the listeners, in the order of `admissions`. `nil` numbers them from 0.
   package init(
     generation: UInt64, rules: RuleSet, admissions: [Admission], headLimits: HeadLimits, ownAuthorities: Set<String>,
-    metricsListener: Int? = nil, tables: Tables? = nil, tokenHash: @escaping TokenHash = { _ in nil }
+    listeners: [ListenerID]? = nil, metricsListener: Int? = nil, tables: Tables? = nil,
+    tokenHash: @escaping TokenHash = { _ in nil }
   ) {
+    self.listeners = listeners ?? admissions.indices.map { ListenerID(number: UInt64($0)) }
     self.tokenHash = tokenHash
     self.metricsListener = metricsListener
     self.generation = generation
@@ -51,6 +56,7 @@ package final class Snapshot: Sendable {
     self.tokenHash = tokenHash
     (metricsListener, generation, rules) = (other.metricsListener, other.generation, other.rules)
     (admissions, gates, socketGates) = (other.admissions, other.gates, other.socketGates)
+    listeners = other.listeners
     (headLimits, ownAuthorities, ownPorts) = (other.headLimits, other.ownAuthorities, other.ownPorts)
     (plans, signsForms) = (other.plans, other.signsForms)
   }
@@ -66,9 +72,21 @@ package final class Snapshot: Sendable {
     }
   }
 
-  /// The gate of an existing listener.
-  func admission(for arrival: Arrival) -> Gate {
-    arrival.isLocalSocket ? socketGates[arrival.listener] : gates[arrival.listener]
+  /// Returns the index of a listener in `admissions` and in the settings, or `nil` if this configuration does not have the listener.
+  package func index(of listener: ListenerID?) -> Int? {
+    guard let listener else { return nil }
+    for index in listeners.indices where listeners[index] == listener { return index < admissions.count ? index : nil }
+    return nil
+  }
+
+  /// Whether a listener answers scrapes and nothing else.
+  package func isForMetrics(_ listener: ListenerID) -> Bool {
+    metricsListener != nil && index(of: listener) == metricsListener
+  }
+
+  /// - Parameter listener: An index of `admissions`.
+  func gate(at listener: Int, isLocalSocket: Bool) -> Gate {
+    isLocalSocket ? socketGates[listener] : gates[listener]
   }
 
   /// The headers policy of a route: the rule's (which contains the service's), or the service's own.

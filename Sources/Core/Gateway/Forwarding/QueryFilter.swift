@@ -1,4 +1,3 @@
-internal import HTTP1
 internal import Policy
 internal import Primitives
 
@@ -8,7 +7,7 @@ enum QueryFilter {
   /// `query` begins with `?`. What remains is written as it came.
   static func write(
     _ query: [UInt8], removing names: [String], keepsCredentials: Bool, to output: inout ByteBuffer,
-    notes: inout ForwardingChanges?
+    notes: inout ForwardingNotes
   ) {
     var isFirst = true
     var start = 1
@@ -17,10 +16,11 @@ enum QueryFilter {
       var end = start
       while end < query.count, !isSeparator(query[end]) { end += 1 }
       decode(query, start..<end, &decoded)
-      if isNamed(decoded, in: names)
-        || !keepsCredentials && CredentialFields.isCredentialParameter(decodedName: decoded)
-      {
-        notes?.removedParameters.append(String(decoding: decoded, as: UTF8.self))
+      let isNamed = isNamed(decoded, in: names)
+      let row = keepsCredentials || isNamed ? nil : CredentialFields.parameter(decodedName: decoded)
+      if isNamed || row != nil {
+        if let row { notes.removed.insert(row) }
+        notes.changes?.removedParameters.append(String(decoding: decoded, as: UTF8.self))
       } else {
         output.append(isFirst ? UInt8(ascii: "?") : query[start - 1])
         output.append(contentsOf: query[start..<end])
@@ -32,7 +32,7 @@ enum QueryFilter {
   }
 
   private static func isNamed(_ name: [UInt8], in names: [String]) -> Bool {
-    for known in names where FieldName.resembles(0..<name.count, of: name.span, known) { return true }
+    for known in names where CredentialFields.isParameter(decodedName: name, known) { return true }
     return false
   }
 

@@ -16,7 +16,7 @@ struct RequestForwarding {
   private var isFromPage = false
   private var places = WebDAVReferences()
   /// A client token came with it, which is for us alone.
-  private var hasClientToken = false
+  private(set) var hasClientToken = false
 
   private enum Injection {
     /// Nothing is added, or the client's own credential is kept instead.
@@ -35,8 +35,20 @@ struct RequestForwarding {
     options.read(head.fields, of: head.bytes, isNeeded: head.hasConnectionOptions)
   }
 
-  /// Judges a request by the places that it names and by `on_client_header`, before a connection is opened for it.
+  /// Judges a request by the places that it names, by `on_client_header` and by client tokens that would go up, before a
+  /// connection is opened for it.
   mutating func judge(
+    _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route,
+    snapshot: Snapshot
+  ) -> Refusal? {
+    if let refusal = judgeFields(head, admitted: admitted, target: target, route: route, snapshot: snapshot) {
+      return refusal
+    }
+    guard hasClientToken, leavesClientToken(head, target: target, route: route, snapshot: snapshot) else { return nil }
+    return .plain(.clientTokenLeft)
+  }
+
+  private mutating func judgeFields(
     _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route,
     snapshot: Snapshot
   ) -> Refusal? {
@@ -97,7 +109,7 @@ struct RequestForwarding {
   /// Appends the head without its closing empty line: the keyring, or the caller, adds what is missing.
   func write(
     _ head: RequestHead, target: CanonicalTarget, route: Route, snapshot: Snapshot,
-    to output: inout ByteBuffer, notes: inout ForwardingChanges?
+    to output: inout ByteBuffer, notes: inout ForwardingNotes
   ) {
     let plan = snapshot.plans[route.service]
     let headers = snapshot.sharedHeaders(of: route)
@@ -112,26 +124,30 @@ struct RequestForwarding {
     if injects, case .all = snapshot.rules.services[route.service].redact { redactsAll = true }
     for field in head.fields {
       if redactsAll, hidesFromSearch(field, of: head.bytes) {
-        notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
+        notes.changes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
         continue
       }
       if case .te = field.known, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
       switch fate(of: field, of: head.bytes, head, route, headers, credentialFields) {
       case .goesOn: write(field, of: head.bytes, plan, &unchanged, to: &output)
+      case .thinned:
+        unchanged.flush(head.bytes.span, to: &output)
+        writeSubprotocols(field, of: head.bytes, route, headers, to: &output, notes: &notes)
       case .endsHere:
-        if case .upgrade = field.known, upgrade == nil { notes?.removed.append("Upgrade") }
-      case .removed: notes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
+        if case .upgrade = field.known, upgrade == nil { notes.changes?.removed.append("Upgrade") }
+      case .removed: notes.changes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
+      case .listed(let row): notes.note(row, as: String(decoding: head.bytes[field.name], as: UTF8.self))
       }
     }
     unchanged.flush(head.bytes.span, to: &output)
     for setting in headers.value.set
     where !redactsAll || (setting.folded != "accept-encoding" && setting.folded != "a-im") {
       MessageWriter.field(name: setting.name, value: setting.value.span, to: &output)
-      notes?.added.append(setting.name)
+      notes.changes?.added.append(setting.name)
     }
     if redactsAll {
       output.append("Accept-Encoding: identity\r\n")
-      notes?.added.append("Accept-Encoding")
+      notes.changes?.added.append("Accept-Encoding")
     }
     if let upgrade {
       UpgradeNegotiation.write(upgrade, to: &output)  // servers that switch look for one Connection line
@@ -142,11 +158,11 @@ struct RequestForwarding {
     }
     if headers.value.via {
       output.append(head.version == .http10 ? "Via: 1.0 bearerd\r\n" : "Via: 1.1 bearerd\r\n")
-      notes?.added.append("Via")
+      notes.changes?.added.append("Via")
     }
     MessageWriter.framing(head.bodyLength, to: &output)
     writeOtherCookies(head, route: route, snapshot: snapshot, to: &output)
-    if injects { notes?.added.append(contentsOf: credentialFields) }
+    if injects { notes.changes?.added.append(contentsOf: credentialFields) }
   }
 
   /// Whether a field asks for an answer that cannot be searched: coded, cut up (RFC 3229), or compressed by a WebSocket's
@@ -179,14 +195,20 @@ struct RequestForwarding {
   }
 
   /// The fields that the route's credential sets.
-  private func fieldNames(of route: Route, snapshot: Snapshot) -> [String] {
+  func fieldNames(of route: Route, snapshot: Snapshot) -> [String] {
     guard case .inject(let index) = route.credential else { return [] }
     return snapshot.rules.grants[index].fieldNames
   }
 
-  private enum Fate { case goesOn, endsHere, removed }
+  enum Fate: Equatable {
+    case goesOn, endsHere, removed
+    /// Removed, because the table of names has it.
+    case listed(CredentialField)
+    /// Goes on without some entries of its list, or not at all if there are no others.
+    case thinned
+  }
 
-  private func fate(
+  func fate(
     of field: Field, of bytes: [UInt8], _ head: RequestHead, _ route: Route,
     _ headers: Shared<HeaderPolicy>, _ credentialFields: [String]
   ) -> Fate {
@@ -194,12 +216,12 @@ struct RequestForwarding {
     case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
       .proxyAuthenticate, .proxyAuthenticationInfo:
       return .endsHere
-    case .proxyAuthorization: return .removed
+    case .proxyAuthorization: return removed(field, of: bytes)
     // The field says how the page stands to us, and contradicts the Origin that the upstream gets.
     case .secFetchSite where isFromPage: return .removed
     // RFC 9110 §10.1.1: an HTTP/1.0 client does not know that it could have to wait.
     case .expect where !head.expectsContinue: return .endsHere
-    case .other where resemblesFraming(field.name, of: bytes): return .removed
+    case .other where resemblesFraming(field.name, of: bytes.span): return .removed
     default: break
     }
     if hasClientToken, ClientToken.isCarried(by: field, of: bytes) { return .removed }
@@ -210,25 +232,33 @@ struct RequestForwarding {
     for name in credentialFields where FieldName.resembles(field.name, of: span, name) {
       return injects ? .removed : .goesOn
     }
+    if field.name.count == 22, CredentialSubprotocol.names(field, of: bytes) {
+      return losesSubprotocols(field, of: bytes, route, headers) ? .thinned : .goesOn
+    }
     if route.credential == .pass { return .goesOn }
-    guard
-      CredentialFields.isCredentialLike(name: bytes, range: field.name)
-        || CredentialFields.isImpersonation(name: bytes, range: field.name)
-    else { return .goesOn }
+    guard let row = CredentialFields.row(name: bytes, range: field.name) else { return .goesOn }
     if case .jar = headers.value.cookies, field.known == .cookie { return .removed }
     let allowed = headers.value.allowClientHeaders
     for name in allowed where FieldName.resembles(field.name, of: span, name) { return .goesOn }
-    return field.known == .cookie && headers.value.cookies == .pass ? .goesOn : .removed
+    return field.known == .cookie && headers.value.cookies == .pass ? .goesOn : .listed(row)
   }
 
-  /// `Content_Length` and the like: nothing to us, but the real one to servers that fold `_` (T14).
-  private func resemblesFraming(_ name: Range<Int>, of bytes: [UInt8]) -> Bool {
-    let span = bytes.span
-    guard name.count >= 10, bytes[name].contains(UInt8(ascii: "_")) else { return false }
-    return FieldName.resembles(name, of: span, "content-length")
-      || FieldName.resembles(name, of: span, "transfer-encoding")
-      || FieldName.resembles(name, of: span, "keep-alive") || FieldName.resembles(name, of: span, "proxy-connection")
-      || FieldName.resembles(name, of: span, "proxy-authorization")
+  private func removed(_ field: Field, of bytes: [UInt8]) -> Fate {
+    CredentialFields.row(name: bytes, range: field.name).map { .listed($0) } ?? .removed
+  }
+
+  /// Whether the name is nothing to us, but one that ends here to servers that fold its `_` or `.` (T14): `Content_Length`.
+  /// `Proxy` is the variable `HTTP_PROXY` of CGI programs, by which they choose their own proxy.
+  private func resemblesFraming(_ name: Range<Int>, of bytes: Span<UInt8>) -> Bool {
+    switch name.count {
+    case 5: FieldName.resembles(name, of: bytes, "proxy")
+    case 10: FieldName.resembles(name, of: bytes, "keep-alive")
+    case 14: FieldName.resembles(name, of: bytes, "content-length")
+    case 16: FieldName.resembles(name, of: bytes, "proxy-connection")
+    case 17: FieldName.resembles(name, of: bytes, "transfer-encoding")
+    case 19: FieldName.resembles(name, of: bytes, "proxy-authorization")
+    default: false
+    }
   }
 
   /// The trailers that would go on if they stood in the head.
@@ -238,6 +268,8 @@ struct RequestForwarding {
     let headers = snapshot.sharedHeaders(of: route)
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
     return body.trailers.filter { field in
+      let line = field.name.lowerBound..<field.value.upperBound
+      if hasClientToken, ClientToken.isIn(body.trailerBytes.span.extracting(line)) { return false }
       for name in credentialFields where FieldName.resembles(field.name, of: body.trailerBytes.span, name) {
         return false
       }
@@ -248,7 +280,7 @@ struct RequestForwarding {
   /// A target, or another place of the same service, as the upstream calls it.
   static func writeTarget(
     _ target: CanonicalTarget, plan: ForwardingPlan, route: Route, to output: inout ByteBuffer,
-    notes: inout ForwardingChanges?
+    notes: inout ForwardingNotes
   ) {
     if target.path.isEmpty {
       output.append(UInt8(ascii: "*"))
@@ -262,7 +294,7 @@ struct RequestForwarding {
 
   static func writeQuery(
     of target: CanonicalTarget, plan: ForwardingPlan, route: Route, to output: inout ByteBuffer,
-    notes: inout ForwardingChanges?
+    notes: inout ForwardingNotes
   ) {
     guard !target.query.isEmpty else { return }
     QueryFilter.write(

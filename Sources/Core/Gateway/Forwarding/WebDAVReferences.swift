@@ -142,7 +142,7 @@ private struct PlaceJudge {
       levels += 1
       if levels > PlaceJudge.maximumLevels { throw .badDestination }
       if levels > 1 { continue }
-      var notes: ForwardingChanges?
+      var notes = ForwardingNotes()
       output.append(contentsOf: place.path.dropFirst(index + 1))
       RequestForwarding.writeQuery(
         of: place, plan: snapshot.plans[route.service], route: route, to: &output, notes: &notes)
@@ -173,7 +173,7 @@ private struct PlaceJudge {
   }
 
   private func write(_ place: CanonicalTarget, to output: inout ByteBuffer) {
-    var notes: ForwardingChanges?
+    var notes = ForwardingNotes()
     RequestForwarding.writeTarget(
       place, plan: snapshot.plans[route.service], route: route, to: &output, notes: &notes)
   }

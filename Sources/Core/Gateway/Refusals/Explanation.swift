@@ -9,7 +9,7 @@ package struct Explanation: Sendable {
   package let route: Route?
   /// Who asks, with the name of the client whose token came along; nil: the kernel did not say.
   package let caller: Caller?
-  /// The canonical path, as matched and logged.
+  /// The canonical path, as matched and logged: client tokens in it are masked.
   package let path: String
   /// Why each rule of the service won or lost; empty without rules or when no service was found.
   package let rules: [RuleVerdict]
@@ -39,8 +39,11 @@ package struct Explanation: Sendable {
     exchange.reset()
     var trace: [RuleVerdict]? = []
     let refusal = exchange.decide(
-      by: snapshot, at: Arrival(listener: listener, caller: caller, localEnd: localEnd), trace: &trace)
-    var notes: ForwardingChanges? = ForwardingChanges()
+      by: snapshot,
+      at: Arrival(
+        listener: snapshot.listeners.indices.contains(listener) ? snapshot.listeners[listener] : nil, caller: caller,
+        localEnd: localEnd), trace: &trace)
+    var notes = ForwardingNotes(changes: ForwardingChanges())
     var output = ByteBuffer()
     if refusal == nil, let route = exchange.route {
       exchange.forwarding.write(
@@ -50,9 +53,9 @@ package struct Explanation: Sendable {
     self.refusal = refusal
     route = exchange.route
     self.caller = exchange.caller
-    path = String(decoding: exchange.target.path, as: UTF8.self)
+    path = String(decoding: ClientToken.masked(exchange.target.path.span), as: UTF8.self)
     rules = trace ?? []
-    self.notes = notes ?? ForwardingChanges()
+    self.notes = notes.changes ?? ForwardingChanges()
     upstreamHead = Array(output.contents)
     grant = exchange.grant.map { snapshot.rules.grants[$0] }
     upgrade = refusal == nil ? exchange.forwarding.upgrade : nil

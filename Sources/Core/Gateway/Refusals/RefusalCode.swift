@@ -31,6 +31,7 @@ package enum RefusalCode: UInt8, Error, CaseIterable, Sendable {
   case fragment
   case ambiguousPath
   case clientCredentialField
+  case clientTokenLeft
   case badDestination
   case destinationDenied
   case noRule
@@ -67,6 +68,7 @@ package enum RefusalCode: UInt8, Error, CaseIterable, Sendable {
   case unrequestedUpgrade
   case tooManyInformational
   case draining
+  case listenerRemoved
   case auditUnavailable
   case internalError
 }
@@ -366,6 +368,19 @@ extension RefusalCode {
         todo: """
           Take the key out of the program; that is what bearerd is for. Or choose `replace`, by which it is removed \
           and ours put in its place.
+          """)
+    case .clientTokenLeft:
+      RefusalRow(
+        .rules, 400, "client-token-left", "http_request_denied",
+        "A client token is in a part of the request that goes to the upstream; send it only where the API's key goes",
+        what: """
+          The request has a client token, and a text of the same form (`bearerd_` and 43 characters) is in another part \
+          of the head that would go to the upstream: the path, the query, a cookie, `Referer`, a subprotocol or some other \
+          field. bearerd sent nothing, because the token is for bearerd only.
+          """,
+        todo: """
+          Send the token in `Authorization`, `X-Api-Key` or another field for keys, and nowhere else. Some SDKs also write \
+          their key into the URL: give them another key there, or use the Unix socket of a listener without `clients`.
           """)
     case .badDestination:
       RefusalRow(
@@ -732,7 +747,11 @@ extension RefusalCode {
       RefusalRow(
         .answer, 502, "unrequested-upgrade", "http_protocol_error",
         "The upstream switched protocols without being asked",
-        what: "The upstream answered 101 and switched to another protocol that nobody had asked for.",
+        what: """
+          The upstream answered 101 and switched to a protocol that the request had not asked for, or picked a \
+          subprotocol (`Sec-WebSocket-Protocol`) that bearerd had not offered. Entries that carry a credential are not \
+          offered.
+          """,
         todo: "It is for the upstream to correct.")
     case .tooManyInformational:
       RefusalRow(
@@ -746,6 +765,16 @@ extension RefusalCode {
         "bearerd is shutting down",
         what: "bearerd has been told to stop, finishes what it has begun, and takes nothing new.",
         todo: "Ask again in a moment. If nothing starts it again, `systemctl status bearerd` says why.")
+    case .listenerRemoved:
+      RefusalRow(
+        .bearerd, 503, "listener-removed", "destination_unavailable",
+        "The listener of this request was removed while the request was under way",
+        what: """
+          A reload removed the listener, or gave it another address, before the request had a response. bearerd does not \
+          pass the request on to another listener, because other rules and credentials apply there. If the log line says \
+          `retried=true`, the upstream may have received the request once.
+          """,
+        todo: "Send the request again, to an address that the configuration still has.")
     case .auditUnavailable:
       RefusalRow(
         .bearerd, 503, "audit-unavailable", "proxy_internal_error",

@@ -20,14 +20,15 @@ package enum FieldName {
     return true
   }
 
-  /// Whether a server could take the bytes of `range` for `name`: without regard to case, and with `_` for `-`, as
-  /// CGI and its heirs fold both to `HTTP_X_API_KEY` (T14). `name` is in lower case; its own `_` equals `-` too.
+  /// Whether a server could take the bytes of `range` for `name` (T14): without regard to case, and with every byte that is
+  /// neither a letter nor a digit for `-`. CGI servers make one variable, `HTTP_X_API_KEY`, of `X-Api-Key` and `X_Api_Key`,
+  /// and some of them of `X.Api.Key` as well. `name` is in lower case; its own punctuation equals `-`, too.
   package static func resembles(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: String) -> Bool {
     let name = name.utf8.span
     guard range.count == name.count else { return false }
     var index = 0
     while index < name.count {
-      if dashed(Grammar.foldedToken[Int(bytes[range.lowerBound &+ index])]) != dashed(name[index]) { return false }
+      if folded(bytes[range.lowerBound &+ index]) != folded(name[index]) { return false }
       index &+= 1
     }
     return true
@@ -35,9 +36,19 @@ package enum FieldName {
 
   /// Compares with a name that is known at run time only.
   package static func resembles(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: [UInt8]) -> Bool {
-    guard range.count == name.count else { return false }
-    for index in name.indices
-    where dashed(Grammar.foldedToken[Int(bytes[range.lowerBound &+ index])]) != dashed(name[index]) { return false }
+    resembles(range, of: bytes, name.indices, of: name.span)
+  }
+
+  /// Compares two names, each in bytes of its own.
+  package static func resembles(
+    _ range: Range<Int>, of bytes: Span<UInt8>, _ other: Range<Int>, of otherBytes: Span<UInt8>
+  ) -> Bool {
+    guard range.count == other.count else { return false }
+    var index = 0
+    while index < range.count {
+      if folded(bytes[range.lowerBound &+ index]) != folded(otherBytes[other.lowerBound &+ index]) { return false }
+      index &+= 1
+    }
     return true
   }
 
@@ -49,7 +60,10 @@ package enum FieldName {
   }
 
   @inline(__always)
-  private static func dashed(_ byte: UInt8) -> UInt8 { byte == Byte.underscore ? Byte.dash : byte }
+  private static func folded(_ byte: UInt8) -> UInt8 {
+    if (byte | 0x20) &- 0x61 < 26 { return byte | 0x20 }
+    return byte &- 0x30 < 10 ? byte : Byte.dash
+  }
 }
 
 /// The elements of a list field's value (RFC 9110 §5.6.1): what stands between commas, without blanks around it.

@@ -33,9 +33,7 @@ package enum ClientToken {
       let byte = bytes[index]
       if index < prefix.count {
         if byte != prefix[index] { return false }
-      } else if !ByteClass.isLetter(byte), !ByteClass.isDigit(byte), byte != UInt8(ascii: "-"),
-        byte != UInt8(ascii: "_")
-      {
+      } else if !isDigit(byte) {
         return false
       }
     }
@@ -45,7 +43,7 @@ package enum ClientToken {
   /// The digest of the first token in the head. nil: there is none. Hashes once at most.
   static func digest(in head: RequestHead, by hash: TokenHash) -> TokenDigest? {
     for field in head.fields {
-      switch found(in: field, of: head.bytes) {
+      switch foundAnywhere(in: field, of: head.bytes) {
       case .nowhere: continue
       case .plain(let range): return hash(head.bytes.span.extracting(range))
       case .decoded(let bytes): return hash(bytes.span)
@@ -54,7 +52,8 @@ package enum ClientToken {
     return nil
   }
 
-  /// Whether the field carries a token: then it is for us, and no server behind us gets to see it.
+  /// Whether the field carries a token: then it is for us, and no server behind us gets to see it. `Sec-WebSocket-Protocol` is
+  /// looked at entry by entry (see `isEntry`).
   package static func isCarried(by field: Field, of bytes: [UInt8]) -> Bool {
     switch found(in: field, of: bytes) {
     case .nowhere: false
@@ -67,6 +66,14 @@ package enum ClientToken {
     head.fields.contains { field in
       field.known != .cookie && !field.value.isEmpty && !isCarried(by: field, of: head.bytes)
         && CredentialFields.isCredentialLike(name: head.bytes, range: field.name)
+    }
+  }
+
+  /// Whether an entry of `Sec-WebSocket-Protocol` carries a token.
+  package static func isEntry(_ entry: Range<Int>, of bytes: [UInt8]) -> Bool {
+    switch found(inEntry: entry, of: bytes) {
+    case .nowhere: false
+    case .plain, .decoded: true
     }
   }
 
@@ -87,6 +94,30 @@ package enum ClientToken {
     }
     guard field.known == .authorization, value.count <= longestBasic else { return .nowhere }
     return basic(bytes[value])
+  }
+
+  private static func foundAnywhere(in field: Field, of bytes: [UInt8]) -> Found {
+    guard CredentialSubprotocol.names(field, of: bytes) else { return found(in: field, of: bytes) }
+    var entries = ListElements(field.value)
+    while let entry = entries.next(in: bytes.span) {
+      let found = found(inEntry: entry, of: bytes)
+      if case .nowhere = found { continue }
+      return found
+    }
+    return .nowhere
+  }
+
+  /// Alone or behind the dot of a prefix such as `openai-insecure-api-key.`; in base64url where Kubernetes wants that.
+  private static func found(inEntry entry: Range<Int>, of bytes: [UInt8]) -> Found {
+    guard entry.count >= length else { return .nowhere }
+    let last = (entry.upperBound - length)..<entry.upperBound
+    if looksLikeOne(bytes.span.extracting(last)),
+      last.lowerBound == entry.lowerBound || bytes[last.lowerBound - 1] == UInt8(ascii: ".")
+    {
+      return .plain(last)
+    }
+    guard let decoded = CredentialSubprotocol.decoded(bytes[entry]), looksLikeOne(decoded.span) else { return .nowhere }
+    return .decoded(decoded)
   }
 
   private static func basic(_ value: ArraySlice<UInt8>) -> Found {

@@ -6,9 +6,15 @@ enum FieldRules {
     case credential, set, remove, allow
   }
 
-  /// Names as servers behind CGI see them: without case, `_` as `-`.
+  /// A field's name as servers behind CGI see it: without case, and with `-` for whatever is neither a letter nor a digit.
   static func normalised(_ name: String) -> String {
-    String(decoding: name.utf8.map { $0 == 0x5F ? 0x2D : $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
+    ASCII.lowercased(String(decoding: name.utf8.map { ASCII.isLetterOrDigit($0) ? $0 : 0x2D }, as: UTF8.self))
+  }
+
+  /// A parameter's name as servers may see it: without case, and with `-` for `_` and `.`, which PHP takes for each other.
+  /// Other punctuation stays: `$filter` is not `_filter`.
+  static func normalisedParameter(_ name: String) -> String {
+    ASCII.lowercased(String(decoding: name.utf8.map { $0 == 0x5F || $0 == 0x2E ? 0x2D : $0 }, as: UTF8.self))
   }
 
   /// nil: this field may be named.

@@ -76,13 +76,13 @@ extension SettingsReader {
 
   /// True: they set the same, which is reported.
   private func checkOverlap(_ one: CredentialDraft, _ other: CredentialDraft, at place: TextLocation) -> Bool {
-    func common(_ one: [String], _ other: [String]) -> String? {
-      func same(_ name: String) -> String { FieldRules.normalised(String(name.map { $0 == "." ? "_" : $0 })) }
-      let names = Set(one.map(same))
-      return other.first { names.contains(same($0)) }
+    func common(_ one: [String], _ other: [String], as normalised: (String) -> String) -> String? {
+      let names = Set(one.map(normalised))
+      return other.first { names.contains(normalised($0)) }
     }
-    let field = common(one.fieldNames, other.fieldNames)
-    let parameter = common(one.scheme?.parameterNames ?? [], other.scheme?.parameterNames ?? [])
+    let field = common(one.fieldNames, other.fieldNames, as: FieldRules.normalised)
+    let parameter = common(
+      one.scheme?.parameterNames ?? [], other.scheme?.parameterNames ?? [], as: FieldRules.normalisedParameter)
     let hasTwo = one.certificate != nil && other.certificate != nil
     guard
       let what = field.map({ "\"\($0)\"" }) ?? parameter.map({ "the parameter \"\($0)\"" })

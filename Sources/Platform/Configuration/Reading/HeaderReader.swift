@@ -79,7 +79,7 @@ extension SettingsReader {
           help: "write it alone, without escapes and what is behind its =, as in [key]")
         return nil
       }
-      return FieldRules.normalised(String(name.map { $0 == "." ? "_" : $0 }))
+      return FieldRules.normalisedParameter(name)
     }
   }
 

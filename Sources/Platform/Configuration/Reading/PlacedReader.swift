@@ -138,9 +138,7 @@ extension Service {
   func withoutPlacedParameters(of credentials: [CredentialDraft]) -> Service {
     func names(_ choice: CredentialChoice) -> [String] {
       guard case .inject(let index) = choice, credentials.indices.contains(index) else { return [] }
-      return (credentials[index].scheme?.parameterNames ?? []).map {
-        FieldRules.normalised(String($0.map { $0 == "." ? "_" : $0 }))
-      }
+      return (credentials[index].scheme?.parameterNames ?? []).map(FieldRules.normalisedParameter)
     }
     func adding(_ names: [String], to headers: HeaderPolicy) -> HeaderPolicy {
       var headers = headers

@@ -21,6 +21,7 @@ package final class TokenLogout: Timed {
   private let source: TokenSource
   private let providers: CredentialProviders
   private let login: TokenLogin
+  private var onRecorded: (() -> Void)?
   private var onEnd: ((Outcome) -> Void)?
   private var outcome = Outcome()
   /// The keyring of the configuration in which the logout begins, with the secrets of the client.
@@ -29,6 +30,8 @@ package final class TokenLogout: Timed {
   private var access: [Held] = []
   private var revocation: TokenRevocation?
   private var isWiped = false
+  /// When the disk has had its time, in milliseconds of the loop's clock. `nil` before anything is written.
+  private var writtenBy: UInt64?
   /// Questions for tokens that the endpoint has not answered yet.
   private var awaited = 0
   /// A person's login that was under way.
@@ -46,14 +49,24 @@ package final class TokenLogout: Timed {
 
   /// Milliseconds for the disk.
   private static let patience: UInt64 = 10_000
+  /// Milliseconds that connections wait for the record of the logout before they are cut without it.
+  private static let recordPatience: UInt64 = 1_000
 
-  /// - Parameter onEnd: called once, on a later turn.
-  init(_ source: TokenSource, login: TokenLogin, providers: CredentialProviders, onEnd: @escaping (Outcome) -> Void) {
+  /// - Parameters:
+  ///   - onRecorded: Called once, perhaps within `start`: the stored login has ended, or that takes too long or fails.
+  ///   - onEnd: called once, on a later turn.
+  init(
+    _ source: TokenSource, login: TokenLogin, providers: CredentialProviders, onRecorded: @escaping () -> Void,
+    onEnd: @escaping (Outcome) -> Void
+  ) {
     self.source = source
     self.login = login
     self.providers = providers
+    self.onRecorded = onRecorded
     self.onEnd = onEnd
     keyring = providers.generation.keyring
+    super.init()
+    providers.deadlines.schedule(self, at: providers.loop.now &+ Self.recordPatience)
   }
 
   /// Tokens that are of no use any more.
@@ -90,7 +103,8 @@ package final class TokenLogout: Timed {
 
   func start() {
     let mustLock = providers.generation.settings.requireLockedMemory
-    providers.deadlines.schedule(self, at: providers.loop.now &+ Self.patience)
+    writtenBy = providers.loop.now &+ Self.patience
+    if onRecorded == nil { scheduleEnd() }
     login.read(mustLock: mustLock) { [weak self] _ in
       guard let self else { return }
       if let (kind, kept) = login.token(from: keyring) {
@@ -105,7 +119,21 @@ package final class TokenLogout: Timed {
   }
 
   package override func deadlinePassed() {
+    if onRecorded != nil {
+      recorded()
+      return scheduleEnd()
+    }
     wiped("\(source.store ?? "the disk") does not answer: look whether a login is still there")
+  }
+
+  private func scheduleEnd() {
+    if let writtenBy { providers.deadlines.schedule(self, at: writtenBy) }
+  }
+
+  private func recorded() {
+    let onRecorded = onRecorded
+    self.onRecorded = nil
+    onRecorded?()
   }
 
   private func wiped(_ problem: String?) {
@@ -113,6 +141,7 @@ package final class TokenLogout: Timed {
     isWiped = true
     providers.deadlines.cancel(self)
     outcome.problem = problem
+    recorded()
     revokeIfReady()
   }
 
@@ -160,7 +189,7 @@ package final class TokenLogout: Timed {
 
   /// The daemon ends.
   func cancel() {
-    onEnd = nil
+    (onRecorded, onEnd) = (nil, nil)
     isWiped = true
     awaited = .max
     question?.cancel()

@@ -103,12 +103,18 @@ package final class TokenManager {
     settle()
   }
 
-  /// Logs a token out: nothing goes out with it any more when this returns. `onEnd` is called once, when it has been wiped
-  /// and given back, as far as that could be done. False: it is not kept here, or is being logged out.
-  package func logOut(_ source: TokenSource, onEnd: @escaping (TokenLogout.Outcome) -> Void) -> Bool {
+  /// Logs a token out. Nothing goes out with the token any more when this returns.
+  /// - Parameters:
+  ///   - onRecorded: Called once, perhaps within this call, when a restart would not bring the login back, or when recording that
+  ///     takes too long or fails.
+  ///   - onEnd: Called once, when the token has been wiped and given back, as far as that could be done.
+  /// - Returns: `false` if the token is not kept here, or is being logged out already.
+  package func logOut(
+    _ source: TokenSource, onRecorded: @escaping () -> Void, onEnd: @escaping (TokenLogout.Outcome) -> Void
+  ) -> Bool {
     guard let keeper = keepers[source], !keeper.isLoggingOut else { return false }
     leaving.append(keeper)
-    keeper.logOut { [weak self] outcome in
+    keeper.logOut(onRecorded: onRecorded) { [weak self] outcome in
       self?.leaving.removeAll { $0 === keeper }
       onEnd(outcome)
     }

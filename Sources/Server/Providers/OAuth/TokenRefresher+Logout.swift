@@ -8,9 +8,11 @@ internal import System
 extension TokenRefresher {
   var isLoggingOut: Bool { logout != nil }
 
-  /// Nothing goes out with it any more when this returns; `onEnd` is called once, when the rest has been done.
-  func logOut(onEnd: @escaping (TokenLogout.Outcome) -> Void) {
-    let logout = TokenLogout(source, login: login, providers: providers) { [weak self] outcome in
+  /// Nothing goes out with the token any more when this returns. `onRecorded` is called once, perhaps within this call, when a restart
+  /// would not bring the login back; `onEnd` once, when the rest has been done.
+  func logOut(onRecorded: @escaping () -> Void, onEnd: @escaping (TokenLogout.Outcome) -> Void) {
+    let logout = TokenLogout(source, login: login, providers: providers, onRecorded: onRecorded) {
+      [weak self] outcome in
       self?.logout = nil
       onEnd(outcome)
       self?.secretsChanged()

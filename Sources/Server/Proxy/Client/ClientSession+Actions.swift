@@ -75,40 +75,47 @@ extension ClientSession {
   /// Returns false when the credential could not be written: the machine has been told.
   private func sendHead(_ input: Span<UInt8>, _ output: inout Output) -> Bool {
     guard let upstream = upstream.session else { return true }
-    if let grant = output.grant, let refusal = acquireBreakerPermit(forGrant: grant) {
+    let keyring = worker.generation.keyring
+    let grant = output.grant?.value(inGeneration: worker.generation.snapshot.generation)
+    // A request never goes out without the credential that it was decided to have.
+    guard (grant == nil) == (output.grant == nil) else {
+      step { machine, output in machine.upstreamRefused(.plain(.grantDenied), output: &output) }
+      return false
+    }
+    if let grant, let refusal = acquireBreakerPermit(forGrant: grant) {
       step { machine, output in machine.upstreamRefused(refusal, output: &output) }
       return false
     }
-    let keyring = worker.generation.keyring
     do throws(AuthorizationError) {
-      openCookieJar(forGrant: output.grant, isAsked: output.isAsked)
+      openCookieJar(forGrant: grant, isAsked: output.isAsked)
       let body = output.upstreamBody
       let head = output.upstreamHead.storage.span.extracting(first: output.upstreamHead.count)
       let challenge: ChallengeAttempt?
       if output.toUpstream.isEmpty {
         challenge = try upstream.send(
-          head: head, grant: output.grant, cookies: attempt.jarTicket, caller: output.caller, isAsked: output.isAsked,
+          head: head, grant: grant, cookies: attempt.jarTicket, caller: output.caller, isAsked: output.isAsked,
           body: input.extracting(body), keyring: keyring)
       } else {
         challenge = try upstream.send(
-          head: head, grant: output.grant, cookies: attempt.jarTicket, caller: output.caller, isAsked: output.isAsked,
+          head: head, grant: grant, cookies: attempt.jarTicket, caller: output.caller, isAsked: output.isAsked,
           body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count),
           keyring: keyring)
         upstream.send(input.extracting(body))
       }
       beginRedaction()
-      if let grant = output.grant, keyring.hasListeners(grant: grant) {
+      if let grant, keyring.hasListeners(grant: grant) {
         attempt.helperValues = keyring.helperValues(ofGrant: grant)
       }
       attempt.spendRate(at: worker.loop.now)
-      if let grant = output.grant { recordToken(grant) }
+      if let grant { recordToken(grant) }
       note(challenge)
       timing.headSentAt = Clock.monotonicMicroseconds
       return true
     } catch {
       attempt.returnBreaker()
       attempt.failureDetail = error.description
-      worker.journal.denied(error, route: summary.route, generation: generation)
+      worker.journal.denied(
+        error, route: summary.route?.value(inGeneration: generation.snapshot.generation), generation: generation)
       let refusal = refusal(of: error)
       step { machine, output in machine.upstreamRefused(refusal, output: &output) }
       return false

@@ -44,7 +44,7 @@ extension ClientSession {
     } else if let scheme = attempt.awaited {
       if !scheme.isWanted(by: head) { complain(attempt) }
     } else if let challenge = registryChallenge(in: head, attempt), !attempt.rejected(with: challenge),
-      attempt.isBare, generation === worker.generation, let grant = summary.grant
+      attempt.isBare, let grant = currentGrant
     {
       _ = worker.providers.registries.ask(challenge, for: attempt, grant: grant) { _ in }
     } else if registryChallenge(in: head, attempt) == nil {
@@ -53,7 +53,7 @@ extension ClientSession {
   }
 
   private func complain(_ attempt: ChallengeAttempt) {
-    guard let grant = summary.grant, let complaint = attempt.complaint() else { return }
+    guard let grant, let complaint = attempt.complaint() else { return }
     worker.journal.event(
       .challengeUnmet, ("credential", generation.snapshot.rules.grants[grant].name),
       ("upstream", attempt.origin.description), ("detail", complaint))
@@ -75,7 +75,7 @@ extension ClientSession {
       isWorthIt = true
     } else if let challenge = registryChallenge(in: head, attempt) {
       isWorthIt = attempt.rejected(with: challenge)
-      if !isWorthIt, generation === worker.generation, let grant = summary.grant {
+      if !isWorthIt, let grant = currentGrant {
         let wait = worker.providers.registries.ask(challenge, for: attempt, grant: grant) { [unowned self] in
           challengeMet($0)
         }

@@ -11,7 +11,7 @@ extension ClientSession {
   /// An upstream has set the credential's cookie anew: from here it goes into locked memory, and nowhere else.
   func offerFreshCookie() {
     guard let slot else { return }
-    let grant = generation === worker.generation ? summary.grant : nil
+    let grant = currentGrant
     slot.machine.withExchange { exchange in
       exchange.removeFreshCookie { [worker, version = attempt.tokenVersion] cookie, bytes in
         guard let grant, let tokens = worker.providers.tokens else { return }

@@ -36,7 +36,7 @@ extension ClientSession {
   private func acquireSlot() -> ExchangeSlot {
     let taken = worker.acquireSlot()
     taken.machine.serve(
-      listener: client.listenerID.index, caller: client.peer.caller, isLocalSocket: stream.isUnix,
+      listener: client.listener, caller: client.peer.caller, isLocalSocket: stream.isUnix,
       localEnd: client.peer.localEnd,
       isFresh: summary.isFresh)
     slot = taken
@@ -49,8 +49,10 @@ extension ClientSession {
     worker.release(slot)
   }
 
-  /// Nothing has gone out of the request under way, and there is a newer configuration.
+  /// Decides the request under way again, because a newer configuration is in use. It has no session now; if it is retried, the
+  /// upstream may have received it before.
   func decideAnew() {
+    if state == .orphaned { return refuseForRemovedListener() }
     attempt.returnBreaker()
     generation = worker.generation
     let nothing: [UInt8] = []
@@ -64,7 +66,7 @@ extension ClientSession {
 
   /// The next request mostly goes where the last one went.
   private func selectRoute() {
-    guard let route = summary.route else {
+    guard let route = summary.route?.value(inGeneration: generation.snapshot.generation) else {
       routeContext = nil
       return
     }
@@ -100,7 +102,7 @@ extension ClientSession {
     while position < input.count, !isClosed,
       !summary.isAwaitingHead || stream.queuedBytes == 0 && !flow.turnShare.isUsedUp
     {
-      if state == .orphaned, summary.isAwaitingHead || summary.phase == .awaitingUpstream {
+      if state == .orphaned, summary.isAwaitingHead {
         close()
         return position
       }

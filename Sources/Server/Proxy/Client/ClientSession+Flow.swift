@@ -128,6 +128,12 @@ extension ClientSession {
 
   func finishClosing(reset: Bool = false) {
     guard !isClosed else { return }
+    if summary.isRunning || summary.phase == .upgraded {
+      // Every exchange that has begun leaves exactly one record: whatever closes a connection tells the machine first (T58).
+      assertionFailure("a connection is closed within an exchange")
+      step { machine, output in machine.clientGone(output: &output) }
+      guard !isClosed else { return }
+    }
     state = .closed
     endDedicated()
     _ = attempt.end()

@@ -21,7 +21,7 @@ extension ClientSession {
 
   /// The request has just been authorised: what went out with it is looked for from now on.
   func beginRedaction() {
-    guard let grant = summary.grant else { return }
+    guard let grant = currentGrant else { return }
     let sent = worker.generation.keyring.takeSent(ofGrant: grant)
     guard summary.redacts, let slot else { return }
     slot.redactor.begin(sent)

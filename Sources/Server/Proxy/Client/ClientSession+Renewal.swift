@@ -18,7 +18,7 @@ extension ClientSession {
   /// True when the token has ended while the connection was made: the request waits for the next one, as it would have before,
   /// and the connection among the idle ones of its identity (T40).
   func awaitsNextToken(_ session: UpstreamSession) -> Bool {
-    guard generation === worker.generation, let grant = summary.grant, let tokens = worker.providers.tokens,
+    guard let grant = currentGrant, let tokens = worker.providers.tokens,
       tokens.failure(ofGrant: grant) != nil
     else { return false }
     session.release()
@@ -28,7 +28,7 @@ extension ClientSession {
 
   /// The refusal code for an error of the keyring, and its reason: a token may have ended in this very moment.
   func refusal(of denied: AuthorizationError) -> Refusal {
-    if case .unavailable = denied.reason, generation === worker.generation, let grant = summary.grant,
+    if case .unavailable = denied.reason, let grant = currentGrant,
       let failure = worker.providers.tokenFailure(ofGrant: grant)
     {
       return failure.refusal
@@ -39,7 +39,7 @@ extension ClientSession {
   func renewCredential() {
     upstream.response.end = nil
     if attempt.challenge != nil { return answerChallenge() }
-    guard generation === worker.generation, let grant = summary.grant, let tokens = worker.providers.tokens,
+    guard let grant = currentGrant, let tokens = worker.providers.tokens,
       let wait = tokens.replace(attempt.tokenVersion, ofGrant: grant, onEnd: { [unowned self] in renewed($0) })
     else {
       let wait = SecretWait { [unowned self] in renewed(false) }
@@ -51,14 +51,14 @@ extension ClientSession {
 
   /// For those who come next.
   func replaceCredential() {
-    guard generation === worker.generation, let grant = summary.grant else { return }
+    guard let grant = currentGrant else { return }
     worker.providers.tokens?.replace(attempt.tokenVersion, ofGrant: grant)
   }
 
   private func renewed(_ hasAnother: Bool) {
     upstream.opening = .nothing
     // A value that was rejected would be rejected once more.
-    if hasAnother, let grant = summary.grant, generation === worker.generation,
+    if hasAnother, let grant = currentGrant,
       generation.keyring.generation(ofGrant: grant) != attempt.valueVersion
     {
       return retryRequest()

@@ -83,7 +83,7 @@ extension ClientSession: UpstreamSessionOwner {
   /// A change of a secret that came before the request may be heard of after it, as its descriptor may come later in the same
   /// turn, or with the next one (T44). At the end of the turn the worker asks for all of them.
   func open(fresh: Bool) -> Opened? {
-    guard let grant = summary.grant, generation.keyring.hasFiles(grant: grant) else { return openNow(fresh: fresh) }
+    guard let grant, generation.keyring.hasFiles(grant: grant) else { return openNow(fresh: fresh) }
     upstream.opening = .endOfTurn(isFresh: fresh)
     worker.sessions.openAtTurnEnd(self)
     return nil
@@ -103,7 +103,7 @@ extension ClientSession: UpstreamSessionOwner {
     }
     guard let routeContext else { return nil }
     attempt.returnRate()
-    let gates = RequestGates(hasCredential: summary.grant != nil, isRetry: fresh)
+    let gates = RequestGates(hasCredential: grant != nil, isRetry: fresh)
     switch gates.verdict(RequestFacts(self, routeContext, from: stage, isFresh: fresh)) {
     case .passed: break
     case .awaited: return nil
@@ -125,7 +125,7 @@ extension ClientSession: UpstreamSessionOwner {
 
   /// With `mode: challenge`, which connection a request may have depends on whether its upstream has asked.
   private var idleChoice: UpstreamPool.Choice {
-    guard let grant = summary.grant, generation.snapshot.rules.grants[grant].authRetry.waitsToBeAsked else {
+    guard let grant, generation.snapshot.rules.grants[grant].authRetry.waitsToBeAsked else {
       return .any
     }
     return slot?.machine.exchange.isAsked == true ? .authenticatedFirst : .neverAuthenticated

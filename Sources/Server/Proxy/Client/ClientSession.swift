@@ -40,10 +40,17 @@ final class ClientSession: Timed, StreamDelegate {
 
   var isClosed: Bool { state == .closed }
 
-  init(stream: EventLoop.Stream, listenerID: ListenerID, peer: Peer, quota: CallerQuota, worker: Worker) {
+  /// The grant of the request under way, as an index of `generation`. `nil` without a credential.
+  var grant: Int? { summary.grant?.value(inGeneration: generation.snapshot.generation) }
+
+  /// The grant of the request under way, as an index of the configuration in use. `nil` without a credential, and if another
+  /// configuration decided the request.
+  var currentGrant: Int? { summary.grant?.value(inGeneration: worker.generation.snapshot.generation) }
+
+  init(stream: EventLoop.Stream, listener: ListenerID, peer: Peer, quota: CallerQuota, worker: Worker) {
     self.stream = stream
     let unit = worker.callerUnits.unit(of: peer.controlGroup)
-    client = SessionClient(listenerID: listenerID, peer: peer, unit: unit, quota: quota)
+    client = SessionClient(listener: listener, peer: peer, unit: unit, quota: quota)
     self.worker = worker
     generation = worker.generation
     super.init()
@@ -111,32 +118,38 @@ final class ClientSession: Timed, StreamDelegate {
     settle()
   }
 
-  /// A new generation is current. Returns false if a running exchange would no longer be allowed.
-  /// - Parameter index: the listener's, in the new settings; nil: it is no longer configured.
-  func configurationChanged(listener index: Int?) -> Bool {
-    guard let index else {
-      if state == .open { state = .orphaned }
-      guard summary.hasSession else {
-        // No listener is left that could admit the client.
-        close(reset: summary.phase != .lingering)
-        return true
-      }
-      drain()
-      return false
-    }
-    guard let slot else {
-      // The last one's secrets are not kept for a connection that rests.
+  /// A new configuration is in use. Returns `false` if a running exchange would no longer be allowed.
+  func configurationChanged() -> Bool {
+    guard worker.generation.snapshot.index(of: client.listener) != nil else { return listenerRemoved() }
+    guard slot != nil else {
+      // The last request's secrets are not kept for a connection that rests, nor is anything that the old configuration numbered.
       (generation, routeContext) = (worker.generation, nil)
+      summary = .resting(isFresh: summary.isFresh)
       endDedicated()
       return true
     }
-    slot.machine.listener = index
     if summary.phase == .awaitingUpstream {
       cancelOpening()
       decideAnew()
       resumeInput()
     }
     return isStillAllowed
+  }
+
+  /// - Returns: `false` if an exchange goes on, and only for its time of grace.
+  private func listenerRemoved() -> Bool {
+    if state == .open { state = .orphaned }
+    guard slot != nil else {
+      close()
+      return true
+    }
+    refuseForRemovedListener()
+    return !summary.hasSession
+  }
+
+  func refuseForRemovedListener() {
+    step { machine, output in machine.listenerRemoved(output: &output) }
+    settle()
   }
 
   private var isStillAllowed: Bool { slot?.machine.isStillAllowed(by: worker.generation.snapshot) ?? true }

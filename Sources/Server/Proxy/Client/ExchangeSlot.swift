@@ -17,7 +17,7 @@ final class ExchangeSlot {
   var next: ExchangeSlot?
 
   init(limits: HeadLimits) {
-    machine = ClientConnection(listener: 0, caller: nil, limits: limits)
+    machine = ClientConnection(listener: nil, caller: nil, limits: limits)
   }
 
   /// Nothing is left of the exchange before.

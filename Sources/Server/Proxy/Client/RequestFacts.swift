@@ -23,9 +23,10 @@ struct RequestFacts: GateFacts {
   ///   - isFresh: a connection that was kept will not do.
   init(_ session: ClientSession, _ routeContext: RouteContext, from stage: SecretStage, isFresh: Bool) {
     (self.session, self.routeContext, self.stage, self.isFresh) = (session, routeContext, stage, isFresh)
-    grant = session.summary.grant ?? 0
+    let wanted = session.grant
+    grant = wanted ?? 0
     let keyring = session.generation.keyring
-    isAvailable = session.summary.grant != nil && keyring.isAvailable(grant: grant)
+    isAvailable = wanted != nil && keyring.isAvailable(grant: grant)
     isQuiet =
       isAvailable && session.worker.providers.isQuiet(forGrant: grant, hasFiles: keyring.hasFiles(grant: grant))
   }

@@ -1,5 +1,6 @@
 internal import Configuration
 internal import EventLoop
+internal import Gateway
 internal import Setup
 
 /// Before a connection that may scrape: what it sends is read once the counts of all workers are here, so that the answer
@@ -40,8 +41,7 @@ extension Worker {
   /// A connection to the listener for scrapes asks all workers, if there are others. Where these are not known it ends: it was
   /// accepted when its listener was another one.
   func gateScrapes(of session: ClientSession) {
-    guard sharedState.workers > 1, session.client.listenerID.index == generation.settings.metricsListener,
-      !session.isClosed
+    guard sharedState.workers > 1, generation.snapshot.isForMetrics(session.client.listener), !session.isClosed
     else {
       return
     }

@@ -1,5 +1,6 @@
 package import Configuration
 internal import EventLoop
+internal import Gateway
 package import Log
 internal import Setup
 internal import Synchronization
@@ -15,7 +16,8 @@ package final class Acceptor {
   private var failureLoggedAt: UInt64?
   private var limitLoggedAt: UInt64?
   private var again: Timer?
-  private var lastID: UInt64 = 0
+  /// The number of listeners so far, which is the next one's identity. A first configuration numbers its listeners from 0 as well.
+  private var identified: UInt64 = 0
 
   /// Milliseconds until accepting is tried again, and between two lines that say why it is not.
   private static let pause: UInt64 = 200
@@ -32,9 +34,9 @@ package final class Acceptor {
   }
 
   /// A listener that does not accept yet.
-  package func slot(_ sockets: ListenerSockets, index: Int) -> BoundListener {
-    lastID += 1
-    return BoundListener(sockets, id: lastID, index: index, acceptor: self)
+  package func slot(_ sockets: ListenerSockets) -> BoundListener {
+    defer { identified += 1 }
+    return BoundListener(sockets, id: ListenerID(number: identified), acceptor: self)
   }
 
   /// How many connections there are descriptors for, with another for each connection's upstream. By now the listeners are
@@ -74,7 +76,7 @@ package final class Acceptor {
   /// user could listen beside us and get its part of the connections (T5), and a reload would lose those that wait on a
   /// socket that goes. With one socket for all, each connection would wake everybody, and the first would take all that wait.
   func handsOn(_ socket: AcceptedSocket, from slot: BoundListener) -> Bool {
-    guard !workerGroup.links.isEmpty, slot.listenerID.index != worker.generation.settings.metricsListener else {
+    guard !workerGroup.links.isEmpty, !worker.generation.snapshot.isForMetrics(slot.id) else {
       return false
     }
     var (chosen, fewest) = (WorkerLink?.none, worker.sessionCount)
@@ -84,14 +86,14 @@ package final class Acceptor {
     }
     guard let chosen else { return false }
     chosen.connections.add(1, ordering: .sequentiallyConsistent)
-    let id = slot.listenerID.id
+    let id = slot.id
     chosen.post { $0.receive(socket, at: id) }
     pauseIfFull()
     return true
   }
 
   func accepted(_ stream: EventLoop.Stream, on slot: BoundListener) {
-    worker.take(stream, at: slot.listenerID)
+    worker.take(stream, at: slot.id)
     pauseIfFull()
   }
 

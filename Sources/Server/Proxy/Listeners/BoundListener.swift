@@ -1,5 +1,6 @@
 package import Configuration
 package import EventLoop
+package import Gateway
 package import Log
 internal import Policy
 internal import System
@@ -7,7 +8,8 @@ internal import System
 /// A listener of the configuration with the sockets that it has, which outlive a reload.
 package final class BoundListener: ListenerDelegate {
   /// The listener as connections know it.
-  package let listenerID: ListenerID
+  package let id: ListenerID
+  package private(set) var name: String
   private(set) var addresses: [ListenerSettings.Address]
   private let listeners: [Listener]
   /// Connections since the start.
@@ -19,8 +21,9 @@ package final class BoundListener: ListenerDelegate {
   package let places: [ListenerSockets.Place]
   let remarks: [(message: String, help: String)]
 
-  init(_ sockets: ListenerSockets, id: UInt64, index: Int, acceptor: Acceptor) {
-    listenerID = ListenerID(id: id, name: sockets.settings.name, index: index)
+  init(_ sockets: ListenerSockets, id: ListenerID, acceptor: Acceptor) {
+    self.id = id
+    name = sockets.settings.name
     addresses = sockets.settings.addresses
     listeners = sockets.listeners
     ports = sockets.ports
@@ -29,8 +32,6 @@ package final class BoundListener: ListenerDelegate {
     self.acceptor = acceptor
     for listener in listeners { listener.delegate = self }
   }
-
-  package var name: String { listenerID.name }
 
   /// Whether its sockets are those that these addresses ask for. A socket's mode can be changed.
   package func stands(at wanted: [ListenerSettings.Address]) -> Bool {
@@ -49,12 +50,12 @@ package final class BoundListener: ListenerDelegate {
     }
   }
 
-  /// Takes over what a new configuration says of it: another name, another place in the list, another mode.
-  package func follow(_ settings: ListenerSettings, index: Int) {
+  /// Takes over the name and the mode of the socket from a new configuration.
+  package func follow(_ settings: ListenerSettings) {
     for case (.unix(_, let old), .unix(let path, let new)) in zip(addresses, settings.addresses) where old != new {
       UnixSocket.setMode(new, path: path)
     }
-    listenerID.follow(name: settings.name, index: index)
+    name = settings.name
     addresses = settings.addresses
   }
 

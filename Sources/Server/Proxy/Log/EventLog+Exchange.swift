@@ -19,17 +19,17 @@ extension EventLog {
     if let route = exchange.record.route {
       let routeContext = session.routeContext ?? generation.routeContext(of: route)
       line.raw(routeContext.logText)
-      if let index = session.summary.grant {
+      if let index = session.grant {
         line.raw(routeContext.credentialText)
         line.raw(generation.keyring.generation(ofGrant: index))
       }
     } else {
       line.field("event", LogEvent.request.rawValue)
       if let (service, rule) = exchange.record.place {
-        line.field("service", generation.snapshot.rules.services[service].name)
+        line.field("service", exchange.snapshot?.rules.services[service].name ?? "-")
         if let rule { line.field("rule", rule + 1) }
       } else if let sought = exchange.record.sought {
-        line.field("service", generation.snapshot.rules.services[sought].name)
+        line.field("service", exchange.snapshot?.rules.services[sought].name ?? "-")
       }
     }
     if let uid = exchange.record.caller?.uid { line.field(keys.uid, UInt64(uid)) }
@@ -37,9 +37,9 @@ extension EventLog {
     if let client = exchange.record.caller?.client { line.field("client", client) }
     let method = exchange.head.methodRange
     if !method.isEmpty, method.upperBound <= exchange.head.bytes.count {
-      line.field(keys.method, exchange.head.bytes.span.extracting(method))
+      write(exchange.head.bytes.span.extracting(method), as: keys.method, to: &line)
     }
-    if !exchange.target.path.isEmpty { line.field(keys.path, exchange.target.path.span) }
+    if !exchange.target.path.isEmpty { write(exchange.target.path.span, as: keys.path, to: &line) }
     line.field(keys.status, UInt64(max(0, exchange.record.status)))
     if let refusal = exchange.record.refusal { line.field("refused", refusal.row.code.description) }
     line.field(keys.up, exchange.record.bytesUp)
@@ -47,6 +47,7 @@ extension EventLog {
     line.field(keys.milliseconds, session.worker.loop.now - session.timing.startedAt)
     let decidedBy = exchange.record.generation
     line.field(keys.generation, decidedBy == 0 ? generation.snapshot.generation : decidedBy)
+    if !exchange.record.removed.isEmpty { line.field("removed", exchange.record.removed.description) }
     if exchange.record.isPreflight { line.raw(" preflight=true") }
     if exchange.record.isRejected { line.raw(" credential_rejected=true") }
     if exchange.record.redactions > 0 { line.field("redacted", exchange.record.redactions) }
@@ -61,11 +62,21 @@ extension EventLog {
       let help =
         help(with: problem)
         ?? help(
-          for: refusal, head: exchange.head, listener: session.client.listenerID.name, settings: generation.settings)
+          for: refusal, head: exchange.head, listener: generation.listener(session.client.listener),
+          settings: generation.settings)
       if let help { line.field("help", help) }
     }
     end(line)
     if hasAudit { record(from: before, isPromised: isPromised) }
+  }
+
+  /// Writes a text of the client's, with a mask for each client token in it: programs may put theirs into a path (T6).
+  private func write(_ text: Span<UInt8>, as key: LogLine.Key, to line: inout LogLine) {
+    if text.count >= ClientToken.length, ClientToken.isIn(text) {
+      line.field(key, ClientToken.masked(text).span)
+    } else {
+      line.field(key, text)
+    }
   }
 
   /// The keyring refused to send the credential: worth a line of its own, because policy should have said so before.

@@ -26,18 +26,17 @@ extension EventLog {
   }
 
   /// The line of the configuration that would have let this caller, or this page, in.
-  func help(for refusal: Refusal, head: RequestHead, listener: String, settings: Settings) -> String? {
+  /// - Parameter listener: The request's listener. `nil` if the configuration no longer has it.
+  func help(for refusal: Refusal, head: RequestHead, listener: ListenerSettings?, settings: Settings) -> String? {
     guard case .policy(let refusal) = refusal else { return nil }
     let rules = settings.rules
     switch refusal {
     case .callerNotAllowed(let uid):
-      guard let listener = settings.listeners.first(where: { $0.name == listener }) else { return nil }
+      guard let listener else { return nil }
       return "to let this user ask, \(listener.admission) needs "
         + AllowUsers.line(adding: uid, to: listener.callers, named: userName)
     case .originNotAllowed:
-      guard let listener = settings.listeners.first(where: { $0.name == listener }),
-        let origin = PageOrigins.origin(of: head)
-      else { return nil }
+      guard let listener, let origin = PageOrigins.origin(of: head) else { return nil }
       return "to let this page ask, \(listener.admission) needs \(listener.pages.line(adding: origin))"
     case .clientTokenMissing: return "no client token came with the request"
     case .clientTokenMalformed:

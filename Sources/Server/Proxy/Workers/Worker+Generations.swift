@@ -16,28 +16,16 @@ package struct Installation: Sendable {
   let limits: SharedLimits
   let audit: AuditWriter?
   let requiredAudit: AuditWriter?
-  package let listenerIDs: [Row]
 
   package init(
     preparation: Preparation, snapshot: Snapshot, limits: SharedLimits, audit: AuditWriter?,
-    requiredAudit: AuditWriter?, listenerIDs: [Row]
+    requiredAudit: AuditWriter?
   ) {
     self.preparation = preparation
     self.snapshot = snapshot
     self.limits = limits
     self.audit = audit
     self.requiredAudit = requiredAudit
-    self.listenerIDs = listenerIDs
-  }
-
-  package struct Row: Sendable {
-    let id: UInt64
-    let name: String
-    let index: Int
-
-    package init(_ slot: BoundListener) {
-      (id, name, index) = (slot.listenerID.id, slot.listenerID.name, slot.listenerID.index)
-    }
   }
 }
 
@@ -90,7 +78,7 @@ extension Worker {
   }
 
   /// Puts what was prepared into use.
-  package func install(_ next: Installation, listenerIDs: [ListenerID]) {
+  package func install(_ next: Installation) {
     guard let draft = providers.prepared, let keyring = draft.keyring.keyring else { return }
     loop.note(.reload)
     providers.prepared = nil
@@ -98,7 +86,7 @@ extension Worker {
     let generation = Generation(
       next.preparation, snapshot: next.snapshot, keyring: keyring, tally: Tally(draft.tally), limits: next.limits,
       deferredRelease: deferredRelease)
-    adopt(generation, listenerIDs: listenerIDs)
+    adopt(generation)
     providers.secrets?.follow(generation)
   }
 }

@@ -9,9 +9,8 @@ internal import Transport
 /// The work of one worker when a credential is logged out (T46). Its value is gone first; so whatever is decided anew in
 /// here goes nowhere.
 extension Worker {
-  /// Wipes it, and ends whatever uses it, alone or together with others, and nothing of any other.
-  package func logOut(_ credential: String) -> LogoutCut {
-    forget(credential)
+  /// Ends whatever uses a credential that was wiped, alone or together with others, and nothing of any other.
+  package func cutUses(of credential: String) -> LogoutCut {
     var cut = LogoutCut()
     for session in Array(sessions.values) { session.loggedOut(credential, &cut) }
     providers.registries.forget(credential)
@@ -19,8 +18,8 @@ extension Worker {
     return cut
   }
 
-  /// Also in what requests of earlier configurations still hold.
-  private func forget(_ credential: String) {
+  /// Wipes a credential, also where requests of earlier configurations hold it.
+  package func wipe(_ credential: String) {
     var generations = [generation]
     for session in sessions.values where !generations.contains(where: { $0 === session.generation }) {
       generations.append(session.generation)
@@ -45,16 +44,21 @@ extension UpstreamPool {
 }
 
 extension ClientSession {
-  /// A credential was logged out: the request under way ends, if it has that one.
+  /// Ends the request under way if it has a credential that was logged out.
   func loggedOut(_ credential: String, _ cut: inout LogoutCut) {
-    guard let grant = summary.grant, state == .open || state == .orphaned,
+    // The phase comes first: between requests a connection has no credential.
+    switch summary.phase {
+    case .awaitingUpstream, .exchanging, .upgraded: break
+    case .awaitingHead, .lingering, .closed: return
+    }
+    guard let grant, state == .open || state == .orphaned,
       generation.snapshot.rules.grants[grant].includes(credential)
     else { return }
     switch summary.phase {
     case .awaitingUpstream: cut.waiting += 1
     case .exchanging: if summary.hasResponseHead { cut.answers += 1 } else { cut.underWay += 1 }
     case .upgraded: cut.upgraded += 1
-    case .awaitingHead, .lingering, .closed: return
+    case .awaitingHead, .lingering, .closed: break
     }
     attempt.returnBreaker()
     attempt.failureDetail = "the credential was logged out"

@@ -12,10 +12,9 @@ internal import Transport
 // The share of one caller in this worker (T54).
 extension Worker {
   /// Whose connections this one counts among.
-  func quotaHolder(of peer: Peer, at listenerID: ListenerID) -> CallerQuota.Holder {
-    let admissions = generation.snapshot.admissions
-    guard admissions.indices.contains(listenerID.index) else { return .strangers }
-    return CallerQuota.Holder(peer.caller, admittedBy: admissions[listenerID.index].callers)
+  func quotaHolder(of peer: Peer, at listener: ListenerID) -> CallerQuota.Holder {
+    guard let index = generation.snapshot.index(of: listener) else { return .strangers }
+    return CallerQuota.Holder(peer.caller, admittedBy: generation.snapshot.admissions[index].callers)
   }
 
   /// Nothing is read, nothing is kept, nothing is waited for: an answer that fits into the socket, and the end.

@@ -32,9 +32,8 @@ package final class Worker {
     let deferredRelease: DeferredRelease
   }
 
-  /// The listeners by which connections come in, and how many connections there may be.
+  /// How connections come in, and how many there may be.
   struct Listening {
-    var listenerIDs: [ListenerID] = []
     /// Accepts connections; nil: another thread does, which knows this worker by its link.
     var acceptor: Acceptor?
     /// Whether accepting is paused, since there are as many connections as there may be.
@@ -107,12 +106,6 @@ package final class Worker {
   package func listen(on slots: [BoundListener], of acceptor: Acceptor, affordable: Int) {
     listening.acceptor = acceptor
     acceptor.listen(on: slots)
-    listen(at: slots.map(\.listenerID), affordable: affordable)
-  }
-
-  /// Connections come by these listeners, and another thread accepts them.
-  func listen(at listenerIDs: [ListenerID], affordable: Int) {
-    listening.listenerIDs = listenerIDs
     listening.affordable = affordable
   }
 
@@ -134,14 +127,14 @@ package final class Worker {
     providers.tellOthers = { [weak group] message in group?.tell { message($0.providers) } }
   }
 
-  func take(_ stream: EventLoop.Stream, at listenerID: ListenerID) {
+  func take(_ stream: EventLoop.Stream, at listener: ListenerID) {
     let peer = Peer(of: stream, diagnostics: context.diagnostics)
-    let (quota, connections) = sharedState.quotas.add(quotaHolder(of: peer, at: listenerID))
+    let (quota, connections) = sharedState.quotas.add(quotaHolder(of: peer, at: listener))
     let share = limits.connections(of: quota.holder, outOf: connectionLimit)
     guard connections <= share || peer.isByNetwork && endOldestUnproven() else {
       return refuse(stream, of: quota, share: share)
     }
-    let session = ClientSession(stream: stream, listenerID: listenerID, peer: peer, quota: quota, worker: self)
+    let session = ClientSession(stream: stream, listener: listener, peer: peer, quota: quota, worker: self)
     sessions.add(session, isUnproven: quota.holder == .strangers)
     gateScrapes(of: session)
   }
@@ -166,19 +159,15 @@ package final class Worker {
 
   /// Makes a generation current: what was not authorised yet is decided anew; what was may finish, for a while if it would no
   /// longer be allowed.
-  func adopt(_ new: Generation, listenerIDs: [ListenerID]) {
+  func adopt(_ new: Generation) {
     let old = generation
     providers.adopt(new)
     (revision.generation, revision.limits) = (new, new.settings.limits)
     limitIdleConnections()
-    listening.listenerIDs = listenerIDs
     for destination in old.allDestinations { destination.retire() }
     var revoked: [ClientSession] = []
     for session in Array(sessions.values) {
-      let isOrphan = !listenerIDs.contains { $0 === session.client.listenerID }
-      if !session.configurationChanged(listener: isOrphan ? nil : session.client.listenerID.index) {
-        revoked.append(session)
-      }
+      if !session.configurationChanged() { revoked.append(session) }
       gateScrapes(of: session)
     }
     guard !revoked.isEmpty else { return }

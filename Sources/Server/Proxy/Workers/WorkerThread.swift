@@ -1,5 +1,6 @@
 internal import Configuration
 internal import EventLoop
+internal import Gateway
 package import Log
 internal import Providers
 internal import Setup
@@ -78,7 +79,7 @@ package enum WorkerThread {
         loop: loop, journal: journal, sharedState: beginning.sharedState, generation: generation,
         deferredRelease: deferredRelease, link: link)
       journal.use(audit: installation.audit, required: installation.requiredAudit)
-      worker.listen(at: worker.listenerIDs(installation.listenerIDs), affordable: beginning.affordable)
+      worker.listening.affordable = beginning.affordable
       worker.providers.begin(after: first)
       try link.listen(worker)
       return worker
@@ -96,29 +97,21 @@ extension Worker {
     loop.stop()
   }
 
-  /// The listeners that the worker has already, and new ones for the others.
-  package func listenerIDs(_ rows: [Installation.Row]) -> [ListenerID] {
-    rows.map { row in
-      let known = listening.listenerIDs.first { $0.id == row.id }
-      known?.follow(name: row.name, index: row.index)
-      return known ?? ListenerID(id: row.id, name: row.name, index: row.index)
-    }
-  }
-
   /// A connection that the main thread has accepted.
-  func receive(_ socket: AcceptedSocket, at id: UInt64) {
+  func receive(_ socket: AcceptedSocket, at listener: ListenerID) {
     // Its listener may have gone, or the worker be about to end.
-    guard !isDraining, let listenerID = listening.listenerIDs.first(where: { $0.id == id }) else {
+    guard !isDraining, let index = generation.snapshot.index(of: listener) else {
       socket.close()
       link?.connectionEnded()
       return
     }
     do throws(UVError) {
-      take(try socket.stream(on: loop), at: listenerID)
+      take(try socket.stream(on: loop), at: listener)
     } catch {
       socket.close()
       link?.connectionEnded()
-      journal.event(.acceptFailed, ("listener", listenerID.name), ("detail", error.description))
+      journal.event(
+        .acceptFailed, ("listener", generation.settings.listeners[index].name), ("detail", error.description))
     }
   }
 }

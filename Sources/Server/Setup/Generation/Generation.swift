@@ -74,6 +74,11 @@ package final class Generation {
   /// The index of a grant; nil: there is none of this name.
   package func grant(named name: String) -> Int? { snapshot.rules.grants.firstIndex { $0.name == name } }
 
+  /// The settings of a listener, or `nil` if this configuration does not have it.
+  package func listener(_ id: ListenerID) -> ListenerSettings? {
+    snapshot.index(of: id).flatMap { $0 < settings.listeners.count ? settings.listeners[$0] : nil }
+  }
+
   package var pools: [Pool] {
     Pool.sorted(
       allDestinations.map { destination in

@@ -116,9 +116,13 @@ package enum ConfigurationLoader {
     preparation.tables.secretFiles.intersection(preparation.unanswered.map { .file($0) })
   }
 
-  /// The snapshot that the gateway decides by. `ports`: what each listener's TCP sockets are bound to.
+  /// The snapshot that the gateway decides by.
+  /// - Parameters:
+  ///   - ports: The ports that each listener's TCP sockets are bound to.
+  ///   - listeners: The identities of the listeners, in the order of the settings. `nil` numbers them from 0.
   package static func snapshot(
-    of settings: Settings, generation: UInt64, ports: [[UInt16]], tables: Snapshot.Tables? = nil,
+    of settings: Settings, generation: UInt64, ports: [[UInt16]], listeners: [ListenerID]? = nil,
+    tables: Snapshot.Tables? = nil,
     tokenHash: @escaping TokenHash = { TokenDigest.of($0) }
   ) -> Snapshot {
     var limits = HeadLimits()
@@ -134,7 +138,7 @@ package enum ConfigurationLoader {
     }
     return Snapshot(
       generation: generation, rules: settings.rules, admissions: admissions, headLimits: limits, ownAuthorities: own,
-      metricsListener: settings.metricsListener, tables: tables, tokenHash: tokenHash)
+      listeners: listeners, metricsListener: settings.metricsListener, tables: tables, tokenHash: tokenHash)
   }
 }
 

@@ -61,7 +61,7 @@ struct ExplainReport {
   }
 
   private var start: String {
-    terminal.bold("\(method.harmless) http://\(authority.harmless)\(target.harmless)") + "\n\n"
+    terminal.bold("\(method.harmless) http://\(authority.harmless)\(masked(target).harmless)") + "\n\n"
   }
 
   private func shown(_ row: Row) -> String {
@@ -100,7 +100,7 @@ struct ExplainReport {
     let upgrade = explanation.upgrade.map { [Row("upgrade", ["to \($0.text), if the upstream agrees"])] } ?? []
     let closing = "closed afterwards: an upstream that does not read this body would take it for a request"
     let connection = explanation.closesUpstream ? [Row("connection", [closing])] : []
-    return [Row("upstream", [wire(line.first, service, target)])] + upgrade + connection + [
+    return [Row("upstream", [wire(line.first, service, masked(target))])] + upgrade + connection + [
       Row("pins", pins(of: service))
     ] + rate(of: route, lines(.rate)) + optional("requests", lines(.concurrency)) + optional("audit", lines(.audit)) + [
       Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + removed),
@@ -215,6 +215,11 @@ struct ExplainReport {
     if let route = explanation.route { return route.service }
     guard case .policy(let refusal) = explanation.refusal else { return nil }
     return refusal.place?.service
+  }
+
+  /// The text with a mask for each client token in it.
+  private func masked(_ text: String) -> String {
+    String(decoding: ClientToken.masked(Array(text.utf8).span), as: UTF8.self)
   }
 
   private func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self).harmless }

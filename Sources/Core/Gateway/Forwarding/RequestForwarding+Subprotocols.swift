@@ -1,0 +1,73 @@
+internal import HTTP1
+internal import Policy
+internal import Primitives
+
+/// The entries of `Sec-WebSocket-Protocol` (RFC 6455 section 11.3.4), some of which are credentials (T14).
+extension RequestForwarding {
+  /// Whether an entry of the field is not for the upstream.
+  func losesSubprotocols(_ field: Field, of bytes: [UInt8], _ route: Route, _ headers: Shared<HeaderPolicy>) -> Bool {
+    var entries = ListElements(field.value)
+    while let entry = entries.next(in: bytes.span) {
+      if !isOffered(entry, of: bytes, route, headers) { return true }
+    }
+    return false
+  }
+
+  /// Whether an entry of a field that goes on is for the upstream.
+  func isOffered(
+    _ entry: Range<Int>, of bytes: [UInt8], _ route: Route, _ headers: Shared<HeaderPolicy>
+  ) -> Bool {
+    if hasClientToken, ClientToken.isEntry(entry, of: bytes) { return false }
+    guard route.credential != .pass, CredentialSubprotocol.isCredential(entry, of: bytes) else { return true }
+    return headers.value.allowClientHeaders.contains("sec-websocket-protocol")
+  }
+
+  /// Writes the field with the entries that are for the upstream, in their order; without one, nothing.
+  func writeSubprotocols(
+    _ field: Field, of bytes: [UInt8], _ route: Route, _ headers: Shared<HeaderPolicy>, to output: inout ByteBuffer,
+    notes: inout ForwardingNotes
+  ) {
+    var isFirst = true
+    var entries = ListElements(field.value)
+    while let entry = entries.next(in: bytes.span) {
+      if isOffered(entry, of: bytes, route, headers) {
+        if isFirst { output.append(bytes.span.extracting(field.name)) }
+        output.append(isFirst ? ": " : ", ")
+        output.append(bytes.span.extracting(entry))
+        isFirst = false
+      } else if !(hasClientToken && ClientToken.isEntry(entry, of: bytes)) {
+        notes.removed.insert(.subprotocols)
+      }
+    }
+    if !isFirst { output.append("\r\n") }
+    notes.changes?.removed.append(String(decoding: bytes[field.name], as: UTF8.self))
+  }
+
+  /// Whether the subprotocol of a 101, if it names one, is a single one that the upstream was offered (RFC 6455 section 4.1).
+  func hasOffered(
+    _ response: ResponseHead, to head: RequestHead, route: Route, snapshot: Snapshot
+  ) -> Bool {
+    var picked: Range<Int>?
+    for field in response.fields where CredentialSubprotocol.names(field, of: response.bytes) && !field.value.isEmpty {
+      if picked != nil { return false }
+      picked = field.value
+    }
+    guard let picked else { return true }
+    return head.fields.contains { offers(response.bytes[picked], $0, of: head, route, snapshot) }
+  }
+
+  private func offers(
+    _ picked: ArraySlice<UInt8>, _ field: Field, of head: RequestHead, _ route: Route, _ snapshot: Snapshot
+  ) -> Bool {
+    guard CredentialSubprotocol.names(field, of: head.bytes) else { return false }
+    let headers = snapshot.sharedHeaders(of: route)
+    let names = fieldNames(of: route, snapshot: snapshot)
+    let fate = fate(of: field, of: head.bytes, head, route, headers, names)
+    guard fate == .goesOn || fate == .thinned else { return false }
+    var entries = ListElements(field.value)
+    while let entry = entries.next(in: head.bytes.span) {
+      if picked == head.bytes[entry] { return isOffered(entry, of: head.bytes, route, headers) }
+    }
+    return false
+  }
+}
