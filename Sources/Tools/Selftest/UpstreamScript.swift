@@ -37,7 +37,7 @@ package final class UpstreamScript: Sendable {
   package var received: [ReceivedRequest] { state.withLock { $0.received } }
   package var count: Int { state.withLock { $0.received.count } }
 
-  /// Answers in this way while `body` runs.
+  /// Answers in this way while `body` runs. An empty answer closes the connection.
   /// - Parameter rest: not nil: early, as soon as the head has come, and this behind it when the body has come.
   package func answering<Result>(rest: String? = nil, _ answer: @escaping Answer, during body: () throws -> Result)
     rethrows
@@ -66,7 +66,9 @@ package final class UpstreamScript: Sendable {
           try connection.write(rest)
         } else {
           let received = record(upstream, number, request.head, request.body)
-          try connection.write(state.withLock { $0.answer }(received))
+          let answer = state.withLock { $0.answer }(received)
+          if answer.isEmpty { return }
+          try connection.write(answer)
         }
       } catch { return }
     }
@@ -90,5 +92,7 @@ package final class UpstreamScript: Sendable {
   }
 }
 
-/// As it is compared: lower case, `_` written `-`.
-func folded(_ name: String) -> String { String(name.lowercased().map { $0 == "_" ? "-" : $0 }) }
+/// A name as CGI servers compare it: lower case, and `-` for whatever is neither a letter nor a digit.
+func folded(_ name: String) -> String {
+  String(name.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
+}

@@ -48,6 +48,7 @@ package struct AttackPlace: Sendable {
       ("{stranger}", stranger),
       ("{field}", field), ("{field, lower case}", field.lowercased()), ("{field, upper case}", field.uppercased()),
       ("{field, with _}", field.replacing("-", with: "_")),
+      ("{field, with .}", field.replacing("-", with: ".")),
     ] { text = text.replacing(word, with: value) }
     return text
   }

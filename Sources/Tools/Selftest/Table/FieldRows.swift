@@ -1,6 +1,6 @@
 /// Fields and parameters by which a client would choose the credential, or who it acts as (T13, T14, T15, T45).
 enum FieldRows {
-  static let all = own + others + trailers + nominated + accounts + parameters
+  static let all = own + others + trailers + nominated + accounts + parameters + methods + subprotocols
 
   private static let removed = AttackRow.Expectation.passed(without: ["theirs"])
 
@@ -10,6 +10,7 @@ enum FieldRows {
       "{field}: theirs", "{field, lower case}: theirs", "{field, upper case}: theirs", "{field}:\ttheirs",
       "{field}:theirs",
       "{field}: theirs\r\n{field, lower case}: theirs", "{field}:", "{field, with _}: theirs",
+      "{field, with .}: theirs",
     ].map { .fields(14, $0, removed, .ownField) }
     + [
       "{field} : theirs", "{field}\t: theirs", " {field}: theirs", "X-Fold: x\r\n {field}: theirs",
@@ -19,7 +20,7 @@ enum FieldRows {
 
   private static let others: [AttackRow] = [
     "Authorization", "Proxy-Authorization", "X-Api-Key", "X_Api_Key", "x_api-KEY", "Private-Token", "X-Auth-Token",
-    "X_AUTH_TOKEN",
+    "X_AUTH_TOKEN", "X.Api.Key", "X~Api~Key", "X!Api!Key", "DPoP", "X-Sentry-Auth",
   ].map { .fields(14, "\($0): theirs", removed, .name($0)) }
 
   private static let trailers: [AttackRow] = [
@@ -49,7 +50,8 @@ enum FieldRows {
 
   private static let accounts: [AttackRow] = [
     "Sudo", "X-Sudo", "Impersonate-User", "Impersonate-Group", "Impersonate_Group", "X-Impersonate-User",
-    "X-Goog-User-Project", "OpenAI-Organization", "OpenAI_Project", "Remote-User", "Remote_User", "X-Remote-User",
+    "Impersonate.User", "X.Forwarded.User", "X~Remote~User", "X-Redmine-Switch-User", "As-User", "Stripe-Account",
+    "X-Goog-User-Project", "Dropbox-API-Select-User", "X-Scope-OrgID", "Remote-User", "Remote_User", "X-Remote-User",
     "X-Forwarded-User", "X-WebAuth-User", "X-Auth-Request-Email", "X-Real-IP", "X-Original-Url",
   ].map { .fields(45, "\($0): theirs", removed, .name($0)) }
 
@@ -57,11 +59,27 @@ enum FieldRows {
     ["#x", "?q=1#x", "#/../x", "%23#"].map { .target(13, "{path}\($0)", .refused([400]), .credentials) }
     + [
       "access_token", "ACCESS_TOKEN", "acc%65ss_token", "access%5Ftoken", "access.token", "+access_token",
-      "access_token[]", "api_key", "api-key", "apikey", "private_token", "auth_token", "sudo",
+      "access_token[]", "api_key", "api-key", "apikey", "private_token", "auth_token", "sudo", "client_secret",
+      "access_key", "$key", "%24key", "doAs", "as_user_id", "userProject", "$userProject",
     ].flatMap { name in
       ["?\(name)=theirs", "?page=2&\(name)=theirs&q=3", "?page=2;\(name)=theirs", "?\(name)=theirs&\(name)=theirs"].map
       {
         .target(13, "{path}\($0)", removed, .name(name))
       }
     }
+
+  /// A method other than the one that the rules judged (T18).
+  private static let methods: [AttackRow] =
+    ["X-HTTP-Method-Override", "X.Http.Method.Override", "X-HTTP-Method", "X-Method-Override"].map {
+      .fields(18, "\($0): theirs", removed, .name($0))
+    }
+    + [
+      "_method", "_HttpMethod", "$httpMethod", "%24httpMethod", "$httpHeaders", "x-http-method-override",
+      "x_http_method", "method_override", "http-method",
+    ].map { .target(18, "{path}?page=2&\($0)=theirs", removed, .name($0)) }
+
+  private static let subprotocols: [AttackRow] = [
+    "Sec-WebSocket-Protocol: openai-insecure-api-key.theirs, chat",
+    "sec_websocket_protocol: chat,base64url.bearer.authorization.k8s.io.theirs",
+  ].map { .fields(14, $0, removed, .name("Sec-WebSocket-Protocol")) }
 }
