@@ -32,7 +32,7 @@ etcdir      = /etc/bearerd
 # What stands in a row is done in that order, with -j too.
 .NOTPARALLEL:
 .PHONY: help deps test-deps clients-deps bench-deps build demo test generate test-asan test-tsan e2e soak bench bench-gate format lint
-.PHONY: coverage mutate fuzz differential install uninstall deb clean
+.PHONY: check coverage mutate fuzz differential install uninstall deb clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -71,6 +71,9 @@ test-asan: test-deps ## all tests under the address sanitizer
 test-tsan: test-deps ## all tests under the thread sanitizer
 	BEARERD_TEST_PATIENCE=10 TSAN_OPTIONS='report_thread_leaks=0 suppressions=$(CURDIR)/Tests/tsan.suppressions' $(run_tests) --sanitize=thread --scratch-path .build/tsan $(TEST_ARGS)
 
+check: ## everything that .ci/run leaves out: fuzz targets, other parsers, all mutations, both sanitizers (hours; CHECKS='fuzz mutate' for some)
+	@CHECKS='$(CHECKS)' .ci/check
+
 e2e: clients-deps build ## real clients (curl, git, pip, ...) against real servers, through the release build (E2E_ARGS='curl git')
 	@Tests/RealClients/run $(E2E_ARGS)
 
@@ -101,7 +104,7 @@ differential: test-deps ## compare what we read with what h11, Python, Node, Go 
 format: ## lay out the sources as .swift-format says
 	$(SWIFT) format -i -r Package.swift Sources Tests
 
-lint: ## complain where `make format` would change something, and about scripts
+lint: ## check the layout of sources, scripts, links, generated files, and that each mutation still applies
 	$(SWIFT) format lint --strict -r Package.swift Sources Tests
 	@SWIFT='$(SWIFT)' .ci/dependencies lint
 	@.ci/lint

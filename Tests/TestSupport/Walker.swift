@@ -1,7 +1,7 @@
 import Foundation
 
-/// A function that walks what a stranger sends, and what it may cost (T60): one row of a table. A new walker is a new row, and
-/// `LayeringTests.WalkerTests` misses it.
+/// A function that walks bytes, fields or lists from outside, and what it may cost (T60): one row of a table. Add a row for each new
+/// one.
 package struct Walker: Sendable, CustomStringConvertible {
   /// The source file that it stands in, without its suffix, and what of it is walked.
   let file: String
