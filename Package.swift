@@ -135,8 +135,7 @@ let package = Package(
     module(
       "Selftest", in: .tools,
       [
-        "Console", "TestServer", "Setup", "Audit", "Gateway", "Configuration", "Policy", "System", "HTTP1",
-        "Primitives",
+        "Console", "TestServer", "Setup", "Gateway", "Configuration", "Policy", "System", "HTTP1", "Primitives",
       ],
       small),
     .executableTarget(
@@ -192,7 +191,9 @@ let package = Package(
     tests("AdminTests", in: .server, ["ServerSupport", "Log", "TestServer", "TestSupport"]),
     tests("DaemonTests", in: .server, ["ServerSupport", "Daemon", "Log", "EventLoop", "TestServer", "TestSupport"]),
     tests("DemoTests", in: .tools, ["bearerctl", "bearerd", "TestSupport"]),
-    tests("SelftestTests", in: .tools, ["bearerctl", "bearerd", "TestServer", "TestSupport"]),
+    tests(
+      "SelftestTests", in: .tools,
+      ["bearerctl", "bearerd", "Selftest", "TestServer", "Setup", "Configuration", "Policy", "TestSupport"]),
     tests("BearerctlTests", in: .tools, ["bearerctl", "bearerd", "TestServer", "TestSupport"], exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests(

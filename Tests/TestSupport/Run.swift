@@ -49,12 +49,3 @@ package func exampleNames() -> [String] {
   let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
   return names.filter { $0.hasSuffix(".yaml") }.sorted()
 }
-
-extension Run {
-  /// Of a self-test. A sanitizer makes nothing of mlock(2): there the one attack on memory gets through.
-  package var isPassed: Bool {
-    status == 0
-      || isSanitized && status == 1
-        && (output.contains("1 attack got through: T50 ") || output.components(separatedBy: "\"fail\"").count == 2)
-  }
-}

@@ -6,7 +6,6 @@
 #include <linux/sock_diag.h>
 #include <malloc.h>
 #include <signal.h>
-#include <sys/fsuid.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -120,5 +119,4 @@ static inline long bearerd_splice(int from, int to, size_t count) {
 }
 // A bit for each processor; how many bytes of them there are.
 static inline long bearerd_affinity(void *set, size_t count) { return syscall(SYS_sched_getaffinity, 0, count, set); }
-static inline void bearerd_become_file_system_user(uid_t user) { (void)setfsuid(user); }
 static inline int bearerd_boot_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC); }

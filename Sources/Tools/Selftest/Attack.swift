@@ -18,13 +18,11 @@ enum Outcome {
   case failed([Finding])
   /// Why it does not concern this configuration, or cannot be played here.
   case notApplicable(String)
-  /// Why it cannot be played from outside at all, and what shows instead that it does no harm.
-  case skipped(String)
 
   var isFailure: Bool {
     switch self {
     case .failed: true
-    case .passed, .notApplicable, .skipped: false
+    case .passed, .notApplicable: false
     }
   }
 }

@@ -45,15 +45,6 @@ final class SelftestDaemon {
     return false
   }
 
-  /// - Returns: what it said from then on, to its end.
-  func crash(with signal: Int32) throws -> String {
-    try drain()
-    let before = text.count
-    process.send(signal: signal)
-    while let line = try lines.next(patience: 3_000) { text += line + "\n" }
-    return String(text.dropFirst(before))
-  }
-
   private func note(_ line: Substring) {
     func value(_ name: String) -> String? {
       line.firstRange(of: " \(name)=").map { String(line[$0.upperBound...].prefix { $0 != " " }) }

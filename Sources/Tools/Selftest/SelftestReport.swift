@@ -49,7 +49,6 @@ struct SelftestReport {
     switch outcome {
     case .passed(let summary): say("\(terminal.good("pass"))  \(terminal.dim(summary))\n")
     case .notApplicable(let reason): say("\(terminal.dim("-     not applicable: \(reason)"))\n")
-    case .skipped(let reason): say("\(terminal.dim("skip  \(reason)"))\n")
     case .failed(let findings):
       say("\(terminal.bad("FAIL"))  \(counted(findings.count, "finding"))\n")
       for finding in findings.prefix(Self.mostFindings) {
@@ -64,17 +63,14 @@ struct SelftestReport {
     guard !isJSON else { return say(document(results) + "\n") }
     let failed = results.filter(\.outcome.isFailure).map { "T\($0.attack.id)" }
     let passed = results.count { if case .passed = $0.outcome { true } else { false } }
-    let skipped = results.count { if case .skipped = $0.outcome { true } else { false } }
-    let rest = results.count - failed.count - passed - skipped
-    let notes =
-      (rest == 0 ? "" : "; \(rest) do not concern this configuration, or cannot be played here")
-      + (skipped == 0 ? "" : "; \(skipped) cannot be played from outside, or wait for what is planned")
+    let rest = results.count - failed.count - passed
+    let notes = rest == 0 ? "" : "; \(rest) not applicable"
     let verdict =
       failed.isEmpty
       ? "\(terminal.good("Nothing got through"))"
       : terminal.bad("\(counted(failed.count, "attack")) got through: \(failed.joined(separator: ", "))")
     say("\n\(verdict) (\(passed) of \(results.count) passed\(notes)).\n")
-    if !failed.isEmpty { say("What each number means stands in docs/security/threats.md.\n") }
+    if !failed.isEmpty { say("docs/security/threats.md explains each number.\n") }
   }
 
   private static let mostFindings = 5
@@ -92,9 +88,6 @@ struct SelftestReport {
             writer.member("detail", summary)
           case .notApplicable(let reason):
             writer.member("outcome", "not applicable")
-            writer.member("detail", reason)
-          case .skipped(let reason):
-            writer.member("outcome", "skip")
             writer.member("detail", reason)
           case .failed(let findings):
             writer.member("outcome", "fail")

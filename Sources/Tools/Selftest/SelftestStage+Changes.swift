@@ -15,24 +15,9 @@ extension SelftestStage {
   }
 
   private func reload(_ standIn: TestConfiguration) throws {
-    try directory.write(standIn.number == 0 ? "bearerd.yaml" : "other-\(standIn.number).yaml", standIn.text)
+    try directory.write("bearerd.yaml", standIn.text)
     let client = ControlClient(path: "\(directory.path)/\(standIn.control)")
     _ = try client.demand("reload", seconds: 10)
-  }
-
-  /// Starts another daemon, which `body` can reload with a changed configuration.
-  func reloadable(
-    during body: (_ daemon: SelftestDaemon, _ reload: ((inout TestConfiguration) -> Void) throws -> Void) throws -> Void
-  ) throws {
-    let number = daemons
-    try another { daemon in
-      try body(daemon) { change in
-        var changed = standIn
-        (changed.control, changed.number) = ("other.sock", number)
-        change(&changed)
-        try reload(changed)
-      }
-    }
   }
 
   // MARK: another daemon

@@ -25,9 +25,6 @@ final class SelftestStage {
   private static let most = 1 << 24
   /// How many daemons there have been.
   var daemons = 1
-  static let variable = "BEARERCTL_SELFTEST"
-  /// Every byte that clients got back, but where an attack says that it is a reflection.
-  private(set) var received: [UInt8] = []
 
   /// - Parameter only: the one service to test; nil: all.
   init(_ configuration: Settings, _ tree: ConfigurationTree, only: String?, signals: consuming SignalDescriptor) throws
@@ -49,8 +46,6 @@ final class SelftestStage {
     try directory.write("bearerd.yaml", standIn.text)
     settings = try SelftestStage.load(file)
     canaries = Canary.all(of: settings, secrets)
-    // Nothing of the environment may reach what the daemon starts.
-    setenv(Self.variable, "of-the-environment", 1)
     let daemon = try SelftestDaemon(configuration: file, signals: signals)
     guard daemon.isReady else {
       throw Failure(Failure.system, "bearerd did not start under the derived configuration; it said:\n\(daemon.text)")
@@ -111,7 +106,7 @@ final class SelftestStage {
   // MARK: asking
 
   /// Sends the bytes on a connection of their own, and collects what comes until the end, or for these seconds.
-  func send(_ bytes: [UInt8], to target: Target, seconds: UInt64 = 10, isReflection: Bool = false) throws -> Reply {
+  func send(_ bytes: [UInt8], to target: Target, seconds: UInt64 = 10) throws -> Reply {
     let isHead = bytes.starts(with: Array("HEAD ".utf8))
     var answer: [UInt8] = []
     do throws(SocketError) {
@@ -121,7 +116,6 @@ final class SelftestStage {
         case let more = try socket.receive(), !more.isEmpty
       { answer += more }
     } catch {}  // The bytes until then are the answer.
-    if !isReflection { received += answer }
     return try reply(answer, of: target)
   }
 
@@ -140,7 +134,6 @@ final class SelftestStage {
         case let more = try socket.receive(), !more.isEmpty
       { answer += more }
     } catch {}  // The bytes until then are the answer.
-    received += answer
     return try reply(answer, of: target)
   }
 

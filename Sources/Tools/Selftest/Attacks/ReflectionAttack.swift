@@ -39,7 +39,7 @@ enum ReflectionAttack {
 
       """
     let reply = try stage.servers.script.answering({ _ in Array(answer.utf8) }) {
-      try stage.send(Array(target.request("TE: trailers").utf8), to: target, isReflection: true)
+      try stage.send(Array(target.request("TE: trailers").utf8), to: target)
     }
     let text = reply.text + reply.unchunkedBody
     tally.check(
@@ -73,7 +73,7 @@ enum ReflectionAttack {
     let body = chunks.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined() + "0\r\n\r\n"
     let answer = "HTTP/1.1 400 Bad Request\r\n\(fields)Transfer-Encoding: chunked\r\n\r\n\(body)"
     let reply = try stage.servers.script.answering({ _ in Array(answer.utf8) }) {
-      try stage.send(Array(target.request("Accept-Encoding: gzip, br").utf8), to: target, isReflection: true)
+      try stage.send(Array(target.request("Accept-Encoding: gzip, br").utf8), to: target)
     }
     let seen = reply.text + reply.unchunkedBody
     tally.check(

@@ -1,0 +1,44 @@
+import Configuration
+import Foundation
+import Policy
+import Setup
+import TestServer
+import TestSupport
+import Testing
+
+@testable import Selftest
+
+/// The configuration that stands in for the user's.
+@Suite struct TestConfigurationTests {
+  @Test("of each example every service is attacked", arguments: exampleNames())
+  func examples(name: String) throws {
+    let scratch = try Scratch()
+    let file = try example(name, in: scratch)
+    if name == "couchdb.yaml" {
+      var authority = Certificate.Options()
+      authority.isCA = true
+      try scratch.write("ca.pem", Certificate(authority).pem, mode: 0o644)
+    }
+    let settings = try ConfigurationLoader.load(file).settings
+    let servers = try SelftestUpstreams(for: settings.rules.services)
+    defer { for upstream in servers.all + [servers.evil] { upstream.server.stop() } }
+    let derived = TestConfiguration(
+      tree: try #require(ConfigurationTree(reading: Array(try Data(contentsOf: URL(fileURLWithPath: file))))),
+      uid: getuid(), origins: servers.standIns, nowhere: servers.evil.origin, directory: scratch.path,
+      pins: [servers.authority.leaf.pin, servers.authority.backup.pin])
+    let place = try Scratch()
+    try place.write("ca.pem", servers.authority.root.pem, mode: 0o644)
+    let secrets = Canary.secrets(for: settings)
+    for (file, secret) in secrets { try place.write(file, secret + "\n") }
+    let standIn = try ConfigurationLoader.load(place.write("bearerd.yaml", derived.text)).settings
+    #expect(standIn.rules.services.map(\.name) == settings.rules.services.map(\.name))
+    #expect(!Canary.all(of: standIn, secrets).isEmpty)
+    let snapshot = ConfigurationLoader.snapshot(
+      of: standIn, generation: 1, ports: standIn.listeners.map { _ in [7070] })
+    let finder = TargetFinder(
+      settings: standIn, snapshot: snapshot,
+      places: Dictionary(uniqueKeysWithValues: standIn.listeners.map { ($0.name, .port(7070, hosts: ["localhost"])) }),
+      upstreams: servers.all)
+    #expect(finder.targets(only: nil).map(\.name) == standIn.rules.services.map(\.name))
+  }
+}
