@@ -7,7 +7,7 @@ import Testing
 
 /// Plays the table of attacks (`Sources/Tools/Selftest/Table`), which `bearerctl selftest` plays under a user's own rules, under
 /// rules of ours, and judges paths by readings of our own. A new attack is a new row there.
-@Suite struct AttacksComeToNothing {
+@Suite(.waits) struct AttacksComeToNothing {
   @Test(arguments: AttackTable.threats, ["GET", "POST"])
   func `T1 T2 T3 T10 T11 T12 T13 T14 T15 T16 T18 T26 T32 T34 T35 T36 T45: no row of the table does harm`(
     threat: Int, method: String

@@ -4,7 +4,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite struct BodiesPassUnchanged {
+@Suite(.waits) struct BodiesPassUnchanged {
   static let count = 48 << 20
 
   @Test func `T53: nothing is compressed on its way, whatever the client would take`() throws {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Who may ask is what the kernel says, and nothing that the client says.
-@Suite struct CallersAreKnownToTheKernel {
+@Suite(.waits) struct CallersAreKnownToTheKernel {
   @Test(.enabled(if: isRoot, "becomes another user"))
   func `T6: another uid gets 403 and the log names the line to add`() throws {
     let stage = try Stage()

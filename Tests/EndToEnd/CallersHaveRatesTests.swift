@@ -7,7 +7,7 @@ import Testing
 
 /// One caller gets no more out of an upstream than a rate allows, whatever it does (T8). The rates are so slow that nothing comes
 /// back while a test runs.
-@Suite struct CallersHaveRates {
+@Suite(.waits) struct CallersHaveRates {
   private static let other = 7_117
   private static let rules = """
     rate: 3/d

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// One caller cannot take what others need (T54): neither all connections nor all requests.
-@Suite struct CallersHaveShares {
+@Suite(.waits) struct CallersHaveShares {
   /// Somebody else, where the tests may be somebody else.
   static let other = 7_117
 

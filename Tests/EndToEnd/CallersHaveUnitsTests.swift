@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The log and `explain` say in which unit of systemd a caller is, and nothing depends on it.
-@Suite(.enabled(if: ControlGroupTree.canBeMade, "makes control groups")) struct CallersHaveUnits {
+@Suite(.waits, .enabled(if: ControlGroupTree.canBeMade, "makes control groups")) struct CallersHaveUnits {
   @Test func `T6: the log names the unit from whose socket a request came`() throws {
     let (stage, tree) = (try Stage(), try ControlGroupTree())
     try stage.start()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The audit file by the real daemon, hands that change it, and the real verifier (T58).
-@Suite struct ChangedRecordsAreFound {
+@Suite(.waits) struct ChangedRecordsAreFound {
   @Test func `T58: each exchange has a record, with no field, query or body`() throws {
     let (stage, file) = try Stage.withAudit()
     #expect(try stage.get("/api/x?key=QUERY", fields: "X-Note: FIELD\r\n").status == 200)

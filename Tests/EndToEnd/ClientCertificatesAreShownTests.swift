@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Mutual TLS: a credential's certificate goes to that credential's upstream, and no connection has two of them.
-@Suite struct ClientCertificatesAreShown {
+@Suite(.waits) struct ClientCertificatesAreShown {
   @Test
   func `a key of another certificate and an old certificate stop a start, and one that others can read is not used`()
     throws

@@ -7,7 +7,7 @@ import Testing
 
 /// Where uids do not tell callers apart, or there are none, a client token does: in the place of the API's key, and never
 /// passed on.
-@Suite struct ClientsProveThemselves {
+@Suite(.waits) struct ClientsProveThemselves {
   /// A stage whose listener has both clients.
   private func stage(
     _ service: String = ""
@@ -74,7 +74,7 @@ import Testing
 }
 
 /// Listening to other machines: only with client tokens, and by default not at all.
-@Suite struct OtherMachinesNeedTokens {
+@Suite(.waits) struct OtherMachinesNeedTokens {
   /// The oldest one, with one worker; with several the oldest of some worker.
   private func hasEnded(oneOf clients: [RawClient]) -> Bool {
     clients.contains { client in

@@ -5,7 +5,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite struct ClientsThatLeave {
+@Suite(.waits) struct ClientsThatLeave {
   @Test(arguments: [false, true])
   func `a client that has shut down its sending half gets its answer`(isUnix: Bool) throws {
     let goes = Gate()

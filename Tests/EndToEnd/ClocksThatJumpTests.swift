@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A clock that is set changes what a certificate or a pin is worth now, and nothing else (T57).
-@Suite(.enabled(if: SteppedClock.isPossible)) struct ClocksThatJump {
+@Suite(.waits, .enabled(if: SteppedClock.isPossible)) struct ClocksThatJump {
   static let hour = 3_600
 
   /// A stage whose authority has been there for long and stays; the intermediate and the leaf are as they are asked for.

@@ -5,7 +5,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite struct ConnectionLimits {
+@Suite(.waits) struct ConnectionLimits {
   @Test func `a connection above the limit waits until there is room`() throws {
     let stage = try Stage()
     try stage.start(stage.configuration(more: "limits: { connections: 3, connections_per_user: 3 }"))

@@ -4,7 +4,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite struct ControlIsForItsOwnUser {
+@Suite(.waits) struct ControlIsForItsOwnUser {
   @Test(.enabled(if: isRoot, "becomes another user"))
   func `T52: the control socket is for root and the daemon's own user`() throws {
     let stage = try Stage()

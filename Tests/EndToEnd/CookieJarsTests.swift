@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `cookies: jar`: what an upstream sets belongs to one credential and one origin, and no program ever sees it (T34).
-@Suite struct CookieJars {
+@Suite(.waits) struct CookieJars {
   /// Sets what the path says, under the name of whoever asks, and answers with the cookies that it got.
   private static let handler: @Sendable (UpstreamConnection) -> Void = { connection in
     while let request = try? connection.readRequest() {

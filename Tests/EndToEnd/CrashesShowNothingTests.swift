@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a crash of the process leaves behind, and what a debugger gets of it.
-@Suite struct CrashesShowNothing {
+@Suite(.waits) struct CrashesShowNothing {
   /// Swift's crash reporter prints registers and the memory behind them. Here they hold the secret.
   @Test(arguments: [nil, "enable=yes,color=no,symbolicate=off,registers=all,threads=all,output-to=stderr"])
   func `T49: a trap with the secret in its registers shows nothing of it`(_ backtrace: String?) throws {

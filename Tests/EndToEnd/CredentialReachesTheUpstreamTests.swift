@@ -3,7 +3,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite struct CredentialReachesTheUpstream {
+@Suite(.waits) struct CredentialReachesTheUpstream {
   @Test func `a request goes out with the credential that the app never had`() throws {
     let stage = try Stage()
     try stage.start()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `credential: [a, b]`: both or none.
-@Suite struct CredentialsGoTogether {
+@Suite(.waits) struct CredentialsGoTogether {
   private func configuration(_ stage: Stage, key: String = "origins: [ORIGIN]", more: String = "") -> String {
     let key = key.replacing("ORIGIN", with: "\"\(stage.origin)\"")
     return stage.configuration(

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The disk of the audit file stops answering, neither taking a record nor refusing one (T58).
-@Suite struct DisksThatStopAnswering {
+@Suite(.waits) struct DisksThatStopAnswering {
   private func start(_ stage: Stage, required: Bool) throws -> StallingDisk {
     let disk = try StallingDisk(stage.scratch.path + "/disk")
     do {

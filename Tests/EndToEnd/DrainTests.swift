@@ -4,7 +4,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite struct Drain {
+@Suite(.waits) struct Drain {
   @Test func `a daemon that is opening sessions ends as well, and says to whom it had not sent anything`() throws {
     let hole = try BlackHole()
     let stage = try Stage()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// An API that repeats the key that it rejects in the body of its error, however it sends that (T64).
-@Suite struct ErrorsDoNotShowKeys {
+@Suite(.waits) struct ErrorsDoNotShowKeys {
   /// A thousand bytes for each that came.
   @Test func `T64: a body that decodes to more than the limit is cut`() throws {
     let bomb = try run(["sh", "-c", "head -c 50000000 /dev/zero | gzip -9 | od -An -v -tx1"]).output

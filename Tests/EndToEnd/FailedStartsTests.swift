@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A start that fails says why, whatever was open by then, and leaves nothing behind.
-@Suite struct FailedStartsSayWhy {
+@Suite(.waits) struct FailedStartsSayWhy {
   @Test(arguments: ["none/audit.log", "other.log", "."])
   func `T58: an audit file that somebody has to see to ends the start as a wrong configuration does`(_ path: String)
     throws

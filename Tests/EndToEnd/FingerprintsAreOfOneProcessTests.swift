@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Under a key of each process: whoever has one cannot try out secrets, nor compare machines.
-@Suite struct FingerprintsAreOfOneProcess {
+@Suite(.waits) struct FingerprintsAreOfOneProcess {
   private func fingerprint(_ stage: Stage) throws -> String? {
     let text = try stage.control("status").dropFirst("ok\n".count)
     let status = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]

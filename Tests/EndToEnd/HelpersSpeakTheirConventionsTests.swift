@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Programs that say secrets in a convention which they already have: git's, Kubernetes', docker's (T42).
-@Suite struct HelpersSpeakTheirConventions {
+@Suite(.waits) struct HelpersSpeakTheirConventions {
   private static let unauthorized = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno"
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
   private let stage: Stage

@@ -7,7 +7,7 @@ import Testing
 
 /// A file whose file system does not answer holds up what needs it, and nothing else. Order is asserted, not time: all of it
 /// happens while the file hangs.
-@Suite struct HungFilesDelayNobody {
+@Suite(.waits) struct HungFilesDelayNobody {
   private func start(_ stage: Stage) throws {
     try stage.scratch.write("second.token", "SECOND-secret")
     try stage.start(stage.withSecondCredential())

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a person runs ends within seconds, and says which file does not answer. Whoever waits for such a file cannot be ended.
-@Suite(.enabled(if: isRoot && !isSanitized, "mounts are for root; a sanitizer waits for threads"))
+@Suite(.waits, .enabled(if: isRoot && !isSanitized, "mounts are for root; a sanitizer waits for threads"))
 struct HungFilesHoldUpNobodyWhoAsks {
   /// The time is for a machine that is very busy: what hangs does so for ever.
   private func bearerctl(_ words: String...) throws -> (status: Int32, output: String, errors: String) {

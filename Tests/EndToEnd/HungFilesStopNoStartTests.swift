@@ -7,7 +7,8 @@ import Testing
 
 /// A start goes on without the secrets whose files do not answer: the others are there when it is ready, and those come as
 /// soon as their files answer.
-@Suite(.enabled(if: isRoot && !isSanitized, "fanotify and mounts are for root; a sanitizer waits for the thread"))
+@Suite(
+  .waits, .enabled(if: isRoot && !isSanitized, "fanotify and mounts are for root; a sanitizer waits for the thread"))
 struct HungFilesStopNoStart {
   private func configuration(_ stage: Stage, _ credential: String, more: [String] = []) throws -> String {
     try stage.scratch.write("second.token", "SECOND-secret")

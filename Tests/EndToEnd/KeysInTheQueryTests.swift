@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A secret that an API wants in the query: put there once, and shown nowhere (T13).
-@Suite struct KeysInTheQuery {
+@Suite(.waits) struct KeysInTheQuery {
   private static let line = "query: { name: api_key, value: { file: canary.token } }"
 
   @Test(arguments: [

@@ -7,7 +7,7 @@ import Testing
 
 /// Whoever could exchange a step on the way to a file chooses what is read there: every directory and every link is judged, at
 /// each read.
-@Suite struct LinksAreWalked {
+@Suite(.waits) struct LinksAreWalked {
   private static let refusal = "urn:bearerd:error:credential-unavailable"
 
   private func check(_ stage: Stage) throws -> (status: Int32, output: String, errors: String) {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A person logs in by a browser: a URL out, and what it brings back to this machine (RFC 6749 section 4.1, 7636, 8252, 9207).
-@Suite struct LoginsByBrowser {
+@Suite(.waits) struct LoginsByBrowser {
   private func callback(_ query: [String: String], _ more: String = "") -> String {
     "/callback?code=\(TokenStage.code)&state=\(query["state"] ?? "")\(more)"
   }

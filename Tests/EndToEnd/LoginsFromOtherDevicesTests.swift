@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A person logs in from another device (RFC 8628): what `bearerctl login` shows, and what becomes of it.
-@Suite struct LoginsFromOtherDevices {
+@Suite(.waits) struct LoginsFromOtherDevices {
   @Test func `explain and status say that somebody has to log in, and how`() throws {
     let stage = try TokenStage()
     stage.tokens.answers([TokenStage.deviceAnswer(), stage.granted])

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A person's login is on disk before anything goes out with it, and outlives whatever ends bearerd (T39).
-@Suite struct LoginsOfPersonsSurvive {
+@Suite(.waits) struct LoginsOfPersonsSurvive {
   private func login(_ stage: TokenStage, _ answer: TokenServer.Answer? = nil) throws -> Person {
     stage.tokens.answers([TokenStage.deviceAnswer(), answer ?? stage.granted])
     return try Person(stage)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A refresh token that replaces another one is on disk before anything goes out with what came with it (T39).
-@Suite struct LoginsSurvive {
+@Suite(.waits) struct LoginsSurvive {
   private func stored(_ stage: TokenStage) -> String {
     (try? String(contentsOfFile: stage.store, encoding: .utf8)) ?? ""
   }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Whenever the process is killed, there is the whole login afterwards, or none (T39, T46).
-@Suite struct LogoutsAreWhole {
+@Suite(.waits) struct LogoutsAreWhole {
   enum Moment: CaseIterable {
     case asked, afterSomeTime, withTheNewFileBesideTheOld, whileItIsGivenBack, afterTheFirst, answered
   }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Whoever logs a credential out ends all that uses it, and nothing of any other (T46).
-@Suite struct LogoutsEndWhatUsesThem {
+@Suite(.waits) struct LogoutsEndWhatUsesThem {
   /// WebSockets at `ws`, event streams at `events`, silence until `gate` at `hang`, and answers elsewhere.
   private static func handler(_ gate: Gate, _ hanging: Gate) -> @Sendable (UpstreamConnection) -> Void {
     { connection in

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What a registry's token server has granted goes with the credential that it was granted for (T46).
-@Suite struct LogoutsOfRegistries {
+@Suite(.waits) struct LogoutsOfRegistries {
   @Test func `T46: a registry's tokens are wiped, and fetched anew once there is another password`() throws {
     let server = RegistryServer()
     let stage = try Stage(handler: { server.serve($0) })

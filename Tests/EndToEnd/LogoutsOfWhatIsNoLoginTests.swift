@@ -6,7 +6,7 @@ import Testing
 
 /// A secret that a person has placed, a program gives, or a grant without a login makes: it is not used any more until something
 /// changes, and what it is made of stays (T46).
-@Suite struct LogoutsOfWhatIsNoLogin {
+@Suite(.waits) struct LogoutsOfWhatIsNoLogin {
   private static let control = "control: control.sock\n"
 
   @Test(arguments: [1, 3])

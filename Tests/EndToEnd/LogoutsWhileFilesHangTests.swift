@@ -7,7 +7,7 @@ import Testing
 
 /// A logout while a file of a secret, or of a configuration, does not answer. Whatever was asked for before it brings nothing back
 /// (T46).
-@Suite(.enabled(if: isRoot, "fanotify is for root"))
+@Suite(.waits, .enabled(if: isRoot, "fanotify is for root"))
 struct LogoutsWhileFilesHang {
   private static let control = "control: control.sock\n"
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Where the lines go may be full, stuck or gone: requests do not wait for it, and what was lost is counted (T58).
-@Suite struct LogsAreNotWaitedFor {
+@Suite(.waits) struct LogsAreNotWaitedFor {
   enum Sink: CaseIterable, CustomTestStringConvertible {
     /// Each write fails, as on a full disk.
     case full

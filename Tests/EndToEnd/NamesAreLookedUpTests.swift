@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What becomes of an upstream's name, with a name server of the test's own.
-@Suite(.enabled(if: NameServer.isPossible, "needs root, and mounts"))
+@Suite(.waits, .enabled(if: NameServer.isPossible, "needs root, and mounts"))
 struct NamesAreLookedUp {
   private func check(_ answer: NameServer.Answer, status: Int, code: String, error: String) throws {
     let stage = try Stage()

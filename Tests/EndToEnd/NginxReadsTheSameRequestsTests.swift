@@ -7,7 +7,7 @@ import Testing
 
 /// The corpus of `OneRequestIsOneRequest` in front of a parser that is nobody's of ours: nginx, if it is here, reads as many
 /// requests as were accepted, each with its body.
-@Suite struct NginxReadsTheSameRequests {
+@Suite(.waits) struct NginxReadsTheSameRequests {
   static let program = "/usr/sbin/nginx"
   static let isHere = access(program, X_OK) == 0
 

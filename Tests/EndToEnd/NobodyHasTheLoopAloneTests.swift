@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What one connection sends at once does not keep others waiting, nor does it fill the log.
-@Suite struct NobodyHasTheLoopAlone {
+@Suite(.waits) struct NobodyHasTheLoopAlone {
   private func isStopped(_ pid: pid_t) -> Bool {
     let text = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
     return text[(text.lastIndex(of: ")") ?? text.startIndex)...].dropFirst(2).first == "T"

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What has no room, or was cut off, and what is done about it (T58).
-@Suite struct NothingGoesOutUnrecorded {
+@Suite(.waits) struct NothingGoesOutUnrecorded {
   @Test func `T58: a full disk refuses requests where records are required, until there is room`() throws {
     let (stage, file) = try Stage.withAudit(required: true)
     let daemon = stage.daemon!

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What others can read of the process that holds the secrets.
-@Suite struct NothingLeaksFromTheProcess {
+@Suite(.waits) struct NothingLeaksFromTheProcess {
   private func contents(_ path: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
 
   @Test func `T49: no core, and nothing in its arguments and environment`() throws {

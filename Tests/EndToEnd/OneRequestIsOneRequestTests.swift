@@ -6,7 +6,7 @@ import Testing
 
 /// What a client sends is as many requests upstream as were accepted here, each with the body that it had here (T16). The
 /// upstream reads with a parser of its own.
-@Suite struct OneRequestIsOneRequest {
+@Suite(.waits) struct OneRequestIsOneRequest {
   struct Row: CustomTestStringConvertible {
     /// HOST is the listener's authority; `post` and `get` begin it.
     let text: String

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A page that had its name point at us does not get in: Host, Origin, Sec-Fetch-Site, and the methods that reflect.
-@Suite struct OnlyOurOwnNamesAreAnswered {
+@Suite(.waits) struct OnlyOurOwnNamesAreAnswered {
   /// A request, the answer and what the upstream saw of it.
   private func status(_ stage: Stage, _ head: String) throws -> (Int, String) {
     let client = try stage.client()
@@ -123,7 +123,7 @@ import Testing
 }
 
 /// What is bound is this machine's own, all of it.
-@Suite struct LoopbackIsOursAlone {
+@Suite(.waits) struct LoopbackIsOursAlone {
   @Test func `T5: localhost is both families`() throws {
     guard LocalClient.hasIPv6 else { return }
     let stage = try Stage()

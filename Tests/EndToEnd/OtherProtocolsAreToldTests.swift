@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A peer that speaks another protocol than HTTP/1.1 is told so, or whoever reads the log is.
-@Suite struct OtherProtocolsAreTold {
+@Suite(.waits) struct OtherProtocolsAreTold {
   /// The beginning of HTTP/2's connection preface of a server (RFC 9113 section 3.4): an empty SETTINGS frame.
   private static let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
 

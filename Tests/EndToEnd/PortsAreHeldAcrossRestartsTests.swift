@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// With a socket unit the port is never free, and nobody who asks meanwhile is turned away.
-@Suite struct PortsAreHeldAcrossRestarts {
+@Suite(.waits) struct PortsAreHeldAcrossRestarts {
   private static let held = "address: systemd:main"
 
   @Test(arguments: [SIGTERM, SIGKILL])

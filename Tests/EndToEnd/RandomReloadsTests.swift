@@ -9,7 +9,7 @@ import Testing
 /// or gone out with another service's credential, no exchange has two records, and the daemon lives. At the end each exchange has one.
 ///
 /// A run has 400 steps. `BEARERD_RANDOM_SECONDS` makes a run as long as that, and `BEARERD_RANDOM_SEED` repeats one.
-@Suite struct RandomReloads {
+@Suite(.waits) struct RandomReloads {
   @Test(arguments: [1, 3])
   func `T46 T47 T58: whatever a reload does, each request keeps to its own listener and has one record`(workers: Int)
     throws

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A credential that the upstream keeps rejecting does not go there again and again: that would lock the account.
-@Suite struct RejectedCredentialsAreHeldBack {
+@Suite(.waits) struct RejectedCredentialsAreHeldBack {
   private static let unauthorized = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno"
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

@@ -6,7 +6,7 @@ import Testing
 
 /// A reload may remove, reorder or re-address listeners, services and credentials. A request, an idle connection and a logout keep
 /// to the listener and the credential that they belong to (T46, T47, T58).
-@Suite struct ReloadsKeepListenersApart {
+@Suite(.waits) struct ReloadsKeepListenersApart {
   @Test(arguments: [1, 2])
   func `T46: a logout after a reload with fewer credentials, beside idle connections`(workers: Int) throws {
     let stage = try Stage()

@@ -8,7 +8,7 @@ import Testing
 
 /// Whole configurations and secrets change while programs ask on: no request fails, no host ever gets what is another's
 /// (T47), and nothing is left behind.
-@Suite struct ReloadsUnderLoad {
+@Suite(.waits) struct ReloadsUnderLoad {
   /// Two hosts. In every generation services and credentials change places: `a` leads to the other one, with a credential of
   /// another name, and the base path says which generation it was.
   private final class Places {

@@ -7,7 +7,7 @@ import Testing
 
 /// A refresh token that is on its way when the daemon ends, or its configuration changes, is stored, and what comes after
 /// goes on with it (T68).
-@Suite struct RenewalsOutliveTheirEnd {
+@Suite(.waits) struct RenewalsOutliveTheirEnd {
   /// A server that takes each refresh token once, and revokes all of them when one comes twice (RFC 9700 section 4.14.2). Its
   /// answers wait for `mayAnswer`.
   private final class StrictServer: Sendable {

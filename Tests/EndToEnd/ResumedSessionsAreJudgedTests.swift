@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// OpenSSL checks nothing of a resumed session; we only accept those that were judged under today's configuration (T21).
-@Suite struct ResumedSessionsAreJudged {
+@Suite(.waits) struct ResumedSessionsAreJudged {
   /// Answers each request on a connection of its own, so that the next one has to resume.
   static let oneEach: @Sendable (UpstreamConnection) -> Void = { connection in
     guard (try? connection.readRequest()) != nil else { return }
@@ -119,7 +119,7 @@ import Testing
 }
 
 /// A connection that was proved for one credential carries no other (T25).
-@Suite struct IdentitiesShareNoConnection {
+@Suite(.waits) struct IdentitiesShareNoConnection {
   @Test func `T25: two credentials on one host resume nothing of each other`() throws {
     for version in [0x0303, 0x0304] as [Int32] {
       let stage = try ResumedSessionsAreJudged.stage(version: version)

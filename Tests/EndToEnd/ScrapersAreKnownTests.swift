@@ -4,7 +4,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite struct ScrapersAreKnown {
+@Suite(.waits) struct ScrapersAreKnown {
   @Test(.enabled(if: isRoot, "becomes another user"))
   func `T3: only users that are listed may scrape`() throws {
     let stage = try Stage()

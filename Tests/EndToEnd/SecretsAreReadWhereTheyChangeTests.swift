@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A changed secret is in the next request, on the connection that is open; an unusable one goes nowhere.
-@Suite struct SecretsAreReadWhereTheyChange {
+@Suite(.waits) struct SecretsAreReadWhereTheyChange {
   @Test func `T49: a secret of the environment is gone from it`() throws {
     let stage = try Stage()
     try stage.start(

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// An upstream that repeats the credential, in any form, in any place of its answer, in any pieces (T33).
-@Suite struct SecretsDoNotComeBack {
+@Suite(.waits) struct SecretsDoNotComeBack {
   /// Has what the forms have to escape.
   private static let secret = "CANARY-x7Kq/9+dE3~~~~Zw2/hL+4="
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A program prints the secret: it learns nothing of us, tells nothing but its standard output, and holds up nobody (T42).
-@Suite struct SecretsOfCommands {
+@Suite(.waits) struct SecretsOfCommands {
   private let stage: Stage
   private var path: String { stage.scratch.path }
 

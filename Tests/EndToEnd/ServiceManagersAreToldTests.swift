@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What systemd, scripts and people hear of the daemon's life.
-@Suite struct ServiceManagersAreTold {
+@Suite(.waits) struct ServiceManagersAreTold {
   @Test func `READY, WATCHDOG, RELOADING and STOPPING, each in its time`() throws {
     let stage = try Stage()
     let manager = try Notifications(path: stage.scratch.path + "/notify.sock")

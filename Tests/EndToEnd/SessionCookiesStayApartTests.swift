@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The credential's cookie is one of many, and neither a client nor another upstream has to do with it (T34, T45).
-@Suite struct SessionCookiesStayApart {
+@Suite(.waits) struct SessionCookiesStayApart {
   private static let mine =
     "Cookie: a=1; AuthSession=mine; b=\"x\"\r\ncookie: authsession=other; c=3, AuthSession = x; %41uthSession=y\r\n"
 

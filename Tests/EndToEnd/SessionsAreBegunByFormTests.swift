@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A login by form or JSON brings a session that goes out with every request, and nobody but its upstream sees it.
-@Suite struct SessionsAreBegunByForm {
+@Suite(.waits) struct SessionsAreBegunByForm {
   @Test(arguments: [1, 3])
   func `T39: a hundred requests take one login, and each has the cookie`(workers: Int) throws {
     let stage = try CouchStage()

@@ -4,7 +4,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite struct SlowReaders {
+@Suite(.waits) struct SlowReaders {
   static let count = 24 << 20
 
   @Test func `T54: a client that reads late costs no memory and gets every byte`() throws {

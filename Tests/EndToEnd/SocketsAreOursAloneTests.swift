@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Others who want the place where programs look for us: on a port, and on a path.
-@Suite struct SocketsAreOursAlone {
+@Suite(.waits) struct SocketsAreOursAlone {
   @Test func `T4: no address of the network answers, and 0_0_0_0 is no name of ours`() throws {
     let stage = try Stage()
     try stage.start()

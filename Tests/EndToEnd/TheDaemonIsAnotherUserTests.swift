@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a program gets that may use a credential, and wants to have it: the daemon runs as a system user of its own (T8).
-@Suite struct TheDaemonIsAnotherUser {
+@Suite(.waits) struct TheDaemonIsAnotherUser {
   private static let (daemon, app) = (990, 7_117)
   private static let allowed: Set = [Int(EACCES), Int(EPERM)]
 

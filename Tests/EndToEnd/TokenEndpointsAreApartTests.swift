@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What makes tokens goes to the token endpoint, and nowhere else (T38).
-@Suite struct TokenEndpointsAreApart {
+@Suite(.waits) struct TokenEndpointsAreApart {
   @Test(arguments: [301, 302, 303, 307, 308])
   func `T38: a redirect of the endpoint leads nowhere`(status: Int) throws {
     let stage = try TokenStage()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Loads that are bounded in number and time. While each goes on, somebody else is served as ever (T54).
-@Suite(.serialized) struct UnderAttack {
+@Suite(.waits, .serialized) struct UnderAttack {
   static let other = 7_117
 
   private func start(_ stage: Stage, _ limits: String = "") throws {

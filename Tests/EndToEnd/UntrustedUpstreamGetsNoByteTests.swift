@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Chain, name and every enforced pin are verified before the first byte, whatever else is right about the upstream.
-@Suite struct UntrustedUpstreamGetsNoByte {
+@Suite(.waits) struct UntrustedUpstreamGetsNoByte {
   /// A stage whose upstream presents `chain`, trusted by what `stage.ca` is unless said otherwise.
   private func refuse(
     _ code: String, status: Int = 502, pins: ((Stage) throws -> [String])? = nil, service: String = "",

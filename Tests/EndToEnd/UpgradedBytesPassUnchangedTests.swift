@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Upgraded, a connection carries every byte, at the pace of the slower side, and in constant memory.
-@Suite struct UpgradedBytesPassUnchanged {
+@Suite(.waits) struct UpgradedBytesPassUnchanged {
   static let count = 24 << 20
 
   @Test func `10 MB go both ways at once, past a client that reads slowly`() throws {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Each side hears how the other one ended; and none outlives what let it in.
-@Suite struct UpgradedConnectionsEnd {
+@Suite(.waits) struct UpgradedConnectionsEnd {
   static let short = "limits: { revoked_grace: 100ms }"
 
   /// Over either version of TLS.

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What changes, changes at all workers, and they end together.
-@Suite struct WorkersChangeTogether {
+@Suite(.waits) struct WorkersChangeTogether {
   private func configuration(
     _ stage: Stage, workers: String = "2", credential: String? = nil, service: String = "", more: String = ""
   )

@@ -3,7 +3,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite struct WrongPinSendsNoCredential {
+@Suite(.waits) struct WrongPinSendsNoCredential {
   @Test func `T22 T23: a chain that is valid but not pinned gets no byte`() throws {
     let stage = try Stage()
     let other = [try Stage.leaf(issuer: stage.ca).pin, stage.backup.pin]

@@ -42,7 +42,7 @@ package struct Walker: Sendable, CustomStringConvertible {
   /// Four times the input may cost so many times as much: what is quadratic costs sixteen times as much.
   private static let mostGrowth = 7.0
 
-  /// What the largest input costs, and a half and a quarter of it: linear, and within the constant.
+  /// What the largest input costs, and a quarter of it: linear, and within the constant.
   /// - Returns: what is wrong; nil: nothing.
   package func complaint() throws -> String? {
     // A machine that does something else in between is measured again.
@@ -52,18 +52,17 @@ package struct Walker: Sendable, CustomStringConvertible {
 
   private func judge() throws -> String? {
     let small = try cost(of: largest / 4)
-    let half = try cost(of: largest / 2)
     let large = try cost(of: largest)
     if ProcessInfo.processInfo.environment["BEARERD_COSTS"] != nil {
       print(
-        "cost \(description): \(Int(large / 1000)) µs of \(largest) bytes, \(Int(half / 1000)), \(Int(small / 1000))")
+        "cost \(description): \(Int(large / 1000)) µs of \(largest) bytes, \(Int(small / 1000)) of a quarter")
     }
     // Of the largest input that there can be: some costs have their bound before that.
     let allowed = nanoseconds * Double(most) * Self.slowness
     if large > allowed { return "\(Int(large)) ns for \(largest) bytes, more than \(Int(allowed))" }
     if large > Self.mostGrowth * max(small, Self.measurable) {
       return
-        "not linear: \(Int(small)), \(Int(half)), \(Int(large)) ns for \(largest / 4), \(largest / 2), \(largest) bytes"
+        "not linear: \(Int(small)), \(Int(large)) ns for \(largest / 4), \(largest) bytes"
     }
     return nil
   }
@@ -80,11 +79,11 @@ package struct Walker: Sendable, CustomStringConvertible {
   /// Nanoseconds; shorter times say nothing of growth.
   private static let measurable = 20_000.0
 
-  /// Nanoseconds of thread CPU, best of five.
+  /// Nanoseconds of thread CPU, best of three.
   private func cost(of bytes: Int) throws -> Double {
     let walk = try prepare(bytes)
     var best = Double.infinity
-    for _ in 0..<5 {
+    for _ in 0..<3 {
       let start = threadTime()
       walk()
       best = min(best, Double(threadTime() - start))

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What one request or one answer costs on its way through (T60): as much as it has bytes, whatever stands in it.
-@Suite(.serialized) struct CostTests {
+@Suite struct CostTests {
   @Test(arguments: requests + answers + bodies)
   func `T60: whatever carries a message looks at its bytes a bounded number of times`(walker: Walker) throws {
     #expect(try walker.complaint() == nil, "\(walker)")

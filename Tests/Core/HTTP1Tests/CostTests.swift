@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What reading one message costs (T60): as much as it has bytes, whatever stands in it.
-@Suite(.serialized) struct CostTests {
+@Suite struct CostTests {
   @Test(arguments: walkers)
   func `T60: whatever reads a message looks at its bytes a bounded number of times`(walker: Walker) throws {
     #expect(try walker.complaint() == nil, "\(walker)")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What it costs to judge one request or challenge (T60): as much as it has bytes, whatever stands in it.
-@Suite(.serialized) struct CostTests {
+@Suite struct CostTests {
   @Test(arguments: walkers)
   func `T60: whatever judges a message looks at its bytes a bounded number of times`(walker: Walker) throws {
     #expect(try walker.complaint() == nil, "\(walker)")

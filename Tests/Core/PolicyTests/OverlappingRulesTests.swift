@@ -8,11 +8,11 @@ import Testing
   private static let segments = ["a", "b", "c", "*", "**", "a*", "?"]
   private static let methods = [[], ["GET"], ["POST"], ["GET", "POST"]]
 
-  @Test(arguments: 0..<8 as Range<UInt64>)
+  @Test(arguments: 0..<4 as Range<UInt64>)
   func `T19: of rules that overlap the first that matches decides, and it alone`(_ seed: UInt64) throws {
     var generator = SeededGenerator(state: seed)
     var decided = 0
-    for _ in 0..<150 {
+    for _ in 0..<60 {
       let rules = try (0..<Int.random(in: 2...5, using: &generator)).map { _ in try random(&generator) }
       let set = RuleSet(services: [try service(rules: rules)], grants: [])
       let shadowed = Set(set.shadowedRules().map(\.rule))
@@ -32,7 +32,7 @@ import Testing
         }
       }
     }
-    #expect(decided > 1000)
+    #expect(decided > 400)
   }
 
   private func random(_ generator: inout SeededGenerator) throws -> Rule {

@@ -115,7 +115,7 @@ import Testing
   @Test func agreesWithBruteForce() throws {
     var random = SeededGenerator(state: 21)
     var (reported, unreported) = (0, 0)
-    for _ in 0..<300 {
+    for _ in 0..<100 {
       let lines = (0..<Int.random(in: 2...4, using: &random)).map { _ in
         (
           "/" + randomText(&random, Self.pieces, upTo: 3),
@@ -143,7 +143,7 @@ import Testing
       unreported += winners.count
       for shadow in found { try replay(shadow, set, rules) }
     }
-    #expect(reported > 20 && unreported > 250, "\(reported) \(unreported)")
+    #expect(reported > 6 && unreported > 80, "\(reported) \(unreported)")
   }
 
   /// The witness matches the rule, an earlier one wins, and the rules that are named cover it by themselves.

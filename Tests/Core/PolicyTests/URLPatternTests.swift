@@ -76,7 +76,7 @@ import Testing
   /// A regular-expression engine with backtracking takes years for this.
   @Test(.timeLimit(.minutes(5))) func manyStarsTakeLinearTime() throws {
     let pattern = try URLPattern(parsing: "/" + String(repeating: "*a**", count: 29) + "b")
-    let path = "/" + String(repeating: "a", count: 16_000)
+    let path = "/" + String(repeating: "a", count: 4_000)
     #expect(!pattern.matches(path))
     #expect(pattern.matches(path + "b"))
   }

@@ -30,7 +30,7 @@ final class Recorder: StreamDelegate {
   func stream(_ stream: Stream, didRead bytes: Span<UInt8>) {
     if events.last != "read" { note("read") }
     if let onRead { return onRead(stream, bytes) }
-    for index in bytes.indices { self.bytes.append(bytes[index]) }
+    bytes.withUnsafeBufferPointer { self.bytes += $0 }
   }
 
   func streamDidEnd(_ stream: Stream) {
@@ -131,5 +131,9 @@ final class Connection {
 
 /// A long text in which every position can be told from its neighbours.
 func pattern(_ count: Int) -> [UInt8] {
-  (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ ($0 >> 8) &* 7) }
+  let period = (0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ ($0 >> 8) &* 7) }
+  var bytes: [UInt8] = []
+  while bytes.count < count { bytes += period }
+  bytes.removeLast(bytes.count - count)
+  return bytes
 }

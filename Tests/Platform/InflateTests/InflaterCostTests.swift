@@ -5,7 +5,7 @@ import Testing
 
 /// What one answer of an upstream can cost (T64): however its bytes are laid out, one body is decoded in less than the time
 /// that one input may take.
-@Suite(.serialized) struct InflaterCostTests {
+@Suite struct InflaterCostTests {
   /// Thread CPU, of the best of five: a few times what it is, for sanitizers and slow machines.
   private static let most = Duration.milliseconds(4 * Int(patience))
 

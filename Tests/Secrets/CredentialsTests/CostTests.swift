@@ -7,7 +7,7 @@ import Testing
 @_spi(SecretBytes) @testable import Secrets
 
 /// What a credential costs that is written for a request (T60): as much as these have bytes.
-@Suite(.serialized) struct CostTests {
+@Suite struct CostTests {
   @Test(arguments: signatures + registries + helpers + jars)
   func `T60: whatever reads for a credential looks at its bytes a bounded number of times`(walker: Walker) throws {
     #expect(try walker.complaint() == nil, "\(walker)")
@@ -91,12 +91,12 @@ import Testing
       let jars = CookieJars(isShared: false)
       let place = CookieJars.Place(credential: "a", origin: try origin("https://upstream.test"))
       jars.follow([place], mustLock: false)
-      guard let pass = jars.pass(to: place, of: .value("1")) else { return {} }
+      guard let ticket = jars.ticket(to: place, of: .value("1")) else { return {} }
       let names = (0..<(count / length)).map { Array("\($0)".utf8) + repeated("n", bytes: length) }
       let value = repeated("v", bytes: length)
       return {
         for name in names {
-          jars.take(name: name.span, value: value.span, path: [UInt8(ascii: "/")], lifetime: nil, with: pass)
+          jars.take(name: name.span, value: value.span, path: [UInt8(ascii: "/")], lifetime: nil, with: ticket)
         }
       }
     }

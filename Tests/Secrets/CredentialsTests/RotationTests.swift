@@ -125,15 +125,15 @@ import Testing
     #expect((0..<4).map { keyring.status(ofGrant: $0).generation } == [1, 2, 2, 0])
   }
 
-  @Test func `Thousands of rotations, each another value`() throws {
+  @Test func `Hundreds of rotations, each another value`() throws {
     let path = try scratch.write("token", "start")
     let keyring = try keyring(.bearer(.file(path)))
-    for round in 0..<2000 {
+    for round in 0..<300 {
       try scratch.write("token", String(repeating: "x", count: 1 + round * 37 % 9000))
       _ = keyring.reload(directories: [scratch.path])
     }
-    #expect(keyring.status(ofGrant: 0).generation == 2001)
-    #expect(try token(keyring)?.count == 1 + 1999 * 37 % 9000)
+    #expect(keyring.status(ofGrant: 0).generation == 301)
+    #expect(try token(keyring)?.count == 1 + 299 * 37 % 9000)
   }
 
   @Test func `T44: a new configuration keeps the lines of before as long as a file of it is being read`() throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import OAuth
 
 /// What an authorization server or a browser that comes back from it can make us do (T60): as much as they send.
-@Suite(.serialized) struct CostTests {
+@Suite struct CostTests {
   @Test(arguments: heads + bodies + callbacks + callbackHeads)
   func `T60: whatever reads an answer or a callback looks at its bytes a bounded number of times`(walker: Walker) throws
   {

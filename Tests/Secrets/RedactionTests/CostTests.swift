@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a credential costs that is looked for in an answer (T60): as much as that has bytes.
-@Suite(.serialized) struct CostTests {
+@Suite struct CostTests {
   @Test(arguments: searches + pieces)
   func `T60: whatever looks for a credential looks at the bytes of an answer a bounded number of times`(
     walker: Walker

@@ -18,7 +18,9 @@ package struct InProcess: SuiteTrait, TestTrait, TestScoping {
   package func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    try await Launch.$current.withValue(.thread, operation: function)
+    try await Launch.$current.withValue(.thread) {
+      try await withTaskExecutorPreference(WaitingThreads.shared, operation: function)
+    }
   }
 }
 
