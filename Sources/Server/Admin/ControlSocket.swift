@@ -39,16 +39,16 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   }
 
   private let loop: Loop
-  private let journal: EventLog
+  private let log: EventLog
   private var path: String?
   private var hasFollowed = false
 
   package init(
-    loop: Loop, journal: EventLog, commands: [String: Command], credentialCommands: [String: CredentialCommand],
+    loop: Loop, log: EventLog, commands: [String: Command], credentialCommands: [String: CredentialCommand],
     queries: [String: Query], credentials: @escaping () -> [String]
   ) {
     self.loop = loop
-    self.journal = journal
+    self.log = log
     self.commands = commands
     self.credentialCommands = credentialCommands
     self.queries = queries
@@ -64,7 +64,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
     closeListener()
     path = wanted
     guard let path else {
-      journal.event(
+      log.event(
         .noControlSocket, ("detail", "XDG_RUNTIME_DIR is not set"),
         ("help", "bearerctl reload and status need it: say control: PATH; SIGHUP reloads all the same"))
       return
@@ -74,9 +74,9 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
       listener = try Listener(loop: loop, adopting: descriptor, isUnix: true)
       listener?.delegate = self
       try listener?.start()
-      journal.event(.control, ("address", "unix:\(path)"))
+      log.event(.control, ("address", "unix:\(path)"))
     } catch {
-      journal.event(
+      log.event(
         .noControlSocket, ("path", path), ("detail", "\(error)"),
         (
           "help",

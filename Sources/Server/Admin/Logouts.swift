@@ -84,7 +84,7 @@ package final class Logouts {
       for other in others { all.add(other) }
       // Programs whose answers are not wanted any more run no more.
       commands?.follow(worker.providers.generation)
-      worker.journal.event(
+      worker.log.event(
         .loggedOut, ("credential", name),
         ("requests", String(all.waiting + all.underWay + all.answers + all.upgraded)),
         ("connections", String(all.idle)), ("cookies", String(all.cookies)))
@@ -94,14 +94,14 @@ package final class Logouts {
 
   private func tell(_ outcome: TokenLogout.Outcome, of name: String) {
     if let problem = outcome.problem {
-      worker.journal.event(.loginNotWiped, ("credential", name), ("detail", problem))
+      worker.log.event(.loginNotWiped, ("credential", name), ("detail", problem))
     }
     for result in outcome.revoked {
       if let problem = result.problem {
-        worker.journal.event(
+        worker.log.event(
           .tokenNotRevoked, ("credential", name), ("token", result.kind.rawValue), ("detail", problem))
       } else {
-        worker.journal.event(.tokenRevoked, ("credential", name), ("token", result.kind.rawValue))
+        worker.log.event(.tokenRevoked, ("credential", name), ("token", result.kind.rawValue))
       }
     }
   }

@@ -183,7 +183,7 @@ package struct MetricsReport {
   }
 
   private mutating func configuration() {
-    let lifetime = worker.reporting.lifetime
+    let lifetime = worker.lifetime
     text.begin("bearerd_build_info", .gauge, "The version that runs.")
     text.sample([("version", ProgramVersion.text)], 1)
     text.begin("bearerd_configuration_generation", .gauge, "How many-th configuration since the start.")
@@ -198,7 +198,7 @@ package struct MetricsReport {
   }
 
   private mutating func audit() {
-    guard let status = worker.journal.audit?.status else { return }
+    guard let status = worker.log.audit?.status else { return }
     text.begin("bearerd_audit_records", .gauge, "The number of the last record in the audit file.")
     text.sample(status.count)
     text.begin("bearerd_audit_records_dropped_total", .counter, "Records for which there was no room.")
@@ -231,7 +231,7 @@ package struct MetricsReport {
     text.begin("process_cpu_seconds_total", .counter, "User and system time.")
     text.sample(microseconds: vitals.processorMicroseconds)
     text.begin("process_start_time_seconds", .gauge, "When the process began, since 1970.")
-    text.sample(UInt64(max(0, worker.reporting.lifetime.startedAt)))
+    text.sample(UInt64(max(0, worker.lifetime.startedAt)))
   }
 }
 
@@ -241,7 +241,7 @@ extension RefusalCode {
     switch refuser {
     case .parser, .admission: !placed
     case .rules, .bearerd: true
-    case .keyring, .routeContext, .answer: placed
+    case .keyring, .connector, .answer: placed
     }
   }
 }

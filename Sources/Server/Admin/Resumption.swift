@@ -34,7 +34,7 @@ package struct Resumption {
       guard let change = breaker.resume() else { continue }
       let upstream = breaker.origin.description
       upstreams.append(upstream)
-      worker.journal.event(
+      worker.log.event(
         .credentialResumed, ("credential", breaker.credential), ("upstream", upstream),
         ("reason", BreakerView.reason(change)))
     }

@@ -37,11 +37,11 @@ package struct StatusReport {
       json.member("version", ProgramVersion.text)
       json.member("now", UInt64(max(0, now.seconds)))
       json.member("milliseconds", worker.loop.now)
-      json.member("started", worker.reporting.lifetime.startedAt)
+      json.member("started", worker.lifetime.startedAt)
       json.member("workers", UInt64(worker.sharedState.workers))
       configuration(&json)
       process(&json)
-      if let audit = worker.journal.audit { self.audit(audit.status, &json) }
+      if let audit = worker.log.audit { self.audit(audit.status, &json) }
       listeners(&json)
       json.array("bounds") { json in for bound in Histogram.bounds { json.member(nil, bound) } }
       json.array("services") { json in
@@ -65,8 +65,8 @@ package struct StatusReport {
     json.object("configuration") { json in
       json.member("file", generation.settings.file)
       json.member("generation", generation.snapshot.generation)
-      json.member("loaded", worker.reporting.lifetime.loadedAt)
-      guard let reload = worker.reporting.lifetime.lastReload else { return }
+      json.member("loaded", worker.lifetime.loadedAt)
+      guard let reload = worker.lifetime.lastReload else { return }
       json.object("last_reload") { json in
         json.member("at", reload.time)
         json.member("problem", reload.problem)
@@ -93,7 +93,7 @@ package struct StatusReport {
       json.member("head", status.head.description)
       json.member("dropped", status.dropped)
       json.member("problem", status.problem)
-      json.member("refusing", worker.journal.auditProblem)
+      json.member("refusing", worker.log.auditProblem)
     }
   }
 

@@ -14,9 +14,9 @@ final class Reloads {
 
   private let file: String
   private let audit: AuditTrail
-  private let looks: FileProbe
+  private let probe: FileProbe
   private let worker: Worker
-  private let beside: BlockingTasks
+  private let blocking: BlockingTasks
   private var queue = ReloadQueue<Answer>()
   private var step = Preparation.Step()
   private var limit: Timer?
@@ -27,17 +27,17 @@ final class Reloads {
   private let onFailure: (StartError) -> Void
 
   init(
-    file: String, audit: AuditTrail, looks: FileProbe, worker: Worker,
+    file: String, audit: AuditTrail, probe: FileProbe, worker: Worker,
     use: @escaping (Preparation, @escaping Answer) -> Void,
     onFailure: @escaping (StartError) -> Void
   ) {
     self.file = file
     self.audit = audit
-    self.looks = looks
+    self.probe = probe
     self.worker = worker
     self.use = use
     self.onFailure = onFailure
-    beside = BlockingTasks(loop: worker.loop)
+    blocking = BlockingTasks(loop: worker.loop)
     limit = Timer(loop: worker.loop) { [unowned self] in giveUp() }
   }
 
@@ -54,20 +54,20 @@ final class Reloads {
   func close() {
     limit?.close()
     limit = nil
-    beside.close()
+    blocking.close()
   }
 
   private func begin() {
     worker.providers.loggedOutMeanwhile = []
     ServiceManager.notify("RELOADING=1")
     limit?.start(after: patience)
-    let (file, audited, looks, step) = (file, audit.file, looks, Preparation.Step())
+    let (file, audited, probe, step) = (file, audit.file, probe, Preparation.Step())
     let before = PreparedTables.Former(
       settings: worker.providers.generation.settings, limits: worker.providers.generation.limits)
     self.step = step
-    beside.run { () -> Result<Preparation, StartError> in
+    blocking.run { () -> Result<Preparation, StartError> in
       do throws(StartError) {
-        return .success(try Preparation(file: file, audited: audited, before: before, looks: looks, step: step))
+        return .success(try Preparation(file: file, audited: audited, before: before, probe: probe, step: step))
       } catch {
         return .failure(error)
       }
@@ -87,7 +87,7 @@ final class Reloads {
 
   private func end(_ result: Result<UInt64, StartError>) {
     guard let ended = queue.end() else {
-      worker.journal.event(
+      worker.log.event(
         .configurationReadable, ("detail", "reading it ended too late to be used"), ("help", "reload again"))
       return
     }

@@ -11,8 +11,8 @@ internal import System
 extension Server {
   /// All of it, or nothing changes and the reason is said.
   func use(_ preparation: Preparation, _ answer: @escaping Reloads.Answer) {
-    loop.inPieces(preparation.warnings) { [journal] in
-      Preparation.report($0, to: journal)
+    loop.inPieces(preparation.warnings) { [log] in
+      Preparation.report($0, to: log)
     } then: { [unowned self] in
       judge(preparation, answer)
     }
@@ -65,25 +65,25 @@ extension Server {
       snapshot: ConfigurationLoader.snapshot(
         of: settings, generation: number, ports: new.map(\.ports), listeners: new.map(\.id),
         tables: preparation.tables.snapshot),
-      limits: limits, audit: journal.audit, requiredAudit: journal.requiredAudit)
+      limits: limits, audit: log.audit, requiredAudit: log.requiredAudit)
     workerGroup.tell { $0.install(installation) }
     listeners.acceptor.listen(on: new)
     worker.install(installation)
     do throws(UVError) {
       for slot in added { try slot.start() }
     } catch {
-      journal.event(.listenFailed, ("detail", error.description))
+      log.event(.listenFailed, ("detail", error.description))
     }
-    for slot in added { slot.announce(in: journal) }
-    listeners.held.closeUnclaimed(by: settings, journal: journal)
+    for slot in added { slot.announce(in: log) }
+    listeners.held.closeUnclaimed(by: settings, log: log)
     let unreported = worker.providers.generation.keyring.unreported
     services.follow(worker.providers.generation)
-    loop.inPieces(preparation.reachChanges) { [journal] in
-      CredentialReach.report($0, in: journal)
+    loop.inPieces(preparation.reachChanges) { [log] in
+      CredentialReach.report($0, in: log)
     } then: { [unowned self, generation = worker.providers.generation] in
-      generation.keyring.reportLocks(to: journal)
-      loop.inPieces(unreported) { [journal] in
-        generation.keyring.report($0, to: journal, of: generation)
+      generation.keyring.reportLocks(to: log)
+      loop.inPieces(unreported) { [log] in
+        generation.keyring.report($0, to: log, of: generation)
       } then: { [unowned self] in
         settle(preparation, number, answer)
       }
@@ -96,8 +96,8 @@ extension Server {
       reply(true)
     } then: { [unowned self] (_: [Bool]) in
       audit.settle()
-      worker.reporting.lifetime.reloaded(problem: nil)
-      journal.event(.reloaded, ("generation", String(number)))
+      worker.lifetime.reloaded(problem: nil)
+      log.event(.reloaded, ("generation", String(number)))
       reportSystemd(preparation.tables.systemdCredentials)
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
       answer(.success(number))
@@ -107,7 +107,7 @@ extension Server {
   /// systemd reads its credentials when it starts a unit; whether it renews them depends on its version.
   private func reportSystemd(_ names: [String]) {
     if names.isEmpty { return }
-    journal.event(
+    log.event(
       .systemdCredentials, ("credentials", names.joined(separator: " ")),
       ("detail", "they have the values of the unit's start, unless systemd renews them: restart bearerd for others"))
   }
@@ -121,9 +121,9 @@ extension Server {
 
   func reloadFailed(_ error: StartError) {
     let number = worker.providers.generation.snapshot.generation
-    error.report(to: journal)
-    worker.reporting.lifetime.reloaded(problem: error.summary)
-    journal.event(.reloadFailed, ("detail", error.summary), ("still", "generation \(number)"))
+    error.report(to: log)
+    worker.lifetime.reloaded(problem: error.summary)
+    log.event(.reloadFailed, ("detail", error.summary), ("still", "generation \(number)"))
     ServiceManager.notify("READY=1\nSTATUS=reload failed, still serving generation \(number)")
   }
 }

@@ -14,39 +14,34 @@ internal import System
 package final class Server {
   package let loop: Loop
   let worker: Worker
-  let journal: EventLog
+  let log: EventLog
   let sharedState: SharedState
   let workerGroup: WorkerGroup
   let listeners: ServerListeners
   let audit: AuditTrail
-  private let start: Start
+  private let initialLoad: InitialLoad
+  private let probe: FileProbe
+  /// What the other workers begin with. `nil` if there is only one worker.
+  private let otherWorkers: WorkerThread.Beginning?
   private(set) var services = ServerServices()
   private var isFinished = false
   /// Seconds for which a start waits for the files that the configuration names.
   private static let startPatience = 20
 
-  /// The parts of a start that `begin` needs.
-  private struct Start {
-    let secrets: InitialLoad
-    let looks: FileProbe
-    /// The beginning of the workers besides the first one; nil: there are none.
-    let workers: WorkerThread.Beginning?
-  }
-
   /// Reads the configuration and opens every listener; nothing is served before `run`.
   /// - Parameters:
   ///   - proxies: names of the environment's variables that name a proxy.
-  ///   - log: where lines go; nil: to standard error.
+  ///   - sink: the receiver of the log. `nil` writes it to standard error.
   package init(
-    file: String, held: InheritedSockets, proxies: [String] = [], log: LogSink? = nil
+    file: String, held: InheritedSockets, proxies: [String] = [], sink: LogSink? = nil
   ) throws(StartError) {
-    let looks = FileProbe()
-    journal = EventLog(hasPriorities: ServiceManager.isJournalStream, share: log)
-    let preparation = try Preparation.atStart(file: file, seconds: Server.startPatience, looks: looks)
+    probe = FileProbe()
+    log = EventLog(hasPriorities: ServiceManager.isJournalStream, share: sink)
+    let preparation = try Preparation.atStart(file: file, seconds: Server.startPatience, probe: probe)
     let settings = preparation.settings
-    preparation.report(to: journal)
+    preparation.report(to: log)
     if !proxies.isEmpty {
-      journal.event(
+      log.event(
         .proxyNotUsed, ("names", proxies.joined(separator: " ")),
         (
           "help",
@@ -54,12 +49,12 @@ package final class Server {
         ))
     }
     sharedState = SharedState(workers: settings.workers.count)
-    if sharedState.workers > 1, log == nil { journal.share = LogSink() }
-    let secrets = InitialLoad(
+    if sharedState.workers > 1, sink == nil { log.share = LogSink() }
+    initialLoad = InitialLoad(
       preparation.tables.secretFiles, unanswered: ConfigurationLoader.unanswered(in: preparation),
-      journal: journal)
+      log: log)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
-    audit = AuditTrail(loop: loop, journal: journal)
+    audit = AuditTrail(loop: loop, log: log)
     try held.check(settings, preparation.tables.upstreams)
     var sockets: [ListenerSockets] = []
     let deferredRelease = DeferredRelease(loop: loop)
@@ -70,37 +65,36 @@ package final class Server {
         sockets.append(try ListenerSockets(listener, held: held, file: file, loop: loop))
       }
       generation = try Generation(
-        first: preparation, files: secrets.files, changing: secrets.changing,
+        first: preparation, files: initialLoad.files, changing: initialLoad.changing,
         snapshot: ConfigurationLoader.snapshot(
           of: settings, generation: 1, ports: sockets.map(\.ports), tables: preparation.tables.snapshot),
         limits: SharedLimits(settings, after: nil, lock: sharedState.lock), deferredRelease: deferredRelease)
       try audit.adopt(preparation.audit)
       affordable = try Acceptor.affordable(
-        settings.limits.connections, workers: sharedState.workers, journal: journal)
+        settings.limits.connections, workers: sharedState.workers, log: log)
     } catch {
       for opened in sockets { opened.close() }
       throw error
     }
     let worker = Worker(
-      loop: loop, journal: journal, sharedState: sharedState, generation: generation, deferredRelease: deferredRelease)
+      loop: loop, log: log, sharedState: sharedState, generation: generation, deferredRelease: deferredRelease)
     self.worker = worker
     workerGroup = WorkerGroup(worker: worker)
     worker.join(workerGroup)
-    worker.reporting.scrapes.text = { [unowned worker] in MetricsReport.bytes(of: worker, $0) }
+    worker.metricsText = { [unowned worker] in MetricsReport.bytes(of: worker, $0) }
     let acceptor = Acceptor(worker: worker, workerGroup: workerGroup)
     listeners = ServerListeners(file: file, held: held, acceptor: acceptor, sockets, loop: loop)
     worker.listen(on: listeners.slots, of: acceptor, affordable: affordable)
-    guard let log = journal.share else {
-      start = Start(secrets: secrets, looks: looks, workers: nil)
+    guard let sink = log.share else {
+      otherWorkers = nil
       return
     }
     let installation = Installation(
-      preparation: preparation, snapshot: generation.snapshot, limits: generation.limits, audit: journal.audit,
-      requiredAudit: journal.requiredAudit)
-    let workers = WorkerThread.Beginning(
+      preparation: preparation, snapshot: generation.snapshot, limits: generation.limits, audit: log.audit,
+      requiredAudit: log.requiredAudit)
+    otherWorkers = WorkerThread.Beginning(
       installation: installation, sharedState: sharedState, affordable: affordable,
-      hasPriorities: ServiceManager.isJournalStream, log: log)
-    start = Start(secrets: secrets, looks: looks, workers: workers)
+      hasPriorities: ServiceManager.isJournalStream, sink: sink)
   }
 
   /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over.
@@ -111,20 +105,20 @@ package final class Server {
 
   package func serve() {
     loop.run()
-    journal.flush()
+    log.flush()
   }
 
   /// Is ready when all listeners accept: requests wait for a command that has not given its secret yet.
   package func begin() throws(StartError) {
-    worker.providers.generation.keyring.report(to: journal, of: worker.providers.generation)
-    worker.providers.begin(after: start.secrets)
-    if let beginning = start.workers { try workerGroup.start(beginning) }
+    worker.providers.generation.keyring.report(to: log, of: worker.providers.generation)
+    worker.providers.begin(after: initialLoad)
+    if let beginning = otherWorkers { try workerGroup.start(beginning) }
     let reloads = Reloads(
-      file: listeners.file, audit: audit, looks: start.looks, worker: worker, use: { [unowned self] in use($0, $1) },
+      file: listeners.file, audit: audit, probe: probe, worker: worker, use: { [unowned self] in use($0, $1) },
       onFailure: { [unowned self] in reloadFailed($0) })
     services.reloads = reloads
     let control = ControlSocket(
-      loop: loop, journal: journal,
+      loop: loop, log: log,
       commands: [
         "reload": { answer in reloads.ask { answer($0.map { Array("\($0)\n".utf8) }) } },
         "status": { [worker, workerGroup] answer in
@@ -154,14 +148,14 @@ package final class Server {
     control.follow(worker.providers.generation.settings)
     services.processEvents = try ProcessEvents(
       loop: loop,
-      watch: { [loop, workerGroup, journal] interval in
+      watch: { [loop, workerGroup, log] interval in
         Watchdog(
           interval: interval, pulses: [loop.pulse] + workerGroup.pulses, hasPriorities: ServiceManager.isJournalStream,
-          log: journal.share)
+          sink: log.share)
       }, reload: { [unowned self] in reload() },
       stop: { [unowned self] in stop() })
-    do throws(UVError) { try listeners.start(journal) } catch { throw .system(error.description) }
-    listeners.held.closeUnclaimed(by: worker.providers.generation.settings, journal: journal)
+    do throws(UVError) { try listeners.start(log) } catch { throw .system(error.description) }
+    listeners.held.closeUnclaimed(by: worker.providers.generation.settings, log: log)
     let commands = try SecretCommands(providers: worker.providers) { [unowned self] command in
       services.tokens?.changed(command)
       guard !workerGroup.links.isEmpty else { return }
@@ -175,7 +169,7 @@ package final class Server {
     services.tokens = tokens
     tokens.follow(worker.providers.generation)
     services.logouts = Logouts(worker: worker, workerGroup: workerGroup, tokens: tokens, commands: commands)
-    journal.event(.ready, ("version", ProgramVersion.text), ("configuration", listeners.file))
+    log.event(.ready, ("version", ProgramVersion.text), ("configuration", listeners.file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.providers.generation.snapshot.generation)")
   }
 
@@ -197,7 +191,7 @@ package final class Server {
       $0.providers.commands?.close()
       $0.providers.tokens?.close()
     }
-    journal.event(.stopping, ("connections", String(worker.sessionCount + workerGroup.connections)))
+    log.event(.stopping, ("connections", String(worker.sessionCount + workerGroup.connections)))
     services.processEvents?.startDrain(limit: worker.providers.generation.settings.limits.drain) { [unowned self] in
       finish()
     }
@@ -222,7 +216,7 @@ package final class Server {
     guard !isFinished else { return }
     isFinished = true
     worker.onDrained = nil
-    journal.event(.stopped, ("cut", String(worker.sessionCount + workerGroup.connections)))
+    log.event(.stopped, ("cut", String(worker.sessionCount + workerGroup.connections)))
     worker.close()
     workerGroup.close()
     audit.close()

@@ -22,9 +22,9 @@ final class ServerListeners {
   }
 
   /// From now on connections are accepted.
-  func start(_ journal: EventLog) throws(UVError) {
+  func start(_ log: EventLog) throws(UVError) {
     for slot in slots { try slot.start() }
-    for slot in slots { slot.announce(in: journal) }
+    for slot in slots { slot.announce(in: log) }
   }
 
   /// Puts those of `slots(for:)` into use. Returns the new ones among them, which are to be started.

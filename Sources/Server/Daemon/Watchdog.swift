@@ -14,9 +14,9 @@ final class Watchdog {
   /// - Parameters:
   ///   - interval: milliseconds after which the manager loses patience.
   ///   - pulses: of all workers' loops, in their order.
-  init(interval: UInt64, pulses: [LoopPulse], hasPriorities: Bool, log: LogSink?) {
+  init(interval: UInt64, pulses: [LoopPulse], hasPriorities: Bool, sink: LogSink?) {
     thread = BackgroundThread { [end] in
-      let journal = EventLog(hasPriorities: hasPriorities, of: pulses.count, share: log)
+      let log = EventLog(hasPriorities: hasPriorities, of: pulses.count, share: sink)
       var watch = PulseWatch(count: pulses.count)
       var isTold = false
       while !end.wait(milliseconds: Int(clamping: max(1, interval / 4))) {
@@ -28,11 +28,11 @@ final class Watchdog {
         }
         if isTold { continue }
         isTold = true
-        journal.event(
+        log.event(
           .loopStuck, ("worker", String(stuck.index + 1)), ("step", stuck.step.name),
           ("milliseconds", String(stuck.milliseconds)),
           ("detail", "it has been at one step for so long that the service manager is no longer told that all is well"))
-        journal.flush()
+        log.flush()
       }
     }
   }

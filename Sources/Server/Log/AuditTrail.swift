@@ -52,7 +52,7 @@ package final class AuditTrail {
   }
 
   private let loop: Loop
-  private let journal: EventLog
+  private let log: EventLog
   private var scribe: Scribe?
   /// No longer wanted, and perhaps still in some worker's hand.
   private var dismissed: [Scribe] = []
@@ -63,9 +63,9 @@ package final class AuditTrail {
   /// Milliseconds for which the end of the process waits for disks.
   private static let patience: UInt64 = 10_000
 
-  package init(loop: Loop, journal: EventLog) {
+  package init(loop: Loop, log: EventLog) {
     self.loop = loop
-    self.journal = journal
+    self.log = log
   }
 
   /// The change that a configuration asks for, once it is sure that it will be used.
@@ -127,17 +127,17 @@ package final class AuditTrail {
       tell(scribe)
       guard !hasEnded else { continue }
       scribe.abandon()
-      journal.event(.auditLost, ("detail", "the disk does not answer; what waits is lost"))
+      log.event(.auditLost, ("detail", "the disk does not answer; what waits is lost"))
     }
     leaving = []
   }
 
   private func follow(_ settings: AuditSettings) {
-    journal.use(audit: scribe?.writer, required: settings.isRequired ? scribe?.writer : nil)
+    log.use(audit: scribe?.writer, required: settings.isRequired ? scribe?.writer : nil)
   }
 
   private func leave() {
-    journal.use(audit: nil, required: nil)
+    log.use(audit: nil, required: nil)
     if let scribe { dismissed.append(scribe) }
     (scribe, file) = (nil, nil)
   }
@@ -151,18 +151,18 @@ package final class AuditTrail {
     for news in scribe.writer.takeNews() {
       switch news {
       case .anchor(let state, let path, let count, let head):
-        journal.event(.audit, ("state", state), ("file", path), ("n", String(count)), ("chain", head.description))
+        log.event(.audit, ("state", state), ("file", path), ("n", String(count)), ("chain", head.description))
       case .failed(let path, let reason):
-        journal.event(
+        log.event(
           .auditFailed, ("file", path), ("detail", reason),
           (
             "help",
             "records wait, and it is tried again each second; with required: true new requests get 503 until then"
           ))
       case .works(let path, let dropped):
-        journal.event(.auditWorks, ("file", path), ("dropped", String(dropped)))
+        log.event(.auditWorks, ("file", path), ("dropped", String(dropped)))
       case .lost(let path, let count):
-        journal.event(.auditLost, ("file", path), ("records", String(count)))
+        log.event(.auditLost, ("file", path), ("records", String(count)))
       }
     }
   }

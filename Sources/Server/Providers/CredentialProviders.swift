@@ -41,7 +41,7 @@ package final class CredentialProviders {
 
   var loop: Loop { context.loop }
   var deadlines: DeadlineQueue { context.deadlines }
-  var journal: EventLog { context.journal }
+  var log: EventLog { context.log }
 
   /// The configuration that is in use, with its keyring.
   package var generation: Generation { current }
@@ -125,13 +125,13 @@ package final class CredentialProviders {
   // MARK: upstream pools
 
   /// The pools whose connections carry a credential, alone or together with others.
-  package func destinations(of credential: String) -> [UpstreamPool] {
+  package func pools(of credential: String) -> [UpstreamPool] {
     let names = Set(generation.snapshot.rules.grants.filter { $0.includes(credential) }.map(\.name))
-    return generation.allDestinations.filter { $0.context?.identity.grant.map(names.contains) == true }
+    return generation.upstreamPools.filter { $0.context?.identity.grant.map(names.contains) == true }
   }
 
   /// A login may be another person's than the one before: what was opened for the one serves the other no more (T25).
-  func setApart(_ credential: String) { for destination in destinations(of: credential) { destination.setApart() } }
+  func setApart(_ credential: String) { for pool in pools(of: credential) { pool.setApart() } }
 }
 
 /// Carried out on the thread of the worker whose providers it is given.

@@ -8,7 +8,7 @@ internal import TLS
 package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   /// Called once, on a later turn or at once: the session, or why there is none.
   private var completion: ((Result<UpstreamSession, ConnectFailure>) -> Void)?
-  private let destination: UpstreamPool
+  private let pool: UpstreamPool
   private let timeouts: Timeouts
   private let tally: ServiceTally
   private let context: WorkerContext
@@ -24,10 +24,10 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   private static let attemptDelay: UInt64 = 250
 
   package init(
-    destination: UpstreamPool, timeouts: Timeouts, tally: ServiceTally, context: WorkerContext,
+    pool: UpstreamPool, timeouts: Timeouts, tally: ServiceTally, context: WorkerContext,
     completion: @escaping (Result<UpstreamSession, ConnectFailure>) -> Void
   ) {
-    self.destination = destination
+    self.pool = pool
     self.timeouts = timeouts
     self.tally = tally
     self.context = context
@@ -36,7 +36,7 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
 
   package func start() {
     connectBy = context.loop.now + timeouts.connect
-    let origin = destination.upstream.origin
+    let origin = pool.upstream.origin
     switch origin.host {
     case .address(let address): race([SocketAddress(ip: address.bytes, port: origin.port)])
     case .name(let name):
@@ -63,7 +63,7 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
       finish(.failure(ConnectFailure(error.isNoSuchName ? .nameNotFound : .nameLookupFailed, error.description)))
     case .success(let addresses):
       let permitted = addresses.filter { address in
-        IPAddress(bytes: address.ip).map(destination.upstream.permits) ?? false
+        IPAddress(bytes: address.ip).map(pool.upstream.permits) ?? false
       }
       if permitted.isEmpty {
         let seen = addresses.map(\.description).joined(separator: ", ")
@@ -125,7 +125,7 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     attempts.removeAll { $0 === stream }
     stop()
     tally.connected(microseconds: lap())
-    let session = UpstreamSession(stream: stream, destination: destination, context: context)
+    let session = UpstreamSession(stream: stream, pool: pool, context: context)
     self.session = session
     session.hand(to: self)
     session.begin(timeout: timeouts.handshake)

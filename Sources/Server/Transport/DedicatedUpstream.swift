@@ -18,8 +18,8 @@ package final class DedicatedUpstream: UpstreamSessionOwner {
   }
 
   /// For a request to the same place by the same caller, which may come with a client token of another one's; else it is closed.
-  package func take(for destination: UpstreamPool, _ caller: Caller?, at now: Int64) -> UpstreamSession? {
-    guard !session.isClosed, session.destination === destination, self.caller == caller, session.isProved(at: now)
+  package func take(for pool: UpstreamPool, _ caller: Caller?, at now: Int64) -> UpstreamSession? {
+    guard !session.isClosed, session.pool === pool, self.caller == caller, session.isProved(at: now)
     else {
       close()
       return nil

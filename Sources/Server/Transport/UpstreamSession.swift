@@ -10,7 +10,7 @@ package import TLS
 
 /// One connection to an upstream: a TCP stream with TLS above it, or without for a plain loopback upstream.
 package final class UpstreamSession: Timed, StreamDelegate {
-  let destination: UpstreamPool
+  let pool: UpstreamPool
   private let epoch: UInt64
   let stream: EventLoop.Stream
   /// Let go when the session is, and when its exchange ends.
@@ -30,12 +30,12 @@ package final class UpstreamSession: Timed, StreamDelegate {
   private static let fewSessions = 16
 
   /// `stream` is connected.
-  init(stream: EventLoop.Stream, destination: UpstreamPool, context: WorkerContext) {
+  init(stream: EventLoop.Stream, pool: UpstreamPool, context: WorkerContext) {
     self.stream = stream
-    self.destination = destination
+    self.pool = pool
     self.context = context
-    epoch = destination.opened()
-    lifecycle = UpstreamLifecycle(isTLS: destination.context != nil)
+    epoch = pool.opened()
+    lifecycle = UpstreamLifecycle(isTLS: pool.context != nil)
     super.init()
     stream.delegate = self
     stream.readsOnAfterFailedWrite = true
@@ -45,7 +45,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
   /// TLS, if it is asked for; the owner hears how it went.
   func begin(timeout: UInt64) {
     setReading(true)
-    guard let client = destination.context else {
+    guard let client = pool.context else {
       stream.step = .upstream
       owner?.sessionIsReady(self)
       return
@@ -70,9 +70,9 @@ package final class UpstreamSession: Timed, StreamDelegate {
       guard let finished = handshake.take() else { return }
       let session = try finished.verified(now: context.moment())
       // A mismatch that is only reported is an event each time; advice is given once.
-      if let remark = session.proof.remark, session.proof.pins == .reported || !destination.hasAdvised {
-        destination.hasAdvised = true
-        context.journal.event(.pin, ("upstream", destination.upstream.origin.description), ("detail", remark))
+      if let remark = session.proof.remark, session.proof.pins == .reported || !pool.hasAdvised {
+        pool.hasAdvised = true
+        context.log.event(.pin, ("upstream", pool.upstream.origin.description), ("detail", remark))
       }
       proof = session.proof
       verified = consume session
@@ -121,7 +121,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
     guard lifecycle.mayWrite, bytes.count > 0 else { return }
     if lifecycle.isVerified {
       do throws(TLSError) { try verified!.write(bytes) } catch { change { $0.writeFailed() } }
-    } else if destination.context == nil {
+    } else if pool.context == nil {
       stream.write(bytes)
     }
   }
@@ -138,7 +138,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
     change { $0.release() }
     guard isUsable else { return close() }
     let (limit, time) = (context.idleConnections.count, context.idleConnections.time)
-    guard let time = destination.keep(self, of: epoch, limit: limit, time: time) else { return close() }
+    guard let time = pool.keep(self, of: epoch, limit: limit, time: time) else { return close() }
     // Whatever comes with a handshake has come by now.
     if !hasRested, lifecycle.isVerified { verified!.rest() }
     hasRested = true
@@ -177,7 +177,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
   /// False: it was closed before.
   private func leave() -> Bool {
     guard change({ $0.close() }) else { return false }
-    destination.closed()
+    pool.closed()
     context.upstreamFlood.fall()
     owner = nil
     context.deadlines.cancel(self)
@@ -238,16 +238,16 @@ package final class UpstreamSession: Timed, StreamDelegate {
       let step = change { $0.decrypted(count: count, isEnd: isEnd, queuedBytes: queued) }
       perform(step, plaintext.span)
     } catch {
-      context.giveBack(&plaintext, wiped: destination.answersSecrets)
+      context.giveBack(&plaintext, wiped: pool.answersSecrets)
       return fail(.upstreamClosed, detail: error.description)
     }
-    context.giveBack(&plaintext, wiped: destination.answersSecrets)
+    context.giveBack(&plaintext, wiped: pool.answersSecrets)
     perform(change { $0.delivered() })
   }
 
   /// Bytes that were not asked for (T26), or the end of an idle session.
   private func discard() {
-    destination.forget(self)
+    pool.forget(self)
     close()
   }
 
@@ -255,7 +255,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
 
   private func fail(_ refusal: RefusalCode, detail: String) {
     let owner = owner
-    destination.forget(self)
+    pool.forget(self)
     close()
     owner?.session(self, didFail: refusal, detail: detail)
   }
@@ -282,7 +282,7 @@ extension UpstreamSession {
 
   /// Between requests, but not among the idle ones. False: it is of no further use.
   func rest(with owner: any UpstreamSessionOwner) -> Bool {
-    guard isUsable, !destination.isRetired else { return false }
+    guard isUsable, !pool.isRetired else { return false }
     hand(to: owner)
     setReading(true)
     context.deadlines.schedule(self, at: context.loop.now + context.idleConnections.time)

@@ -19,8 +19,8 @@ import Testing
 
     /// Whether it was let out.
     func begin() -> Bool {
-      guard let pass = breaker.acquirePermission(suspension, at: now) else { return false }
-      out.append(pass)
+      guard let permission = breaker.acquirePermission(suspension, at: now) else { return false }
+      out.append(permission)
       return true
     }
 

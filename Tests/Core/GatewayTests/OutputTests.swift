@@ -12,12 +12,15 @@ import Testing
     output.upstreamHead.append("GET / HTTP/1.1\r\n")
     output.grant = ConfigurationScoped(7, generation: 1)
     output.caller = Caller(uid: 1000)
+    output.isAsked = true
+    output.upstreamStatus = 401
     output.toUpstream.append("a body")
     output.clientBody = 1..<3
     output.upstreamBody = 2..<5
     output.changed = [1, 2]
     output.reset()
     #expect(output.actions.isEmpty && output.grant == nil && output.caller == nil)
+    #expect(!output.isAsked && output.upstreamStatus == 0)
     #expect(output.toClient.isEmpty && output.upstreamHead.isEmpty && output.toUpstream.isEmpty)
     #expect(output.clientBody.isEmpty && output.upstreamBody.isEmpty && output.changed.isEmpty)
   }

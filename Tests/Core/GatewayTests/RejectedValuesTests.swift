@@ -15,8 +15,8 @@ import Testing
     var breaker = CredentialBreaker()
     _ = breaker.follow(1)
     for _ in 0..<rejections {
-      guard let pass = breaker.acquirePermission(suspension, at: 0) else { break }
-      _ = breaker.answered(.rejected, to: pass, suspension, at: 0)
+      guard let permission = breaker.acquirePermission(suspension, at: 0) else { break }
+      _ = breaker.answered(.rejected, to: permission, suspension, at: 0)
     }
     return breaker
   }

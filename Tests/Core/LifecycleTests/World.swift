@@ -193,23 +193,23 @@ struct World {
     if token.expiresAt <= now { broken.append("at \(now): an expired token went out") }
     if token.isCalledDead { broken.append("at \(now): a token went out that the upstream had called dead") }
     _ = breaker.follow(generation)
-    guard let pass = breaker.acquirePermission(World.suspension, at: now) else {
+    guard let permission = breaker.acquirePermission(World.suspension, at: now) else {
       return answer(client, "503 suspended")
     }
     let rejects =
       token.isRevoked || script.rejectsAll?.contains(now) == true || script.deadTokens.contains(index)
     guard rejects else {
-      _ = breaker.answered(.accepted, to: pass, World.suspension, at: now)
+      _ = breaker.answered(.accepted, to: permission, World.suspension, at: now)
       return answer(client, "200")
     }
     access[index].isCalledDead = true
     if replay {
-      _ = breaker.answered(.rejected, to: pass, World.suspension, at: now)
+      _ = breaker.answered(.rejected, to: permission, World.suspension, at: now)
       // The next request has another one.
       act(renewal.rejected(generation, at: now).1)
       return answer(client, "401")
     }
-    breaker.releasePermission(pass, at: now)
+    breaker.releasePermission(permission, at: now)
     ask(client, true, generation)
   }
 

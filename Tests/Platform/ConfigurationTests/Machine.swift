@@ -50,7 +50,7 @@ struct Machine {
         status: { [files] path in
           if let known = files[path] { return known }
           return path.contains("missing") ? nil : (0, 0o640, true)
-        }, route: { [self] in routeContext(to: $0) }, content: { [contents] in contents[$0] }),
+        }, security: { [self] in security(of: $0) }, content: { [contents] in contents[$0] }),
       auditProblem: { [auditProblem] path in auditProblem.map { ("audit file \(path): \($0)", "look at it") } },
       socketProblem: { [socketProblem] path in
         socketProblem.map { ("no socket can be made at \(path): \($0.reason)", "look at it", $0.isPassing) }
@@ -59,10 +59,10 @@ struct Machine {
   }
 
   /// As the daemon finds it where there are no links.
-  private func routeContext(to path: String) -> FileWay {
-    var routeContext = FileWay()
-    routeContext.isReadOnly = readOnly.contains { path.hasPrefix($0 + "/") }
-    routeContext.isEmpty = empty.contains(path)
+  private func security(of path: String) -> PathSecurity {
+    var security = PathSecurity()
+    security.isReadOnly = readOnly.contains { path.hasPrefix($0 + "/") }
+    security.isEmpty = empty.contains(path)
     var rest = path[...]
     var directories: [String] = []
     while let slash = rest.lastIndex(of: "/") {
@@ -86,12 +86,12 @@ struct Machine {
       }
       guard let found else { continue }
       if readOnly.contains(directory) {
-        routeContext.pardon = routeContext.pardon ?? found.message
+        security.pardon = security.pardon ?? found.message
       } else {
-        routeContext.problem = routeContext.problem ?? found
+        security.problem = security.problem ?? found
       }
     }
-    return routeContext
+    return security
   }
 
   func read(_ text: String) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {

@@ -29,12 +29,12 @@ import Testing
   }
 
   @Test(arguments: ["pause", "close"])
-  func `a listener may stop while it tells of a connection`(_ routeContext: String) throws {
+  func `a listener may stop while it tells of a connection`(_ call: String) throws {
     let acceptor = Acceptor()
     let listener = try Listener(loop: loop, address: .loopback(), backlog: 16, reusePort: false)
     listener.delegate = acceptor
     let clients = try (0..<3).map { _ in try plainClient(listener.port) }
-    acceptor.onAccept = { _ in if routeContext == "pause" { listener.pause() } else { listener.close() } }
+    acceptor.onAccept = { _ in if call == "pause" { listener.pause() } else { listener.close() } }
     try listener.start()
     loop.run { !acceptor.streams.isEmpty }
     loop.settle()

@@ -136,10 +136,10 @@ import Testing
   }
 
   @Test(arguments: ["connect", "read", "drain", "end", "fail"], ["close", "reset", "flush"])
-  func `a stream may be closed in every callback`(_ callback: String, _ routeContext: String) throws {
+  func `a stream may be closed in every callback`(_ callback: String, _ ending: String) throws {
     let pair = try Connection(loop)
     let end: (Stream) -> Void = { stream in
-      switch routeContext {
+      switch ending {
       case "close": stream.close()
       case "reset": stream.reset()
       default: stream.closeAfterFlush()

@@ -128,12 +128,13 @@ import Testing
       jars.follow([CookieJars.Place(credential: "api", origin: origin)], mustLock: false)
       keyring.keepCookies(in: jars)
       keyring.keepCookies(of: "api")
-      let pass = try #require(keyring.jarTicket(ofGrant: 0, to: origin, holder: 0))
+      let ticket = try #require(keyring.jarTicket(ofGrant: 0, to: origin, holder: 0))
       for (name, value) in [("sid", "SESSION-0123456789"), ("lang", "solarized-dark")] {
         jars.take(
-          name: Array(name.utf8).span, value: Array(value.utf8).span, path: Array("/".utf8), lifetime: nil, with: pass)
+          name: Array(name.utf8).span, value: Array(value.utf8).span, path: Array("/".utf8), lifetime: nil, with: ticket
+        )
       }
-      return try $0.sent(keyring, cookies: pass)
+      return try $0.sent(keyring, cookies: ticket)
     },
   ]
 

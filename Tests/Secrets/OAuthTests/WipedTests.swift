@@ -16,7 +16,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let source = try OAuthTests.source(.refreshToken(first: somewhere))
       // Taken whole, taken and then refused, and broken off within: each goes another way.
-      let ways = [
+      let bodies = [
         (#"{"token_type":"Bearer","access_token":""#, #""}"#, true),
         (#"{"token_type":"Bearer","access_token":""#, #"","access_token":"b"}"#, false),
         (#"{"token_type":"Bearer","access_token":"x\n"#, #""}"#, false),
@@ -24,8 +24,8 @@ import Testing
         (#"{"token_type":"Bearer","access_token":1"#, #"}"#, false),
       ]
       // The first call of a C function saves all registers, in which a copy may be under way: not what this is about.
-      for (start, end, _) in ways { _ = Body(start, "other", end).read(of: source) }
-      for (start, end, isTaken) in ways {
+      for (start, end, _) in bodies { _ = Body(start, "other", end).read(of: source) }
+      for (start, end, isTaken) in bodies {
         // Long, so that a block that is given back is not soon another's.
         let body = Body(start, String(repeating: WipedTests.encoded, count: 20), end)
         let answer = body.read(of: source)

@@ -13,7 +13,7 @@ import Testing
     let (idle, busy) = (LoopPulse(), LoopPulse())
     busy.begin(.reload, number: 1)
     let watchdog = Watchdog(
-      interval: 40, pulses: [idle, busy], hasPriorities: true, log: LogSink(to: log.writing.fileDescriptor))
+      interval: 40, pulses: [idle, busy], hasPriorities: true, sink: LogSink(to: log.writing.fileDescriptor))
     #expect(log.wait(for: .loopStuck, ["worker": 2, "step": "reload", "milliseconds": .present]))
     // Ten looks more.
     usleep(100_000)

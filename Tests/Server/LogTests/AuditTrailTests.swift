@@ -19,7 +19,7 @@ import Testing
     pipe = try LogPipe()
     log = EventLog(hasPriorities: true, share: pipe.sink)
     loop = try Loop()
-    trail = AuditTrail(loop: loop, journal: log)
+    trail = AuditTrail(loop: loop, log: log)
   }
 
   private func settings(_ name: String = "audit.log", required: Bool = false) -> AuditSettings {

@@ -29,7 +29,7 @@ package final class ServerThread: TestedDaemon {
 
     /// Its thread's life. `log` is closed at its end.
     func serve(_ file: String, held: [InheritedSocket], log: FileHandle) throws {
-      let server = try Server(file: file, held: InheritedSockets(held), log: LogSink(to: log.fileDescriptor))
+      let server = try Server(file: file, held: InheritedSockets(held), sink: LogSink(to: log.fileDescriptor))
       let bell = try Wakeup(loop: server.loop) { [self, unowned server] in
         let all = errands.withLock { errands in
           defer { errands = [] }
@@ -76,7 +76,7 @@ package final class ServerThread: TestedDaemon {
     defer { try? log.writing.close() }
     var result = CommandResult(status: 124, output: "", errors: "it has started")
     do throws(StartError) {
-      let server = try Server(file: file, held: inherited, log: LogSink(to: log.writing.fileDescriptor))
+      let server = try Server(file: file, held: inherited, sink: LogSink(to: log.writing.fileDescriptor))
       try server.begin()
       for _ in 0..<2 { server.stop() }
       server.serve()

@@ -50,7 +50,7 @@ import Testing
     let pool = try stage.pool("http://127.0.0.1:\(hole.port)/")
     var isTold = false
     let connector = Connector(
-      destination: pool, timeouts: Timeouts(), tally: ServiceTally(name: "api"), context: stage.context
+      pool: pool, timeouts: Timeouts(), tally: ServiceTally(name: "api"), context: stage.context
     ) { _ in isTold = true }
     connector.start()
     stage.loop.runOnce(waiting: true)

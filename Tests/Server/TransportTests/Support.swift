@@ -20,7 +20,7 @@ final class LoopStage {
     // The loop comes back for what happens elsewhere, too.
     pulse = Timer(loop: loop) {}
     pulse.start(after: 2, repeatEvery: 2)
-    context = WorkerContext(loop: loop, journal: EventLog(hasPriorities: true, share: LogSink(to: -1)), workers: 1)
+    context = WorkerContext(loop: loop, log: EventLog(hasPriorities: true, share: LogSink(to: -1)), workers: 1)
     context.limitIdleConnections(to: 2, time: 60_000)
   }
 
@@ -47,7 +47,7 @@ final class LoopStage {
   func connect(_ pool: UpstreamPool, timeouts: Timeouts = Timeouts()) -> Result<UpstreamSession, ConnectFailure>? {
     var result: Result<UpstreamSession, ConnectFailure>?
     let connector = Connector(
-      destination: pool, timeouts: timeouts, tally: ServiceTally(name: "api"), context: context
+      pool: pool, timeouts: timeouts, tally: ServiceTally(name: "api"), context: context
     ) { result = $0 }
     connector.start()
     _ = run { result != nil }

@@ -53,10 +53,10 @@ import Testing
 
   @Test func `what takes its time is done beside the loop, and told of on a later turn`() throws {
     let loop = try Loop()
-    let beside = BlockingTasks(loop: loop)
+    let blocking = BlockingTasks(loop: loop)
     let gate = Gate()
     var found: [Int?] = []
-    beside.run {
+    blocking.run {
       gate.pass() ? 7 : 0
     } onEnd: {
       found.append($0)
@@ -69,12 +69,12 @@ import Testing
         loop.runOnce(waiting: false); return found == [7]
       })
     // Of what is closed nothing is heard.
-    beside.run {
+    blocking.run {
       gate.pass() ? 8 : 0
     } onEnd: {
       found.append($0)
     }
-    beside.close()
+    blocking.close()
     gate.open()
     for _ in 0..<5 { loop.runOnce(waiting: false) }
     #expect(found == [7])

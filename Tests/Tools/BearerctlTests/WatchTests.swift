@@ -71,14 +71,14 @@ import Testing
   }
 
   @Test("every way out gives the terminal back", arguments: ["q", "\u{04}", "\u{03}", "TERM", "HUP", "INT"])
-  func waysOut(_ routeContext: String) throws {
+  func waysOut(_ ending: String) throws {
     try watch { terminal, _ in
       #expect(terminal.wait { !$0.isEmpty })
       #expect(!terminal.isOrdinary)
       let signals = ["TERM": SIGTERM, "HUP": SIGHUP, "INT": SIGINT]
-      if let signal = signals[routeContext] { kill(terminal.pid, signal) } else { terminal.type(routeContext) }
+      if let signal = signals[ending] { kill(terminal.pid, signal) } else { terminal.type(ending) }
       let status = terminal.waitForExit()
-      #expect(status == (routeContext == "q" || routeContext == "\u{04}" ? 0 : -(signals[routeContext] ?? SIGINT)))
+      #expect(status == (ending == "q" || ending == "\u{04}" ? 0 : -(signals[ending] ?? SIGINT)))
       #expect(eventually { terminal.output.hasSuffix(Self.leaves) }, "\(terminal.output.suffix(60).debugDescription)")
       #expect(terminal.isOrdinary)
       #expect(terminal.output.components(separatedBy: Self.enters).count == 2)

@@ -114,9 +114,11 @@ package struct Output: Sendable {
     actions = []
     toClient.removeAll()
     upstreamHead.removeAll()
-    // A head of another one's never goes out under them.
+    // Reset so that no later request is sent with this grant.
     grant = nil
     caller = nil
+    isAsked = false
+    upstreamStatus = 0
     toUpstream.removeAll()
     clientBody = 0..<0
     upstreamBody = 0..<0

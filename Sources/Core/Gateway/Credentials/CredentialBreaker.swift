@@ -107,31 +107,31 @@ package struct CredentialBreaker: Sendable {
 
   /// - Parameter verdict: nil: the answer does not say.
   package mutating func answered(
-    _ verdict: CredentialVerdict?, to pass: Permission, _ suspension: Suspension, at now: UInt64
+    _ verdict: CredentialVerdict?, to permission: Permission, _ suspension: Suspension, at now: UInt64
   ) -> Change? {
-    guard pass.generation == generation else { return nil }
+    guard permission.generation == generation else { return nil }
     switch verdict {
     case nil:
-      releasePermission(pass, at: now)
+      releasePermission(permission, at: now)
       return nil
     case .accepted:
       let wasClosed = state == .closed
       close()
       return wasClosed ? nil : .accepted
-    case .rejected: return rejected(CredentialBreaker.rejectedWeight, pass, suspension, at: now)
-    case .forbidden: return rejected(CredentialBreaker.forbiddenWeight, pass, suspension, at: now)
+    case .rejected: return rejected(CredentialBreaker.rejectedWeight, permission, suspension, at: now)
+    case .forbidden: return rejected(CredentialBreaker.forbiddenWeight, permission, suspension, at: now)
     }
   }
 
   /// The request did not go out after all. One that did, and is given up, is another matter: a client that gives up before the
   /// answer has still tried, so the next probe has to wait for its time.
-  package mutating func releasePermission(_ pass: Permission, at now: UInt64) {
-    guard pass.isProbe, pass.generation == generation, case .probing = state else { return }
+  package mutating func releasePermission(_ permission: Permission, at now: UInt64) {
+    guard permission.isProbe, permission.generation == generation, case .probing = state else { return }
     state = .open(until: now)
   }
 
   private mutating func rejected(
-    _ added: Int, _ pass: Permission, _ suspension: Suspension, at now: UInt64
+    _ added: Int, _ permission: Permission, _ suspension: Suspension, at now: UInt64
   ) -> Change? {
     switch state {
     case .closed:
@@ -142,7 +142,7 @@ package struct CredentialBreaker: Sendable {
       return .suspended(time: hold(suspension, at: now))
     case .probing:
       // Nothing new is learned of the other requests, which were out already when the breaker opened.
-      guard pass.isProbe else { return nil }
+      guard permission.isProbe else { return nil }
       rejections &+= 1
       _ = hold(suspension, at: now)
       return nil

@@ -159,7 +159,7 @@ extension RefusalCode {
   fileprivate var concernsUpstream: Bool {
     switch refuser {
     case .parser, .admission, .rules: false
-    case .keyring, .routeContext, .answer, .bearerd: true
+    case .keyring, .connector, .answer, .bearerd: true
     }
   }
 }

@@ -545,7 +545,7 @@ extension RefusalCode {
           """)
     case .nameNotFound:
       RefusalRow(
-        .routeContext, 502, "name-not-found", "dns_error",
+        .connector, 502, "name-not-found", "dns_error",
         "The upstream's name could not be resolved",
         what: "The name server says that the upstream's name does not exist, or has no address.",
         todo: """
@@ -555,7 +555,7 @@ extension RefusalCode {
           """)
     case .nameLookupFailed:
       RefusalRow(
-        .routeContext, 502, "name-lookup-failed", "dns_error",
+        .connector, 502, "name-lookup-failed", "dns_error",
         "The upstream's name could not be looked up",
         what: """
           The question for the upstream's name had no answer: no name server could be reached, or it failed itself \
@@ -568,13 +568,13 @@ extension RefusalCode {
           """)
     case .nameTimeout:
       RefusalRow(
-        .routeContext, 504, "name-timeout", "dns_timeout",
+        .connector, 504, "name-timeout", "dns_timeout",
         "The upstream's name could not be resolved in time",
         what: "No name server answered within `timeouts.connect`.",
         todo: "See whether the machine has a network, and what `/etc/resolv.conf` names. Then ask again.")
     case .addressForbidden:
       RefusalRow(
-        .routeContext, 502, "address-forbidden", "destination_ip_prohibited",
+        .connector, 502, "address-forbidden", "destination_ip_prohibited",
         "The upstream's name resolves to an address that it may not have (see allow_addresses)",
         what: """
           The upstream's name leads to an address of this machine, of the local link or of a cloud's metadata \
@@ -587,13 +587,13 @@ extension RefusalCode {
           """)
     case .connectionRefused:
       RefusalRow(
-        .routeContext, 502, "connection-refused", "connection_refused",
+        .connector, 502, "connection-refused", "connection_refused",
         "The upstream refused the connection",
         what: "Nobody listens at the upstream's address and port.",
         todo: "See whether the upstream runs, and compare the port.")
     case .connectionFailed:
       RefusalRow(
-        .routeContext, 502, "connection-failed", "destination_unavailable",
+        .connector, 502, "connection-failed", "destination_unavailable",
         "The upstream could not be reached",
         what: """
           No connection could be made: no route, no network, or a firewall that says so. `detail` in the log has the \
@@ -602,13 +602,13 @@ extension RefusalCode {
         todo: "`curl -v` to the upstream from this machine shows the same.")
     case .connectionTimeout:
       RefusalRow(
-        .routeContext, 504, "connection-timeout", "connection_timeout",
+        .connector, 504, "connection-timeout", "connection_timeout",
         "The upstream did not accept a connection in time",
         what: "The upstream's address did not answer within `timeouts.connect`, 10 s unless you say otherwise.",
         todo: "Mostly a firewall that drops packets, or an upstream that is down. Raising the time rarely helps.")
     case .handshakeFailed:
       RefusalRow(
-        .routeContext, 502, "tls-handshake-failed", "tls_protocol_error",
+        .connector, 502, "tls-handshake-failed", "tls_protocol_error",
         "The TLS handshake with the upstream failed",
         what: """
           TLS could not be agreed on: the other side speaks none, only versions below 1.2, no HTTP/1.1 within it \
@@ -620,13 +620,13 @@ extension RefusalCode {
           """)
     case .handshakeTimeout:
       RefusalRow(
-        .routeContext, 504, "handshake-timeout", "connection_timeout",
+        .connector, 504, "handshake-timeout", "connection_timeout",
         "The upstream did not finish its TLS handshake in time",
         what: "The connection was made, and the TLS handshake was not finished within `timeouts.handshake`.",
         todo: "The upstream is overloaded, or something between swallows packets. Ask again.")
     case .certificateInvalid:
       RefusalRow(
-        .routeContext, 502, "certificate-invalid", "tls_certificate_error",
+        .connector, 502, "certificate-invalid", "tls_certificate_error",
         "The upstream's certificate is not trusted; nothing was sent",
         what: """
           The upstream's certificate does not lead to an authority that is trusted here, or may not be used for a \
@@ -639,20 +639,20 @@ extension RefusalCode {
           """)
     case .certificateExpired:
       RefusalRow(
-        .routeContext, 502, "certificate-expired", "tls_certificate_error",
+        .connector, 502, "certificate-expired", "tls_certificate_error",
         "The upstream's certificate is expired or not valid yet; nothing was sent",
         what: "A certificate of the upstream's chain is expired, or not valid yet. Nothing was sent.",
         todo: "Check this machine's clock with `date`. If it is right, only the upstream's operator can help.")
     case .hostnameMismatch:
       RefusalRow(
-        .routeContext, 502, "hostname-mismatch", "tls_certificate_error",
+        .connector, 502, "hostname-mismatch", "tls_certificate_error",
         "The upstream's certificate is for another name; nothing was sent",
         what: "The upstream's certificate is trusted, but for another name. Nothing was sent.",
         todo:
           "`detail` in the log has both names. `upstream` has to be the name on the certificate, not an alias of it.")
     case .pinMismatch:
       RefusalRow(
-        .routeContext, 502, "pin-mismatch", "tls_certificate_error",
+        .connector, 502, "pin-mismatch", "tls_certificate_error",
         "No key of the upstream's verified chain is pinned; nothing was sent",
         what: """
           Chain and name are right, but none of the public keys in the chain is one of the service's `pins`. Either \
@@ -665,7 +665,7 @@ extension RefusalCode {
           """)
     case .pinsExpired:
       RefusalRow(
-        .routeContext, 502, "pins-expired", "tls_certificate_error",
+        .connector, 502, "pins-expired", "tls_certificate_error",
         "The pins of this service have expired; nothing was sent",
         what: "The date in `pins_expire` has come. You chose that nothing is sent from then on.",
         todo: "Find out which pins are right now, put them in with a new date, and `bearerctl reload`.")

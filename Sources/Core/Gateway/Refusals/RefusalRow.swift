@@ -29,7 +29,7 @@ package struct RefusalRow: Sendable {
 
 /// Who said no.
 package enum Refuser: CaseIterable, Sendable {
-  case parser, admission, rules, keyring, routeContext, answer, bearerd
+  case parser, admission, rules, keyring, connector, answer, bearerd
 
   /// As a heading, and after "refused by".
   package var title: StaticString {
@@ -38,7 +38,7 @@ package enum Refuser: CaseIterable, Sendable {
     case .admission: "admission: this caller, or a request of this kind, may not ask"
     case .rules: "your rules: the request may not go out"
     case .keyring: "the keyring: there is nothing that may be added, and nothing was sent"
-    case .routeContext: "bearerd on the way to the upstream: it did not get the request"
+    case .connector: "bearerd on the way to the upstream: it did not get the request"
     case .answer: "bearerd, of the upstream's answer: it cannot be passed on"
     case .bearerd: "bearerd itself"
     }

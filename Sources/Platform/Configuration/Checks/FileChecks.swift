@@ -12,23 +12,23 @@ extension SettingsReader {
   /// The writer of the configuration decides where the credentials go (T51).
   func checkConfigurationFile() {
     guard let status = environment.files.status(file) else { return }
-    let routeContext = environment.files.route(file)
-    if status.mode & Self.othersAndGroupWrite != 0, !routeContext.isReadOnly {
+    let security = environment.files.security(file)
+    if status.mode & Self.othersAndGroupWrite != 0, !security.isReadOnly {
       report.error(
         .wholeFile, "others can write this file (mode \(octal(status.mode))): they decide where credentials go",
         help: "chmod go-w \(shellQuoted(file))")
     }
-    if !isTrusted(status.owner), !routeContext.isReadOnly {
+    if !isTrusted(status.owner), !security.isReadOnly {
       report.error(
         .wholeFile, "this file belongs to uid \(status.owner), who can change it and decide where credentials go",
         help: "chown root \(shellQuoted(file))")
     }
-    if let problem = routeContext.problem { report.error(.wholeFile, problem.message, help: problem.help) }
-    reportException(routeContext, .wholeFile)
+    if let problem = security.problem { report.error(.wholeFile, problem.message, help: problem.help) }
+    reportException(security, .wholeFile)
   }
 
-  private func reportException(_ routeContext: FileWay, _ place: TextLocation) {
-    guard let pardon = routeContext.pardon else { return }
+  private func reportException(_ security: PathSecurity, _ place: TextLocation) {
+    guard let pardon = security.pardon else { return }
     report.advice(place, "\(pardon), if it was not on a read-only mount: there it is accepted")
   }
 
@@ -58,17 +58,17 @@ extension SettingsReader {
         help:
           "put the secret there, readable by the daemon only: install -m 0600 /dev/null \(shellQuoted(path)), then an editor"
       )
-      return checkWay(to: path, at: place)
+      return checkPathSecurity(of: path, at: place)
     }
     guard status.isRegular else { return refuse("\(path) is not a regular file", at: place) }
-    let routeContext = environment.files.route(path)
-    let forbidden = routeContext.isReadOnly ? 0o005 : Self.othersAny | Self.othersAndGroupWrite
+    let security = environment.files.security(path)
+    let forbidden = security.isReadOnly ? 0o005 : Self.othersAny | Self.othersAndGroupWrite
     if status.mode & forbidden != 0 {
       refuse(
         "others can \(status.mode & Self.othersAny != 0 ? "read or change" : "change") \(path) (mode \(octal(status.mode)))",
         at: place, help: "chmod o-rwx,g-w \(shellQuoted(path))")
     }
-    if !isTrusted(status.owner), !routeContext.isReadOnly {
+    if !isTrusted(status.owner), !security.isReadOnly {
       refuse(
         "\(path) belongs to uid \(status.owner), who can change it", at: place,
         help: "chown root \(shellQuoted(path))")
@@ -77,14 +77,14 @@ extension SettingsReader {
       refuse(
         "the group can read \(path) (mode \(octal(status.mode)))", at: place, help: "chmod g-r \(shellQuoted(path))")
     }
-    if routeContext.isEmpty { refuse("\(path) is empty", at: place, help: "put the secret there") }
-    checkWay(to: path, at: place)
+    if security.isEmpty { refuse("\(path) is empty", at: place, help: "put the secret there") }
+    checkPathSecurity(of: path, at: place)
   }
 
   /// A file that is not there yet is as it should be; a user who can write its directory could put another login there.
   private func checkStore(_ path: String, at place: TextLocation) {
     guard environment.files.status(path) == nil else { return checkSecretFile(path, at: place) }
-    checkWay(to: path, at: place)
+    checkPathSecurity(of: path, at: place)
   }
 
   /// The owner of a program, and anybody who can exchange it, decides which secret is sent, and sees what we may see (T42).
@@ -100,10 +100,10 @@ extension SettingsReader {
     checkOnlyOurs(path, status.owner, status.mode, at: place)
   }
 
-  private func checkWay(to path: String, at place: TextLocation) {
-    let routeContext = environment.files.route(path)
-    if let problem = routeContext.problem { refuse(problem.message, at: place, help: problem.help) }
-    reportException(routeContext, place)
+  private func checkPathSecurity(of path: String, at place: TextLocation) {
+    let security = environment.files.security(path)
+    if let problem = security.problem { refuse(problem.message, at: place, help: problem.help) }
+    reportException(security, place)
   }
 
   /// Refuses a file of a credential.
@@ -124,17 +124,17 @@ extension SettingsReader {
 
   /// Only root and the daemon's user can change it, or put another file in its place.
   private func checkOnlyOurs(_ path: String, _ owner: UInt32, _ mode: UInt32, at place: TextLocation) {
-    let routeContext = environment.files.route(path)
-    if mode & Self.othersAndGroupWrite != 0, !routeContext.isReadOnly {
+    let security = environment.files.security(path)
+    if mode & Self.othersAndGroupWrite != 0, !security.isReadOnly {
       report.error(
         place, "others can change \(path) (mode \(octal(mode)))", help: "chmod go-w \(shellQuoted(path))")
     }
-    if !isTrusted(owner), !routeContext.isReadOnly {
+    if !isTrusted(owner), !security.isReadOnly {
       report.error(
         place, "\(path) belongs to uid \(owner), who can change it", help: "chown root \(shellQuoted(path))")
     }
-    if let problem = routeContext.problem { report.error(place, problem.message, help: problem.help) }
-    reportException(routeContext, place)
+    if let problem = security.problem { report.error(place, problem.message, help: problem.help) }
+    reportException(security, place)
   }
 
   private func contains(_ text: [UInt8], _ wanted: [UInt8]) -> Bool {

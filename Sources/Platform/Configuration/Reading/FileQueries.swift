@@ -2,8 +2,8 @@
 package struct FileQueries: Sendable {
   /// Owner, mode, whether regular; nil: does not exist. Follows symbolic links.
   package var status: @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?
-  /// The way to a file, be it there or not.
-  package var route: @Sendable (String) -> FileWay
+  /// Who else can replace the file, judged by the directories that lead to it. The file does not have to exist.
+  package var security: @Sendable (String) -> PathSecurity
   /// Files among these that can be asked for, as can the directories that lead to them. A file system that has gone may
   /// take any time, and no start has to wait for a secret, or for a program that prints one (T55).
   package var answering: @Sendable ([String]) -> Set<String>
@@ -12,12 +12,12 @@ package struct FileQueries: Sendable {
 
   package init(
     status: @escaping @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?,
-    route: @escaping @Sendable (String) -> FileWay = { _ in FileWay() },
+    security: @escaping @Sendable (String) -> PathSecurity = { _ in PathSecurity() },
     answering: @escaping @Sendable ([String]) -> Set<String> = { Set($0) },
     content: @escaping @Sendable (String) -> [UInt8]?
   ) {
     self.status = status
-    self.route = route
+    self.security = security
     self.answering = answering
     self.content = content
   }

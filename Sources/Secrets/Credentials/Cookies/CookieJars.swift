@@ -106,7 +106,7 @@ package final class CookieJars: @unchecked Sendable {
   // MARK: requests and answers
 
   /// nil: there is no jar.
-  func pass(to place: Place, of holder: CookieHolder) -> JarTicket? {
+  func ticket(to place: Place, of holder: CookieHolder) -> JarTicket? {
     lock {
       guard let jar = jars[place] else { return nil }
       if jar.holder != holder {
@@ -121,26 +121,26 @@ package final class CookieJars: @unchecked Sendable {
   ///   - path: of the request, without its query.
   ///   - own: an arena that is not shared.
   func line(
-    with pass: JarTicket, for path: UnsafeRawBufferPointer, in own: SecretArena
+    with ticket: JarTicket, for path: UnsafeRawBufferPointer, in own: SecretArena
   ) throws(SystemError) -> CookieLine? {
     lock.enter()
     defer { lock.leave() }
-    guard jars[pass.place]?.number == pass.number else { return nil }
-    jars[pass.place]?.removeEnded(at: BootTimer.now)
-    return try jars[pass.place]?.line(for: path, in: own)
+    guard jars[ticket.place]?.number == ticket.number else { return nil }
+    jars[ticket.place]?.removeEnded(at: BootTimer.now)
+    return try jars[ticket.place]?.line(for: path, in: own)
   }
 
-  /// Keeps a cookie of an answer to a request that went out with this pass, unless there is no memory for it.
+  /// Keeps a cookie of an answer to a request that went out with this ticket, unless there is no memory for it.
   /// - Parameter lifetime: seconds; nil: it does not say. 0: it takes away what there is.
   package func take(
-    name: Span<UInt8>, value: Span<UInt8>, path: [UInt8], lifetime: UInt64?, with pass: JarTicket
+    name: Span<UInt8>, value: Span<UInt8>, path: [UInt8], lifetime: UInt64?, with ticket: JarTicket
   ) {
     lock.enter()
     defer { lock.leave() }
-    guard jars[pass.place]?.number == pass.number else { return }
+    guard jars[ticket.place]?.number == ticket.number else { return }
     let now = BootTimer.now
     let time = lifetime.map { min($0, Self.longestTime) &* 1_000 } ?? Self.sessionTime
-    try? jars[pass.place]?.take(
+    try? jars[ticket.place]?.take(
       name: name, value: value, path: path, end: time == 0 ? nil : now &+ time, now: now, in: arena)
   }
 

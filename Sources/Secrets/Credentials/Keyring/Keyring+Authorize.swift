@@ -21,7 +21,7 @@ extension Keyring {
   @discardableResult
   package func authorize(
     grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64, isAsked: Bool = false,
-    cookies pass: JarTicket? = nil, over session: inout VerifiedSession
+    cookies ticket: JarTicket? = nil, over session: inout VerifiedSession
   ) throws(AuthorizationError) -> ChallengeAttempt? {
     guard index >= 0, index < slots.count else {
       throw AuthorizationError(reason: .unknownGrant, detail: "there is no such credential")
@@ -37,7 +37,7 @@ extension Keyring {
       throw AuthorizationError(reason: .unavailable, detail: detail)
     }
     let cookies = slot.entry.grant.cookie == nil ? nil : CookieMerge(head)
-    let kept: CookieLine? = if let pass { try keptCookies(of: pass, slot, head, session.proof) } else { nil }
+    let kept: CookieLine? = if let ticket { try keptCookies(of: ticket, slot, head, session.proof) } else { nil }
     switch slot.lines {
     case .none:
       throw AuthorizationError(reason: .unavailable, detail: slot.problem ?? "the credential is not available")

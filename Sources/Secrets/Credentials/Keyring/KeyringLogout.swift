@@ -43,7 +43,7 @@ extension Keyring {
 extension TokenValues {
   /// The token itself, which is removed from here to be revoked; nil: there is none.
   package func withdraw(_ source: TokenSource) -> Secret? {
-    let routeContext =
+    let remedy =
       if source.isByLogin {
         "bearerctl login brings"
       } else if source.sources.contains(where: { $0.role == .refreshToken }) {
@@ -53,7 +53,7 @@ extension TokenValues {
       } else {
         "another secret of it, or bearerctl reload, brings"
       }
-    defer { fail(source, "somebody has logged it out: \(routeContext) it back") }
+    defer { fail(source, "somebody has logged it out: \(remedy) it back") }
     return takeValue(source)
   }
 }

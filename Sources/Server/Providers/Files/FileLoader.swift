@@ -8,7 +8,7 @@ internal import Transport
 /// twice at once, so that of several changes the last one counts, and never more threads than files.
 final class FileLoader {
   private unowned let providers: CredentialProviders
-  private let beside: BlockingTasks
+  private let blocking: BlockingTasks
   private let adder: DirectoryWatch.Adder?
   private let files: FileValues
   private var reads: [SecretSource: Read] = [:] { didSet { isIdle = reads.isEmpty } }
@@ -17,7 +17,10 @@ final class FileLoader {
   private var waiting = WaitingReads()
   /// The results that threads have brought, in their order. Taken over bit by bit: hundreds may come at once.
   private var brought: [(read: Read, source: SecretSource, result: SecretFileSnapshot??)] = []
-  private var threads = Threads()
+  /// Number of threads whose file has not taken long yet.
+  private var quickThreads = 0
+  /// Number of threads whose file does not answer.
+  private var hangingThreads = 0
   private var retries: [SecretSource: Retry] = [:]
   private let onRead: (SecretFileSnapshot, _ loggedOut: Set<String>) -> Void
   private let onDelay: (SecretSource, String?) -> Void
@@ -33,12 +36,6 @@ final class FileLoader {
   private static let patience: UInt64 = 1_000
   /// Until a file is read again that could not be read just then.
   private static let backOff = BackOff(first: 100, longest: 10_000)
-
-  /// How many threads read files now: those whose file has not taken long yet, and those whose has.
-  private struct Threads {
-    var quick = 0
-    var hanging = 0
-  }
 
   /// Reads that have no thread yet, in the order in which they were asked for.
   private struct WaitingReads {
@@ -122,7 +119,7 @@ final class FileLoader {
     self.files = files
     self.onRead = onRead
     self.onDelay = onDelay
-    beside = BlockingTasks(loop: providers.loop)
+    blocking = BlockingTasks(loop: providers.loop)
   }
 
   /// - Parameter made: names that have just been made: unless one of them is a link, there is nothing to read yet.
@@ -175,16 +172,16 @@ final class FileLoader {
     for read in reads.values { providers.deadlines.cancel(read) }
     for source in retries.keys { endRetry(source) }
     (reads, waiting, brought) = ([:], WaitingReads(), [])
-    beside.close()
+    blocking.close()
   }
 
   private func startWaiting() {
-    while threads.quick < providers.context.share(of: Self.mostQuick), let (source, read) = waiting.takeFirst() {
-      threads.quick += 1
+    while quickThreads < providers.context.share(of: Self.mostQuick), let (source, read) = waiting.takeFirst() {
+      quickThreads += 1
       read.startedAt = providers.loop.now
       schedule(read)
       let (made, adder, mustLock) = (read.demand.made, adder, files.mustLock)
-      beside.run {
+      blocking.run {
         guard made.isEmpty || made.contains(where: DirectoryWatch.isLink) else { return nil }
         return SecretFileSnapshot(of: source, watchedBy: adder, mustLock: mustLock)
       } onEnd: { [unowned self] result in
@@ -212,7 +209,7 @@ final class FileLoader {
   }
 
   private func ended(_ read: Read, _ source: SecretSource, _ result: SecretFileSnapshot??) {
-    if read.isHanging { threads.hanging -= 1 } else { threads.quick -= 1 }
+    if read.isHanging { hangingThreads -= 1 } else { quickThreads -= 1 }
     providers.deadlines.cancel(read)
     reads[source] = nil
     if let next = read.next { start(next, source) }
@@ -246,11 +243,11 @@ final class FileLoader {
   private func deadlinePassed(_ read: Read, _ source: SecretSource) {
     let now = providers.loop.now
     if let startedAt = read.startedAt, now >= startedAt + Self.longTime, !read.isHanging,
-      threads.hanging < providers.context.share(of: Self.mostHanging)
+      hangingThreads < providers.context.share(of: Self.mostHanging)
     {
       read.isHanging = true
-      threads.quick -= 1
-      threads.hanging += 1
+      quickThreads -= 1
+      hangingThreads += 1
       startWaiting()
     }
     if now >= read.askedAt + Self.patience, !read.isSlow { tookLong(read, source) }

@@ -19,12 +19,12 @@ package final class InitialLoad {
   private static let rounds = 3
 
   /// - Parameter unanswered: files that could not be looked at.
-  package init(_ sources: Set<SecretSource>, unanswered: Set<SecretSource>, journal: EventLog) {
+  package init(_ sources: Set<SecretSource>, unanswered: Set<SecretSource>, log: EventLog) {
     do throws(SystemError) {
       watch = try DirectoryWatch()
     } catch {
       watch = nil
-      journal.event(.secretsNotWatched, ("detail", "reload after a change: \(error)"))
+      log.event(.secretsNotWatched, ("detail", "reload after a change: \(error)"))
     }
     files = FileValues()
     pending = sources

@@ -45,7 +45,7 @@ package final class SecretWatcher {
         changed(watch.changes())
       }
     } catch {
-      providers.journal.event(.secretsNotWatched, ("detail", "reload after a change: \(error)"))
+      providers.log.event(.secretsNotWatched, ("detail", "reload after a change: \(error)"))
     }
   }
 
@@ -183,9 +183,9 @@ package final class SecretWatcher {
 
   private func reportUnwatched(_ directory: String, _ error: SystemError) {
     guard missed.insert(directory).inserted,
-      providers.journal.share?.isNews("watch \(directory)", error.description) ?? true
+      providers.log.share?.isNews("watch \(directory)", error.description) ?? true
     else { return }
-    providers.journal.event(.secretsNotWatched, ("directory", directory), ("detail", error.description))
+    providers.log.event(.secretsNotWatched, ("directory", directory), ("detail", error.description))
   }
 
   private func reportChanges(of source: SecretSource, loggedOut: Set<String> = [], _ change: () -> Void) {
@@ -202,7 +202,7 @@ package final class SecretWatcher {
     for (index, problem) in zip(users, problems) {
       // A file that has become unusable changes nothing yet, and an administrator should know (T44).
       if changed.contains(index) || keyring.status(ofGrant: index).problem != problem {
-        providers.journal.credential(index, of: generation)
+        providers.log.credential(index, of: generation)
       }
     }
   }
@@ -229,31 +229,31 @@ extension EventLog {
 
 extension Keyring {
   /// Logs what an administrator should know of the credentials when a generation begins.
-  package func report(to journal: EventLog, of generation: Generation) {
-    reportLocks(to: journal)
-    for index in unreported { report(index, to: journal, of: generation) }
+  package func report(to log: EventLog, of generation: Generation) {
+    reportLocks(to: log)
+    for index in unreported { report(index, to: log, of: generation) }
   }
 
-  package func reportLocks(to journal: EventLog) {
+  package func reportLocks(to log: EventLog) {
     if isLocked { return }
-    journal.event(.memoryNotLocked, ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
+    log.event(.memoryNotLocked, ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
   }
 
   /// Credentials whose state is logged here alone: of a command that has not ended yet, its end does; of a token endpoint, its
   /// answer.
   package var unreported: [Int] { (0..<grantCount).filter { !isAwaited(grant: $0) && !isUnasked(grant: $0) } }
 
-  package func report(_ index: Int, to journal: EventLog, of generation: Generation) {
+  package func report(_ index: Int, to log: EventLog, of generation: Generation) {
     let name = generation.snapshot.rules.grants[index].name
-    reportShort(index, name, to: journal)
+    reportShort(index, name, to: log)
     guard let problem = status(ofGrant: index).problem else { return }
-    journal.event(.credentialUnavailable, ("credential", name), ("detail", problem))
+    log.event(.credentialUnavailable, ("credential", name), ("detail", problem))
   }
 
   /// A value that would be found in innocent text is not looked for in answers.
-  fileprivate func reportShort(_ index: Int, _ name: String, to journal: EventLog) {
+  fileprivate func reportShort(_ index: Int, _ name: String, to log: EventLog) {
     guard patterns(ofGrant: index)?.isIncomplete == true else { return }
-    journal.event(
+    log.event(
       .credentialShort, ("credential", name),
       ("detail", "a value of fewer than 8 bytes is not masked where it comes back in an answer"))
   }

@@ -50,7 +50,7 @@ package final class CommandWaits {
     providers.prepared?.keyring.reload(command: command)
     for (index, before) in zip(keyring.reload(command: command), before)
     where keyring.status(ofGrant: index) != before {
-      providers.journal.credential(index, of: generation)
+      providers.log.credential(index, of: generation)
     }
   }
 

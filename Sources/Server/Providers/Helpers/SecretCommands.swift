@@ -14,7 +14,7 @@ package final class SecretCommands {
   private unowned let providers: CredentialProviders
   private let secrets: CommandValues
   private let onChange: (SecretCommand) -> Void
-  private let beside: BlockingTasks
+  private let blocking: BlockingTasks
   private var jobs: [SecretCommand: CommandJob] = [:]
   private let timer: BootTimer
   private var alarm: ReadableSource?
@@ -29,7 +29,7 @@ package final class SecretCommands {
     self.providers = providers
     self.onChange = onChange
     secrets = providers.generation.keyring.commandOutputs
-    beside = BlockingTasks(loop: providers.loop)
+    blocking = BlockingTasks(loop: providers.loop)
     do {
       timer = try BootTimer()
       alarm = try ReadableSource(loop: providers.loop, descriptor: timer.descriptor) { [unowned self] in look() }
@@ -86,7 +86,7 @@ package final class SecretCommands {
     job.errands = []
     if command.format.forgets { plan(.erase, command, job) }
     let isSoon = job.schedule.rejected(at: BootTimer.now)
-    providers.journal.event(
+    providers.log.event(
       .commandValueRejected, ("program", command.path),
       ("detail", command.format.forgets ? "it is told to erase the value, and asked again" : "it is asked again"))
     change(command) { secrets in
@@ -109,7 +109,7 @@ package final class SecretCommands {
     stop()
     for entry in runs { entry.run?.close() }
     runs = []
-    beside.close()
+    blocking.close()
   }
 
   /// Does whatever is due.
@@ -135,7 +135,7 @@ package final class SecretCommands {
   private func check(_ command: SecretCommand, _ job: CommandJob, now: UInt64) {
     job.startedAt = now
     job.check = .underWay
-    beside.run { () -> Result<CheckedCommand, CommandFailure> in
+    blocking.run { () -> Result<CheckedCommand, CommandFailure> in
       do throws(CommandFailure) { return .success(try CheckedCommand(command)) } catch { return .failure(error) }
     } onEnd: { [unowned self] result in
       let isInTime = job.check == .underWay
@@ -206,7 +206,7 @@ package final class SecretCommands {
   }
 
   private func notTold(_ verb: HelperRequest.Verb, _ command: SecretCommand, _ sentence: String) {
-    providers.journal.event(.commandNotTold, ("program", command.path), ("verb", "\(verb)"), ("detail", sentence))
+    providers.log.event(.commandNotTold, ("program", command.path), ("verb", "\(verb)"), ("detail", sentence))
   }
 
   private func expire(_ command: SecretCommand, _ job: CommandJob) {

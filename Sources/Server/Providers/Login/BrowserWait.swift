@@ -6,7 +6,7 @@ internal import System
 
 /// A login by a browser on this machine (RFC 6749 section 4.1, RFC 7636, RFC 8252): a URL for it, and a place where it brings
 /// the answer.
-final class BrowserWait: Timed, LoginWay {
+final class BrowserWait: Timed, LoginFlow {
   private unowned let attempt: LoginAttempt
   private let redirect: LoopbackRedirect
   private var callbacks: CallbackListener?

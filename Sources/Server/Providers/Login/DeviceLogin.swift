@@ -5,7 +5,7 @@ internal import Secrets
 internal import System
 
 /// A login from another device (RFC 8628): a code for the person, and the question, again and again, whether it was entered.
-final class DeviceLogin: Timed, LoginWay {
+final class DeviceLogin: Timed, LoginFlow {
   private unowned let attempt: LoginAttempt
   private var authorization: DeviceAuthorization?
   private var polling: DevicePolling?

@@ -23,7 +23,7 @@ final class LoginAttempt: Timed {
   let settings: CredentialSettings.OAuth2
   unowned let providers: CredentialProviders
   private(set) var question: TokenEndpointClient
-  private var routeContext: (any LoginWay)?
+  private var flow: (any LoginFlow)?
   private var onOutcome: ((Outcome) -> Void)?
   private var watchers: [ControlExchange] = []
   /// The lines so far, which a client that comes later has to see, too.
@@ -43,11 +43,11 @@ final class LoginAttempt: Timed {
   }
 
   func start() {
-    providers.journal.event(.loginBegun, ("credential", source.credential))
-    let routeContext: any LoginWay =
+    providers.log.event(.loginBegun, ("credential", source.credential))
+    let flow: any LoginFlow =
       source.deviceAuthorization != nil ? DeviceLogin(self) : BrowserWait(self, settings.redirect)
-    self.routeContext = routeContext
-    routeContext.start()
+    self.flow = flow
+    flow.start()
   }
 
   func join(_ exchange: ControlExchange) {
@@ -87,7 +87,7 @@ final class LoginAttempt: Timed {
     providers.deadlines.schedule(self, at: providers.loop.now &+ 1000)
   }
 
-  // MARK: the way
+  // MARK: for the flow
 
   /// For everybody who watches, now or later.
   func show(_ line: String) {
@@ -140,22 +140,22 @@ final class LoginAttempt: Timed {
   private func end(_ result: Result<[UInt8], StartError>, as event: LogEvent, _ detail: String? = nil) {
     guard let onOutcome else { return }
     self.onOutcome = nil
-    providers.journal.event(event, ("credential", source.credential), ("detail", detail))
+    providers.log.event(event, ("credential", source.credential), ("detail", detail))
     providers.deadlines.cancel(self)
     question.cancel()
     switch result {
-    case .success: routeContext?.end(nil)
-    case .failure(let error): routeContext?.end("\(error)")
+    case .success: flow?.end(nil)
+    case .failure(let error): flow?.end("\(error)")
     }
-    routeContext = nil
+    flow = nil
     for watcher in watchers { watcher.end(result) }
     watchers = []
     onOutcome(.ended)
   }
 }
 
-/// How a person comes to a login: it tells its attempt what comes of it.
-protocol LoginWay: AnyObject {
+/// The device flow or the browser flow of a login. It reports its result to its attempt.
+protocol LoginFlow: AnyObject {
   func start()
   /// Ends the exchange, with a reason if it failed. Called once; nothing is sent any more.
   func end(_ problem: String?)

@@ -8,7 +8,7 @@ internal import Transport
 /// refresh token, or a person logs in.
 final class TokenLogin {
   let source: TokenSource
-  private let beside: BlockingTasks
+  private let blocking: BlockingTasks
   private var content: StoredLogin.Content?
   private var isRead: Bool
   /// Granted, and not on disk yet.
@@ -23,16 +23,16 @@ final class TokenLogin {
   private var isWriting = false
   private var writers: [() -> Void] = []
 
-  init(_ source: TokenSource, beside: BlockingTasks) {
+  init(_ source: TokenSource, blocking: BlockingTasks) {
     self.source = source
-    self.beside = beside
+    self.blocking = blocking
     isRead = source.store == nil
   }
 
   /// Reads the file, if that has not been done. `onEnd` is called once, perhaps at once; with what is wrong.
   func read(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
     guard !isRead, let path = source.store else { return onEnd(nil) }
-    beside.run { () -> Result<StoredLogin.Content?, SystemError> in
+    blocking.run { () -> Result<StoredLogin.Content?, SystemError> in
       do throws(SystemError) {
         return .success(try StoredLogin.Content.read(path, mustLock: mustLock))
       } catch {
@@ -156,8 +156,8 @@ final class TokenLogin {
 
   /// One after the other: what is written last has to be what was wanted last.
   private func write<Value: Sendable>(_ work: @escaping @Sendable () -> Value, onEnd: @escaping (Value?) -> Void) {
-    let start = { [weak self, beside] in
-      beside.run(work) { value in
+    let start = { [weak self, blocking] in
+      blocking.run(work) { value in
         onEnd(value)
         self?.writeNext()
       }

@@ -83,25 +83,25 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
 
   private func start(_ request: consuming TokenRequest, timeout: UInt64) throws(SecretProblem) {
     let endpoint = request.endpoint
-    let destination: UpstreamPool
+    let pool: UpstreamPool
     do {
-      destination = try providers.generation.destination(of: source, at: endpoint)
+      pool = try providers.generation.pool(of: source, at: endpoint)
       reader = try AnswerIntake(mustLock: providers.generation.settings.requireLockedMemory)
     } catch {
       throw SecretProblem("\(endpoint) cannot be asked: \(error)")
     }
     (self.endpoint, self.timeout, isSent) = (endpoint, timeout, false)
     self.request = consume request
-    connect(to: destination)
+    connect(to: pool)
   }
 
-  private func connect(to destination: UpstreamPool) {
+  private func connect(to pool: UpstreamPool) {
     let context = providers.context
     context.deadlines.schedule(self, at: context.loop.now &+ timeout)
     var timeouts = Timeouts()
     (timeouts.connect, timeouts.handshake) = (timeout, timeout)
     let connector = Connector(
-      destination: destination, timeouts: timeouts, tally: ServiceTally(name: ""), context: context
+      pool: pool, timeouts: timeouts, tally: ServiceTally(name: ""), context: context
     ) { [unowned self] result in
       self.connector = nil
       switch result {
@@ -185,7 +185,7 @@ extension Generation {
   /// For one request to an endpoint of an authorization server: a pool, a TLS context and an identity that no service has,
   /// whatever its origin is.
   /// - Parameter endpoint: nil: the one for tokens.
-  func destination(of source: TokenSource, at endpoint: Endpoint? = nil) throws(TLSError) -> UpstreamPool {
+  func pool(of source: TokenSource, at endpoint: Endpoint? = nil) throws(TLSError) -> UpstreamPool {
     let origin = (endpoint ?? source.endpoint).origin
     let store = try trust.store(for: source.trust)
     let certificate = try self.certificate(for: source)

@@ -31,7 +31,7 @@ final class TokenFileChecks {
 
   private func ask(_ source: TokenSource, by link: any ProvidersLink) {
     link.postToFirstProviders { first in
-      let reply = { link.postToProviders { $0.tokens?.looks.answered(source) } }
+      let reply = { link.postToProviders { $0.tokens?.fileChecks.answered(source) } }
       // The result is posted ahead of the reply.
       if first.secrets?.wait(forFiles: source.files, onEnd: reply) == nil { reply() }
     }

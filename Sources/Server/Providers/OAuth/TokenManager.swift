@@ -12,7 +12,7 @@ internal import Transport
 /// end if it was used, and else when a request wants one.
 package final class TokenManager {
   private unowned let providers: CredentialProviders
-  private let beside: BlockingTasks
+  private let blocking: BlockingTasks
   private var keepers: [TokenSource: TokenRefresher] = [:]
   /// Which of them have secrets in a file.
   private var users: [SecretSource: [TokenSource]] = [:]
@@ -27,7 +27,7 @@ package final class TokenManager {
 
   package init(providers: CredentialProviders) throws(StartError) {
     self.providers = providers
-    beside = BlockingTasks(loop: providers.loop)
+    blocking = BlockingTasks(loop: providers.loop)
     do {
       timer = try BootTimer()
       alarm = try ReadableSource(loop: providers.loop, descriptor: timer.descriptor) { [unowned self] in look() }
@@ -58,7 +58,7 @@ package final class TokenManager {
         keeper.reloaded(brings: !providers.loggedOutMeanwhile.contains(source.credential))
         publish(source, keeper.standing, hasNewValue: false)
       } else {
-        let keeper = TokenRefresher(source, providers: providers, beside: beside) { [unowned self] keeper, change in
+        let keeper = TokenRefresher(source, providers: providers, blocking: blocking) { [unowned self] keeper, change in
           publish(source, keeper.standing, hasNewValue: change != nil, change ?? { _ in })
           settle()
         }
@@ -146,7 +146,7 @@ package final class TokenManager {
     alarm?.close()
     alarm = nil
     providers.tokens?.close()
-    beside.close()
+    blocking.close()
   }
 
   private func retire(_ keeper: TokenRefresher, _ why: String) {
@@ -171,7 +171,7 @@ package final class TokenManager {
     guard let keeper = keepers[wish.source] else { return }
     switch wish.kind {
     case .token: keeper.want()
-    case .use: keeper.current.isUsed = true
+    case .use: keeper.isTokenUsed = true
     case .another(let generation): keeper.rejected(generation)
     case .fresher(let generation, let offer): keeper.take(offer, after: generation)
     }

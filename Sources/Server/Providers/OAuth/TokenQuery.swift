@@ -4,7 +4,6 @@ internal import Gateway
 internal import OAuth
 internal import Lifecycle
 internal import Secrets
-internal import Secrets
 internal import Setup
 internal import System
 

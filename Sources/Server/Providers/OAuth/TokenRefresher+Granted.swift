@@ -12,17 +12,17 @@ extension TokenRefresher {
   /// the time that is limited; the status and requests always.
   func reportStorm() {
     let (settings, now) = (RenewalSettings(), BootTimer.now)
-    guard reports.stormAt.map({ now >= $0 &+ settings.stormWindow }) ?? true else { return }
-    reports.stormAt = now
+    guard stormReportedAt.map({ now >= $0 &+ settings.stormWindow }) ?? true else { return }
+    stormReportedAt = now
     let sentence =
       "\(settings.stormLimit) tokens were asked for within \(settings.stormWindow / 1_000) s, and still one is wanted: the next one has to wait"
     standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
-    providers.journal.event(.tokenStorm, ("credential", source.credential), ("detail", sentence))
+    providers.log.event(.tokenStorm, ("credential", source.credential), ("detail", sentence))
   }
 
   /// The server has granted a token that nothing may go out with any more.
   func discardEnded() {
-    current.access = nil
+    grantedToken = nil
     let sentence = "\(source.endpoint) granted a token with no time left: it is not used, and another one is asked for"
     recordFailure(sentence)
     onChange(self) { [source] in $0.fail(source, sentence) }
@@ -32,18 +32,18 @@ extension TokenRefresher {
   func recordFailure(_ sentence: String) {
     standing.failed += 1
     standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
-    providers.journal.event(.tokenFailed, ("credential", source.credential), ("detail", sentence))
+    providers.log.event(.tokenFailed, ("credential", source.credential), ("detail", sentence))
   }
 
   /// A refresh token that is worth nothing is not shown to the server again, after a restart neither.
   func storeRefusal() {
-    loginWork.isStoring = true
+    isStoring = true
     login.refuse(mustLock: providers.generation.settings.requireLockedMemory) { [weak self] problem in
       guard let self, !succession.hasEnded else { return }
-      loginWork.isStoring = false
+      isStoring = false
       if let problem {
         let sentence = "that its refresh token was refused could not be written down: \(problem)"
-        providers.journal.event(.loginNotStored, ("credential", source.credential), ("detail", sentence))
+        providers.log.event(.loginNotStored, ("credential", source.credential), ("detail", sentence))
       }
       adoptWaitingLogin()
       endRetirement()
@@ -52,10 +52,10 @@ extension TokenRefresher {
 
   /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.
   func store(_ number: UInt64) {
-    loginWork.isStoring = true
+    isStoring = true
     login.store(mustLock: providers.generation.settings.requireLockedMemory) { [weak self] problem in
       guard let self, !succession.hasEnded else { return }
-      loginWork.isStoring = false
+      isStoring = false
       defer {
         adoptWaitingLogin()
         endRetirement()
@@ -65,30 +65,30 @@ extension TokenRefresher {
       }
       let sentence = "its new refresh token could not be written down: \(problem)"
       standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
-      providers.journal.event(.loginNotStored, ("credential", source.credential), ("detail", sentence))
+      providers.log.event(.loginNotStored, ("credential", source.credential), ("detail", sentence))
       let actions = renewal.storingFailed(number: number, at: BootTimer.now, chance: chance)
       update()
       onChange(self) { [source] in $0.fail(source, sentence) }
       carryOut(actions)
-      loginWork.attempt?.wasNotStored(problem)
+      loginAttempt?.wasNotStored(problem)
     }
   }
 
   func publish() {
     // Its configuration is gone: what was stored is what the next one begins with.
-    if succession.isRetired { return current.access = nil }
-    switch current.access.take() {
+    if succession.isRetired { return grantedToken = nil }
+    switch grantedToken.take() {
     case .none: break
     case .some(let token):
-      current.isUsed = false
+      isTokenUsed = false
       standing.loggedOut = nil
-      if loginWork.attempt != nil || shown.last != shown.atGrant {
+      if loginAttempt != nil || shown.last != shown.atGrant {
         standing.holder &+= 1
         providers.removeCookies(of: source.credential)
       }
       shown.atGrant = shown.last
       update()
-      if loginWork.attempt != nil {
+      if loginAttempt != nil {
         providers.setApart(source.credential)
         providers.tellOthers { [credential = source.credential] in $0.setApart(credential) }
       }
@@ -96,7 +96,7 @@ extension TokenRefresher {
       onChange(self) { [source] values in
         if let token = held.take() { values.take(source, token) }
       }
-      loginWork.attempt?.isInUse()
+      loginAttempt?.isInUse()
     }
   }
 }

@@ -11,35 +11,35 @@ extension TokenRefresher {
   /// A person wants to log in. A second client meanwhile joins: there is one code, and one browser is waited for.
   func logIn(_ settings: CredentialSettings.OAuth2, _ exchange: ControlExchange) {
     guard !succession.hasEnded else { return exchange.end(.failure(.system("bearerd is stopping"))) }
-    if let attempt = loginWork.attempt { return attempt.join(exchange) }
+    if let attempt = loginAttempt { return attempt.join(exchange) }
     let attempt = LoginAttempt(source, settings, providers: providers) { [unowned self] outcome in
       switch outcome {
       case .granted(let new): loggedIn(new)
-      case .ended: loginWork.attempt = nil
+      case .ended: loginAttempt = nil
       }
     }
-    loginWork.attempt = attempt
+    loginAttempt = attempt
     attempt.join(exchange)
     attempt.start()
   }
 
   private func loggedIn(_ new: NewLogin) {
     // One file, one writer.
-    guard !loginWork.isStoring else { return loginWork.waiting = new }
+    guard !isStoring else { return waitingLogin = new }
     stopAsking()
     do throws(SecretProblem) {
       let hasToBeStored = try login.adopt(new, in: providers.generation.keyring.tokenValues.arena)
-      current.access = new.access.take()
+      grantedToken = new.access.take()
       carryOut(
         renewal.loggedIn(
           Granted(lifetime: new.lifetime, hasToBeStored: hasToBeStored), since: new.since, chance: chance))
     } catch {
-      loginWork.attempt?.wasNotStored(error.sentence)
+      loginAttempt?.wasNotStored(error.sentence)
     }
   }
 
   func adoptWaitingLogin() {
-    guard let new = loginWork.waiting.take() else { return }
+    guard let new = waitingLogin.take() else { return }
     loggedIn(new)
   }
 }

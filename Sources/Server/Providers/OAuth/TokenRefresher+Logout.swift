@@ -18,14 +18,14 @@ extension TokenRefresher {
       self?.secretsChanged()
     }
     self.logout = logout
-    logout.add(access: current.access.take())
+    logout.add(access: grantedToken.take())
     if asking?.isOut == false { stopAsking() }
     if asking != nil { logout.awaitAnswer() }
-    let purpose = loginWork.attempt?.question.purpose
-    if let question = loginWork.attempt?.surrender("somebody has logged it out meanwhile"), let purpose {
+    let purpose = loginAttempt?.question.purpose
+    if let question = loginAttempt?.surrender("somebody has logged it out meanwhile"), let purpose {
       logout.awaitAnswer(to: question, purpose)
     }
-    (loginWork.attempt, loginWork.waiting) = (nil, nil)
+    (loginAttempt, waitingLogin) = (nil, nil)
     shown.last = fingerprint
     shown.atLogout = shown.last
     standing.loggedOut = Clock.now.seconds

@@ -8,18 +8,18 @@ internal import Secrets
 extension TokenRefresher {
   /// No further question is asked. `onEnd` is called once, perhaps from within this call, when nothing is under way any more.
   func retire(_ why: String, onEnd: @escaping () -> Void) {
-    loginWork.attempt?.cancel(why)
-    (loginWork.attempt, loginWork.waiting) = (nil, nil)
+    loginAttempt?.cancel(why)
+    (loginAttempt, waitingLogin) = (nil, nil)
     if asking?.isSent != true { stopAsking() }
     succession.onRetired = onEnd
     // Granted before, and not written yet because the disk refused it: this is the last chance.
-    if !loginWork.isStoring, let number = renewal.beginLastStore() { store(number) }
+    if !isStoring, let number = renewal.beginLastStore() { store(number) }
     endRetirement()
   }
 
   /// Ends the retirement once the last question has its answer, and the disk has it, too.
   func endRetirement() {
-    guard asking == nil, !loginWork.isStoring, let onRetired = succession.onRetired else { return }
+    guard asking == nil, !isStoring, let onRetired = succession.onRetired else { return }
     stop()
     succession.onRetired = nil
     onRetired()

@@ -20,8 +20,16 @@ final class TokenRefresher {
   var renewal: Renewal
   var standing = TokenStatus()
   private(set) var login: TokenLogin
-  var loginWork = LoginWork()
-  var current = CurrentToken()
+  /// Whether a thread that cannot be stopped writes the login's file.
+  var isStoring = false
+  /// A person's login in progress.
+  var loginAttempt: LoginAttempt?
+  /// A person's login that was granted while the file was being written.
+  var waitingLogin: NewLogin?
+  /// A granted token that is not in use yet, because what came with it is not on disk.
+  var grantedToken: Secret?
+  /// Whether a request has gone out with the current token.
+  var isTokenUsed = false
   var shown = ShownSecrets()
   /// The request to the endpoint that is under way; nil: none.
   private(set) var asking: TokenQuery?
@@ -29,15 +37,12 @@ final class TokenRefresher {
   var logout: TokenLogout?
   /// Which refreshers of the same login come before and after this one.
   var succession = TokenSuccession()
-  var reports = TokenReports()
-
-  /// The token that goes out, or is about to.
-  struct CurrentToken: ~Copyable {
-    /// Granted, and not in use yet: what came with the token is not on disk.
-    var access: Secret?
-    /// Whether a request has gone out with the token.
-    var isUsed = false
-  }
+  /// Why a person has to log in.
+  var whyLogin = ""
+  /// When the log last reported that too many tokens were asked for, in milliseconds of `BootTimer`.
+  var stormReportedAt: UInt64?
+  /// The remark on the last answer. Kept so that the log has it only once.
+  private var remark: String?
 
   /// Fingerprints of the secrets that the endpoint was shown, by which other secrets are noticed.
   struct ShownSecrets {
@@ -49,30 +54,10 @@ final class TokenRefresher {
     var atLogout: String?
   }
 
-  /// Changes to a login: by a person, and on their way to the disk.
-  struct LoginWork {
-    /// Whether a thread that cannot be stopped writes the login's file.
-    var isStoring = false
-    /// A person's login that is under way.
-    var attempt: LoginAttempt?
-    /// A person's login that was granted while the file was being written.
-    var waiting: NewLogin?
-  }
-
-  /// Reports so far, so that none is made twice.
-  struct TokenReports {
-    /// Why a person has to log in.
-    var whyLogin = ""
-    /// When the log said last that too many tokens were asked for; milliseconds of `BootTimer`.
-    var stormAt: UInt64?
-    /// The remark on what was odd about the last answer.
-    var remark: String?
-  }
-
-  init(_ source: TokenSource, providers: CredentialProviders, beside: BlockingTasks, onChange: @escaping Change) {
+  init(_ source: TokenSource, providers: CredentialProviders, blocking: BlockingTasks, onChange: @escaping Change) {
     self.providers = providers
     self.onChange = onChange
-    login = TokenLogin(source, beside: beside)
+    login = TokenLogin(source, blocking: blocking)
     var settings = RenewalSettings()
     (settings.lead, settings.skew) = (source.lead, source.skew)
     renewal = Renewal(settings: settings, needsLogin: false)
@@ -105,7 +90,7 @@ final class TokenRefresher {
     guard generation == renewal.generation, !renewal.isRenewing, standing.loggedOut == nil,
       let value = try? offer.secret(in: providers.generation.keyring.tokenValues.arena)
     else { return }
-    current.access = consume value
+    grantedToken = consume value
     let most = source.form?.lifetime
     let lifetime = offer.lifetime.map { min($0, most ?? $0) } ?? most
     carryOut(renewal.loggedIn(Granted(lifetime: lifetime), since: BootTimer.now, chance: chance))
@@ -128,7 +113,7 @@ final class TokenRefresher {
     let end = standing.outlook.usableUntil
     return [
       renewal.deadline, end > 0 && end < .max ? end : nil,
-      current.isUsed && !standing.outlook.isRenewing ? nextRenewal : nil,
+      isTokenUsed && !standing.outlook.isRenewing ? nextRenewal : nil,
     ].compactMap(\.self).min()
   }
 
@@ -148,7 +133,7 @@ final class TokenRefresher {
       update()
       standing.outlook.usableUntil = 0
       onChange(self) { [source] in $0.expire(source) }
-    } else if current.isUsed, let next = nextRenewal, now >= next {
+    } else if isTokenUsed, let next = nextRenewal, now >= next {
       want()
     }
   }
@@ -157,8 +142,8 @@ final class TokenRefresher {
   func cancel(_ why: String) {
     succession.hasEnded = true
     stopAsking()
-    loginWork.attempt?.cancel(why)
-    loginWork.attempt = nil
+    loginAttempt?.cancel(why)
+    loginAttempt = nil
   }
 
   func stopAsking() {
@@ -181,7 +166,7 @@ final class TokenRefresher {
     if let number = actions.store { store(number) }
     if actions.publish != nil { publish() }
     if actions.tellsLoginRequired {
-      providers.journal.event(.loginRequired, ("credential", source.credential), ("detail", reports.whyLogin))
+      providers.log.event(.loginRequired, ("credential", source.credential), ("detail", whyLogin))
     }
     if actions.tellsEnded { discardEnded() }
     if actions != Renewal.Actions() { tell() }
@@ -233,13 +218,13 @@ final class TokenRefresher {
       guard isWanted else { return discard(grant) }
       standing.granted += 1
       standing.grantedAt = Clock.now.seconds
-      if let remark = grant.remark, remark != reports.remark {
-        reports.remark = remark
-        providers.journal.event(.tokenRemark, ("credential", source.credential), ("detail", remark))
+      if let remark = grant.remark, remark != self.remark {
+        self.remark = remark
+        providers.log.event(.tokenRemark, ("credential", source.credential), ("detail", remark))
       }
       let lifetime = grant.lifetime
       var refresh: Secret?
-      grant.take(access: &current.access, refresh: &refresh)
+      grant.take(access: &grantedToken, refresh: &refresh)
       let hasToBeStored = login.take(refresh)
       carryOut(
         renewal.granted(
@@ -249,7 +234,7 @@ final class TokenRefresher {
       guard isWanted else { return discard(grant) }
       let lifetime = grant.lifetime
       var refresh: Secret?
-      grant.take(access: &current.access, refresh: &refresh)
+      grant.take(access: &grantedToken, refresh: &refresh)
       carryOut(renewal.granted(Granted(lifetime: lifetime), number: number, at: BootTimer.now, chance: chance))
     case .nobodyLoggedIn(let sentence):
       standing.asked -= 1
@@ -267,7 +252,7 @@ final class TokenRefresher {
   }
 
   private func failed(_ failure: RenewalFailure, _ sentence: String, _ number: UInt64) {
-    reports.whyLogin = sentence
+    whyLogin = sentence
     let actions = renewal.failed(failure, number: number, at: BootTimer.now, chance: chance)
     // A request that waits for a token of other secrets goes on waiting (T44).
     if hasOtherSecrets { renewal.changed(brings: !source.isByLogin) }

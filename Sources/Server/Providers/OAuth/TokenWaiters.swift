@@ -19,7 +19,7 @@ package final class TokenWaiters {
   /// The rows by their sources.
   private var known: [TokenSource: [Row]] = [:]
   private var waits = WaitQueue<Wait>()
-  let looks: TokenFileChecks
+  let fileChecks: TokenFileChecks
   private var isClosed = false
   /// On the first worker, where endpoints are asked.
   var onWish: ((TokenDemand) -> Void)?
@@ -63,7 +63,7 @@ package final class TokenWaiters {
 
   init(providers: CredentialProviders) {
     self.providers = providers
-    looks = TokenFileChecks(providers: providers)
+    fileChecks = TokenFileChecks(providers: providers)
     follow(providers.generation)
   }
 
@@ -112,7 +112,7 @@ package final class TokenWaiters {
       tell(TokenDemand(source: row.source, kind: .token))
     }
     if row.standing.isSettled(at: now) {
-      return hasLooked || !row.hasFiles ? nil : looks.wait(for: row.source) { onEnd(false) }
+      return hasLooked || !row.hasFiles ? nil : fileChecks.wait(for: row.source) { onEnd(false) }
     }
     return add(Wait(row: row) { onEnd(true) })
   }
@@ -213,7 +213,7 @@ package final class TokenWaiters {
     providers.prepared?.keyring.reload(token: source)
     for (index, before) in zip(keyring.reload(token: source), before)
     where keyring.status(ofGrant: index) != before {
-      providers.journal.credential(index, of: generation)
+      providers.log.credential(index, of: generation)
     }
     stands(source, standing)
   }
@@ -253,7 +253,7 @@ package final class TokenWaiters {
   /// Nothing comes any more.
   package func close() {
     isClosed = true
-    looks.close()
+    fileChecks.close()
     end(waits.takeAll())
   }
 }

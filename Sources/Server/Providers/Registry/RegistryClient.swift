@@ -125,7 +125,7 @@ package final class RegistryClient {
   }
 
   private func failed(_ sentence: String, _ run: Run, _ source: TokenSource, _ generation: UInt64) {
-    providers.journal.event(.tokenFailed, ("credential", source.credential), ("detail", sentence))
+    providers.log.event(.tokenFailed, ("credential", source.credential), ("detail", sentence))
     let failures = (pauses[source.credential]?.failures ?? 0) + 1
     let until = BootTimer.now &+ Self.backOff.time(after: failures)
     pauses[source.credential] = Pause(failures: failures, end: until, generation: generation)

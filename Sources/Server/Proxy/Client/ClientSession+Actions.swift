@@ -57,7 +57,7 @@ extension ClientSession {
       timing.headSentAt = 0
     }
     if attempt.challenge != nil { recordChallenge(status: status) }
-    if attempt.hasBreaker { attempt.answered(status: status, journal: worker.journal) }
+    if attempt.hasBreaker { attempt.answered(status: status, log: worker.log) }
     if !attempt.helperValues.isEmpty { reportVerdict(status: status) }
   }
 
@@ -65,7 +65,7 @@ extension ClientSession {
     guard let slot else { return }
     var answer = ByteBuffer()
     MetricsAnswer.write(
-      worker.reporting.scrapes.text(worker.reporting.scrapes.allCounts ?? WorkerCounts(of: worker)),
+      worker.metricsText(worker.allCounts ?? WorkerCounts(of: worker)),
       isHead: slot.machine.exchange.head.method == .head,
       closes: slot.machine.exchange.answerClosesClient, to: &answer)
     let contents = answer.contents
@@ -114,7 +114,7 @@ extension ClientSession {
     } catch {
       attempt.returnBreaker()
       attempt.failureDetail = error.description
-      worker.journal.denied(
+      worker.log.denied(
         error, route: summary.route?.value(inGeneration: generation.snapshot.generation), generation: generation)
       let refusal = refusal(of: error)
       step { machine, output in machine.upstreamRefused(refusal, output: &output) }

@@ -37,7 +37,7 @@ extension ClientSession {
   }
 
   private func follow(_ breaker: BreakerView, _ grant: Int) {
-    breaker.follow(generation.keyring, grant, at: worker.loop.now, journal: worker.journal)
+    breaker.follow(generation.keyring, grant, at: worker.loop.now, log: worker.log)
   }
 
   /// The upstream's verdict, to the programs that gave a part of the credential.

@@ -54,7 +54,7 @@ extension ClientSession {
 
   private func complain(_ attempt: ChallengeAttempt) {
     guard let grant, let complaint = attempt.complaint() else { return }
-    worker.journal.event(
+    worker.log.event(
       .challengeUnmet, ("credential", generation.snapshot.rules.grants[grant].name),
       ("upstream", attempt.origin.description), ("detail", complaint))
   }

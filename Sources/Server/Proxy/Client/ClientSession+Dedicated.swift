@@ -6,9 +6,9 @@ internal import Transport
 extension ClientSession {
   /// Takes the session on which this client has logged in, only where the program's own login may go out. It is no place for a
   /// request that is to go without.
-  func takeDedicated(for destination: UpstreamPool, at now: Int64) -> UpstreamSession? {
+  func takeDedicated(for pool: UpstreamPool, at now: Int64) -> UpstreamSession? {
     guard upstream.dedicated != nil, let routeContext, routeContext.route.credential == .pass else { return nil }
-    return upstream.dedicated.take()?.take(for: destination, slot?.machine.exchange.caller, at: now)
+    return upstream.dedicated.take()?.take(for: pool, slot?.machine.exchange.caller, at: now)
   }
 
   func keepDedicated(_ session: UpstreamSession) {

@@ -126,7 +126,6 @@ extension ClientSession {
     generation = worker.generation
     attempt.reset()
     flow.lastDeadline = nil
-    attempt.failureDetail = nil
     selectRoute()
     if client.unprovenNumber != nil, slot?.machine.exchange.caller?.client != nil { worker.prove(self) }
     timing = ExchangeTiming(startedAt: worker.loop.now)

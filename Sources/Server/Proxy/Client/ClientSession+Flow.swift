@@ -104,12 +104,12 @@ extension ClientSession {
       // Whatever a stranger's request failed for, a malformed one, too.
       if client.quota.holder == .strangers || refusal.isOfStranger, !worker.logsStranger() { return }
     }
-    worker.journal.exchange(&exchange, of: self, isPromised: wentOut)
+    worker.log.exchange(&exchange, of: self, isPromised: wentOut)
   }
 
   private func recordExcess() {
     guard let refused = client.quota.countRefusal(at: worker.loop.now) else { return }
-    worker.journal.event(
+    worker.log.event(
       .callerLimit, ("uid", client.quota.holder.name), ("requests", String(client.quota.requestsUnderWay)),
       ("refused", String(refused)),
       ("help", "limits: { requests_per_user: N } says how many one user may have under way"))

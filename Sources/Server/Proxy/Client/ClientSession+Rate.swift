@@ -26,7 +26,7 @@ extension ClientSession {
     guard let routeContext, let caller, let limiter = routeContext.limiter,
       let refused = worker.sharedState.lock({ limiter.countRefusal(of: caller, at: worker.loop.now) })
     else { return }
-    worker.journal.event(
+    worker.log.event(
       .rateLimited, ("service", generation.snapshot.rules.services[routeContext.route.service].name),
       ("rule", excess.rule.map { String($0 + 1) }), ("uid", caller.uid.map { String($0) }), ("client", caller.client),
       ("rate", excess.rate.description), ("refused", String(refused)),

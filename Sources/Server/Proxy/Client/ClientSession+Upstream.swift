@@ -110,14 +110,14 @@ extension ClientSession: UpstreamSessionOwner {
     case .refused(_, let obstacle): return .failed(obstacle.refusal, obstacle.detail)
     }
     do throws(TLSError) {
-      let destination = try generation.destination(of: routeContext)
+      let pool = try generation.pool(of: routeContext)
       let now = worker.context.moment().calendar
-      if !fresh, let idle = takeDedicated(for: destination, at: now) ?? destination.takeIdle(at: now, idleChoice) {
+      if !fresh, let idle = takeDedicated(for: pool, at: now) ?? pool.takeIdle(at: now, idleChoice) {
         idle.taken(by: self)
         return .session(idle, isReused: true)
       }
       return connect(
-        to: destination, timeouts: routeContext.timeouts, tally: generation.tally.services[routeContext.route.service])
+        to: pool, timeouts: routeContext.timeouts, tally: generation.tally.services[routeContext.route.service])
     } catch {
       return .failed(error.kind.refusal, error.detail)
     }
@@ -137,11 +137,11 @@ extension ClientSession: UpstreamSessionOwner {
   }
 
   /// nil: what comes of it comes later, to `resumeInput`.
-  private func connect(to destination: UpstreamPool, timeouts: Timeouts, tally: ServiceTally) -> Opened? {
+  private func connect(to pool: UpstreamPool, timeouts: Timeouts, tally: ServiceTally) -> Opened? {
     var isInCall = true
     var result: Opened?
     let connector = Connector(
-      destination: destination, timeouts: timeouts, tally: tally, context: worker.context
+      pool: pool, timeouts: timeouts, tally: tally, context: worker.context
     ) { [unowned self] outcome in
       upstream.opening = .nothing
       switch outcome {

@@ -34,7 +34,7 @@ struct RequestFacts: GateFacts {
   private var keyring: Keyring { session.generation.keyring }
   private var problem: String? { keyring.status(ofGrant: grant).problem }
 
-  func audit() -> GateFact { session.worker.journal.auditProblem.map { .closed(.unrecorded($0)) } ?? .open }
+  func audit() -> GateFact { session.worker.log.auditProblem.map { .closed(.unrecorded($0)) } ?? .open }
   func concurrency() -> GateFact { session.acquireRequest() ? .open : .closed(.tooManyRequests) }
   func login() -> GateFact { keyring.isLoggedOut(grant: grant) ? .closed(.loggedOut(problem)) : .open }
   func value() -> GateFact {

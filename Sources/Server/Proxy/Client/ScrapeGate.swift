@@ -24,9 +24,9 @@ final class ScrapeGate: StreamDelegate {
     stream.stopReading()
     workerGroup.count { [session, worker] counts in
       guard !session.isClosed else { return }
-      worker.reporting.scrapes.allCounts = counts
+      worker.allCounts = counts
       session.stream(stream, didRead: held.span)
-      worker.reporting.scrapes.allCounts = nil
+      worker.allCounts = nil
       if session.flow.isReading, !session.isClosed { stream.startReading() }
     }
   }

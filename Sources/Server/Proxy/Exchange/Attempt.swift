@@ -44,6 +44,7 @@ final class Attempt {
     if jarTicket != nil { jarTicket = nil }
     if !helperValues.isEmpty { helperValues = [] }
     (tokenVersion, valueVersion) = (0, 0)
+    failureDetail = nil
   }
 
   var hasQuota: Bool { quota != nil }
@@ -73,9 +74,9 @@ final class Attempt {
   }
 
   /// The upstream has judged the credential.
-  func answered(status: Int, journal: EventLog) {
+  func answered(status: Int, log: EventLog) {
     guard var permit = breaker.take() else { return }
-    permit.answered(status: status, journal: journal)
+    permit.answered(status: status, log: log)
   }
 
   /// The exchange is over. Returns whether it counted among its caller's requests.

@@ -46,26 +46,26 @@ struct RatePermit: ~Copyable {
 /// if the permit goes before the request has gone out; one that is given up behind it has still tried.
 struct BreakerPermit: ~Copyable {
   private let view: BreakerView
-  private let pass: CredentialBreaker.Permission
+  private let permission: CredentialBreaker.Permission
   private let loop: Loop
   private var isUsed = false
 
   /// nil: nothing may go out now.
   init?(_ view: BreakerView, on loop: Loop) {
-    guard let pass = view.shared.acquirePermission(at: loop.now) else { return nil }
-    (self.view, self.pass, self.loop) = (view, pass, loop)
+    guard let permission = view.shared.acquirePermission(at: loop.now) else { return nil }
+    (self.view, self.permission, self.loop) = (view, permission, loop)
   }
 
   /// - Parameter status: what the upstream has answered.
-  mutating func answered(status: Int, journal: EventLog) {
+  mutating func answered(status: Int, log: EventLog) {
     isUsed = true
-    view.answered(status: status, to: pass, at: loop.now, journal: journal)
+    view.answered(status: status, to: permission, at: loop.now, log: log)
   }
 
   /// The exchange is over, and no verdict has come.
   mutating func lapse() { isUsed = true }
 
   deinit {
-    if !isUsed { view.shared.releasePermission(pass, at: loop.now) }
+    if !isUsed { view.shared.releasePermission(permission, at: loop.now) }
   }
 }

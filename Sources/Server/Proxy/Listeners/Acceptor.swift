@@ -42,7 +42,7 @@ package final class Acceptor {
   /// How many connections there are descriptors for, with another for each connection's upstream. By now the listeners are
   /// open, and connections are not; what `reserve` is for is still to come.
   /// - Throws: if several workers would leave none for a single connection. One worker begins all the same.
-  package static func affordable(_ wanted: Int, workers: Int, journal: EventLog) throws(StartError) -> Int {
+  package static func affordable(_ wanted: Int, workers: Int, log: EventLog) throws(StartError) -> Int {
     let vitals = ProcessVitals()
     let limit = Int(clamping: vitals.descriptorLimit)
     let needed = Int(clamping: vitals.openDescriptors) + (workers - 1) * perWorker + reserve
@@ -53,7 +53,7 @@ package final class Acceptor {
     }
     let affordable = max(1, (limit - needed) / 2)
     if limit > 0, affordable < wanted {
-      journal.event(
+      log.event(
         .descriptorLimit, ("connections", String(affordable)), ("wanted", String(wanted)),
         (
           "help",
@@ -101,10 +101,10 @@ package final class Acceptor {
 
   private func pauseIfFull() {
     let limit = worker.connectionLimit
-    guard connections >= limit, !worker.listening.isFull else { return }
+    guard connections >= limit, !worker.isFull else { return }
     pause()
     if isDue(&limitLoggedAt) {
-      worker.journal.event(
+      worker.log.event(
         .connectionLimit, ("connections", String(limit)),
         ("help", "new ones wait until some end; limits: { connections: N } says how many there may be"))
     }
@@ -113,7 +113,7 @@ package final class Acceptor {
   func failed(_ error: UVError, on slot: BoundListener) {
     if error.isTooManyFiles { worker.makeRoom() }
     if isDue(&failureLoggedAt) {
-      worker.journal.event(.acceptFailed, ("listener", slot.name), ("detail", error.description))
+      worker.log.event(.acceptFailed, ("listener", slot.name), ("detail", error.description))
     }
     pause()
     mustWait = true
@@ -125,7 +125,7 @@ package final class Acceptor {
 
   /// At the end of a turn, so that what the turn closed counts.
   func resumeIfPossible() {
-    guard worker.listening.isFull, !mustWait, !worker.isDraining, connections < worker.connectionLimit else { return }
+    guard worker.isFull, !mustWait, !worker.isDraining, connections < worker.connectionLimit else { return }
     setFull(false)
     for slot in slots { slot.resume() }
   }
@@ -139,7 +139,7 @@ package final class Acceptor {
   }
 
   private func pause() {
-    guard !worker.listening.isFull else { return }
+    guard !worker.isFull else { return }
     setFull(true)
     for slot in slots { slot.pause() }
   }
@@ -147,7 +147,7 @@ package final class Acceptor {
   /// Says that there is no room, or that there is: a worker that ends a connection looks at this, and the end of this turn at
   /// how many are left.
   private func setFull(_ isFull: Bool) {
-    worker.listening.isFull = isFull
+    worker.isFull = isFull
     worker.sharedState.isFull.store(isFull, ordering: .sequentiallyConsistent)
   }
 

@@ -98,13 +98,13 @@ extension ListenerSettings.Address {
 
 extension BoundListener {
   /// Logs what an administrator should know of where it listens.
-  package func announce(in journal: EventLog) {
+  package func announce(in log: EventLog) {
     for place in places {
-      journal.event(
+      log.event(
         .listening, ("listener", name), ("held_by", place.isHeld ? "systemd" : nil), ("address", place.text))
     }
     for remark in remarks {
-      journal.event(.listener, ("listener", name), ("detail", remark.message), ("help", remark.help))
+      log.event(.listener, ("listener", name), ("detail", remark.message), ("help", remark.help))
     }
   }
 }

@@ -72,11 +72,11 @@ package final class InheritedSockets {
   func name(ofPort port: UInt16) -> String? { sockets.first { $0.port == port }?.name }
 
   /// Closes what no listener of the configuration names. A client that connects there waits in vain, so the log says it.
-  package func closeUnclaimed(by settings: Settings, journal: EventLog) {
+  package func closeUnclaimed(by settings: Settings, log: EventLog) {
     var claimed: Set<String> = []
     for case .systemd(let name) in settings.listeners.flatMap(\.addresses) { claimed.insert(name) }
     for socket in sockets where !claimed.contains(socket.name) {
-      journal.event(
+      log.event(
         .socketNotUsed, ("name", socket.name), ("address", socket.text),
         ("detail", "systemd hands it over and no listener takes it: who connects there waits in vain"),
         ("help", "write address: systemd:\(socket.name) in a listener, or take it out of the socket unit; then restart")

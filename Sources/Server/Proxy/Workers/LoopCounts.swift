@@ -14,7 +14,7 @@ package struct LoopCounts: Sendable {
   package let oldestRequest: UInt64?
 
   init(of worker: Worker) {
-    (turns, stalls, longestTurn) = (worker.turn, worker.reporting.stalls.count, worker.loop.longestTurn)
+    (turns, stalls, longestTurn) = (worker.turn, worker.stalls.count, worker.loop.longestTurn)
     let began = worker.sessions.values.lazy.filter(\.isWaitingForAnswer).map { $0.timing.startedAt }.min()
     oldestRequest = began.map { worker.loop.now - min($0, worker.loop.now) }
   }
@@ -55,13 +55,13 @@ struct Stalls {
 extension Worker {
   /// A turn of the loop kept everybody waiting (T60).
   func stalled(_ stall: LoopStall) {
-    guard let omitted = reporting.stalls.add(at: loop.now) else { return }
-    journal.event(
+    guard let omitted = stalls.add(at: loop.now) else { return }
+    log.event(
       .loopStalled, ("worker", String((link?.number ?? 0) + 1)),
       ("milliseconds", String(stall.milliseconds)), ("cpu-milliseconds", String(stall.processorMilliseconds)),
       ("steps", String(stall.steps)), ("longest-step", stall.longest.name),
       ("longest-step-milliseconds", String(stall.longestMilliseconds)),
       ("omitted", omitted == 0 ? nil : String(omitted)))
-    journal.flush()
+    log.flush()
   }
 }

@@ -20,7 +20,7 @@ extension Worker {
 
   private func report(on gate: RequestGate, _ route: Route, _ caller: Caller, _ listener: Int) -> GateReport {
     switch gate {
-    case .audit: GateReport(gate, journal.auditProblem.map { .closed(.unrecorded($0)) } ?? .open)
+    case .audit: GateReport(gate, log.auditProblem.map { .closed(.unrecorded($0)) } ?? .open)
     case .concurrency: GateReport(gate, hasRoom(for: caller, listener) ? .open : .closed(.tooManyRequests))
     case .rate: rateReport(route, caller)
     case .login, .value, .token, .secret, .suspension:

@@ -82,7 +82,7 @@ extension Worker {
     guard let draft = providers.prepared, let keyring = draft.keyring.keyring else { return }
     loop.note(.reload)
     providers.prepared = nil
-    journal.use(audit: next.audit, required: next.requiredAudit)
+    log.use(audit: next.audit, required: next.requiredAudit)
     let generation = Generation(
       next.preparation, snapshot: next.snapshot, keyring: keyring, tally: Tally(draft.tally), limits: next.limits,
       deferredRelease: deferredRelease)

@@ -14,7 +14,7 @@ extension Worker {
     var cut = LogoutCut()
     for session in Array(sessions.values) { session.loggedOut(credential, &cut) }
     providers.registries.forget(credential)
-    for destination in providers.destinations(of: credential) { cut.add(destination.forget()) }
+    for pool in providers.pools(of: credential) { cut.add(pool.forget()) }
     return cut
   }
 

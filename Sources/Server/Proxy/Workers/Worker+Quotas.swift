@@ -23,7 +23,7 @@ extension Worker {
     stream.close()
     generation.tally.countUnread(.tooManyConnections, at: loop.now)
     if let refused = quota.countRefusal(at: loop.now) {
-      journal.event(
+      log.event(
         .callerLimit, ("uid", quota.holder.name), ("connections", String(share)),
         ("refused", String(refused)),
         ("help", "limits: { connections_per_user: N } says how many one user may have"))
@@ -67,14 +67,14 @@ extension Worker {
   /// The end: what had no line of its own since the last one of its kind is counted in one.
   func reportSuppressed() {
     for (name, count) in sharedState.quotas.removeRefusedCounts() {
-      journal.event(.callerLimit, ("uid", name), ("refused", String(count)))
+      log.event(.callerLimit, ("uid", name), ("refused", String(count)))
     }
     tell(omitted: sharedState.strangers.removeOmitted())
   }
 
   private func tell(omitted: UInt64) {
     guard omitted > 0 else { return }
-    journal.event(
+    log.event(
       .refusalsNotLogged, ("count", String(omitted)),
       ("detail", "requests of users who are not admitted; the metrics have all of them"))
   }

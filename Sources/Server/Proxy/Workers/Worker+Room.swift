@@ -11,7 +11,7 @@ extension Worker {
     if let link { link.requestCapacity() } else { workerGroup?.tell { $0.closeIdle() } }
   }
 
-  func closeIdle() { for destination in generation.allDestinations { destination.closeIdle() } }
+  func closeIdle() { for pool in generation.upstreamPools { pool.closeIdle() } }
 
   func connectionEnded() {
     if let link { link.connectionEnded() } else { acceptor?.hasRoom() }

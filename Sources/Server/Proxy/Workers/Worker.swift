@@ -13,66 +13,43 @@ package final class Worker {
   let context: WorkerContext
   package let providers: CredentialProviders
   package let sharedState: SharedState
-  private var revision: Revision
+  /// The configuration that is in use. The providers have it as well. It is also kept here because each event reads it.
+  private(set) var generation: Generation
+  private(set) var limits: Limits
+  let deferredRelease: DeferredRelease
   let sessions: WorkerSessions
   private let buffers: ExchangePool
-  var listening = Listening()
-  private var siblings: Siblings
+  /// Accepts connections. `nil` if another thread does, which knows this worker by its link.
+  package private(set) var acceptor: Acceptor?
+  /// `true` while accepting is paused because the connection limit is reached.
+  var isFull = false
+  /// Number of connections for which there are descriptors.
+  var affordableConnections = Int.max
+  /// The link by which the first worker knows this one. `nil` if this is the first worker.
+  let link: WorkerLink?
+  /// All workers. `nil` if they are not known here.
+  package private(set) weak var workerGroup: WorkerGroup?
   /// The number of this turn of the loop.
   private(set) var turn: UInt64 = 1
   var callerUnits = CallerUnits()
-  package var reporting = Reporting()
+  package var lifetime = Lifetime()
+  var stalls = Stalls()
+  /// Renders the response to a scrape.
+  package var metricsText: (WorkerCounts) -> [UInt8] = { _ in [] }
+  /// The counts of all workers while a scrape is answered. `nil` if there is one worker.
+  var allCounts: WorkerCounts?
   /// Writes the log once more where its reader was too slow.
   private var flushAgain: Timer?
 
-  /// The configuration that is in use. The providers have it, too; the way there is long, and each event asks.
-  private struct Revision {
-    var generation: Generation
-    var limits: Limits
-    let deferredRelease: DeferredRelease
-  }
-
-  /// How connections come in, and how many there may be.
-  struct Listening {
-    /// Accepts connections; nil: another thread does, which knows this worker by its link.
-    var acceptor: Acceptor?
-    /// Whether accepting is paused, since there are as many connections as there may be.
-    var isFull = false
-    /// How many connections there are descriptors for.
-    var affordable = Int.max
-  }
-
-  /// The other workers.
-  private struct Siblings {
-    /// How the first worker knows this one; nil: this is the first one.
-    let link: WorkerLink?
-    /// All others; nil: they are not known here.
-    weak var group: WorkerGroup?
-  }
-
-  /// State of this worker for status, metrics and the log.
-  package struct Reporting {
-    package var lifetime = Lifetime()
-    package var scrapes = Scrapes()
-    var stalls = Stalls()
-  }
-
-  /// How scrapes are answered, which ask this worker.
-  package struct Scrapes {
-    package var text: (WorkerCounts) -> [UInt8] = { _ in [] }
-    /// The counts of all workers, while a scrape is answered; nil: there is one worker.
-    var allCounts: WorkerCounts?
-  }
-
   package init(
-    loop: Loop, journal: EventLog, sharedState: SharedState, generation: Generation, deferredRelease: DeferredRelease,
+    loop: Loop, log: EventLog, sharedState: SharedState, generation: Generation, deferredRelease: DeferredRelease,
     link: WorkerLink? = nil
   ) {
-    siblings = Siblings(link: link)
+    self.link = link
     self.sharedState = sharedState
-    context = WorkerContext(loop: loop, journal: journal, workers: sharedState.workers)
+    context = WorkerContext(loop: loop, log: log, workers: sharedState.workers)
     providers = CredentialProviders(context: context, generation: generation, jars: sharedState.jars, link: link)
-    revision = Revision(generation: generation, limits: generation.settings.limits, deferredRelease: deferredRelease)
+    (self.generation, limits, self.deferredRelease) = (generation, generation.settings.limits, deferredRelease)
     sessions = WorkerSessions(flood: context.heap.flood())
     buffers = ExchangePool(flood: context.heap.flood())
     context.heap.giveBack = { [buffers] in
@@ -81,32 +58,29 @@ package final class Worker {
     }
     context.onDescriptorShortage = { [unowned self] in makeRoom() }
     limitIdleConnections()
-    flushAgain = Timer(loop: loop) { [unowned self] in flushJournal() }
+    flushAgain = Timer(loop: loop) { [unowned self] in flushLog() }
     loop.onStall = { [unowned self] in stalled($0) }
     loop.onTurnEnd = { [unowned self] in
       turn &+= 1
       sessions.turnEnded()
-      if listening.isFull { acceptor?.resumeIfPossible() }
-      flushJournal()
+      if isFull { acceptor?.resumeIfPossible() }
+      flushLog()
     }
   }
 
-  var generation: Generation { revision.generation }
-  var limits: Limits { revision.limits }
-  var deferredRelease: DeferredRelease { revision.deferredRelease }
   package var loop: Loop { context.loop }
   var deadlines: DeadlineQueue { context.deadlines }
-  package var journal: EventLog { context.journal }
-  var connectionLimit: Int { min(limits.connections, listening.affordable) }
+  package var log: EventLog { context.log }
+  var connectionLimit: Int { min(limits.connections, affordableConnections) }
 
   // MARK: connections
 
   /// Connections come from here now.
   /// - Parameter affordable: how many there are descriptors for.
   package func listen(on slots: [BoundListener], of acceptor: Acceptor, affordable: Int) {
-    listening.acceptor = acceptor
+    self.acceptor = acceptor
     acceptor.listen(on: slots)
-    listening.affordable = affordable
+    affordableConnections = affordable
   }
 
   package var isDraining: Bool { sessions.isDraining }
@@ -117,13 +91,9 @@ package final class Worker {
     set { sessions.onDrained = newValue }
   }
 
-  package var acceptor: Acceptor? { listening.acceptor }
-  var link: WorkerLink? { siblings.link }
-  package var workerGroup: WorkerGroup? { siblings.group }
-
   /// Makes the other workers known here.
   package func join(_ group: WorkerGroup) {
-    siblings.group = group
+    workerGroup = group
     providers.tellOthers = { [weak group] message in group?.tell { message($0.providers) } }
   }
 
@@ -151,8 +121,8 @@ package final class Worker {
   func borrowOutput() -> EventOutput { buffers.borrowOutput() }
   func giveBack(_ buffer: consuming EventOutput) { buffers.giveBack(buffer) }
 
-  private func flushJournal() {
-    if !journal.flush() { flushAgain?.start(after: 50) }
+  private func flushLog() {
+    if !log.flush() { flushAgain?.start(after: 50) }
   }
 
   // MARK: generations
@@ -162,16 +132,16 @@ package final class Worker {
   func adopt(_ new: Generation) {
     let old = generation
     providers.adopt(new)
-    (revision.generation, revision.limits) = (new, new.settings.limits)
+    (generation, limits) = (new, new.settings.limits)
     limitIdleConnections()
-    for destination in old.allDestinations { destination.retire() }
+    for pool in old.upstreamPools { pool.retire() }
     var revoked: [ClientSession] = []
     for session in Array(sessions.values) {
       if !session.configurationChanged() { revoked.append(session) }
       gateScrapes(of: session)
     }
     guard !revoked.isEmpty else { return }
-    journal.event(.revoked, ("exchanges", String(revoked.count)))
+    log.event(.revoked, ("exchanges", String(revoked.count)))
     let grace = new.settings.limits.revokedGrace
     deadlines.schedule(RevokedSessions(revoked), at: loop.now + grace)
   }
@@ -188,7 +158,7 @@ package final class Worker {
     sessions.isDraining = true
     limitIdleConnections()
     acceptor?.closeListeners()
-    for destination in generation.allDestinations { destination.retire() }
+    for pool in generation.upstreamPools { pool.retire() }
     sessions.drain()
   }
 
@@ -196,7 +166,7 @@ package final class Worker {
   package func close() {
     acceptor?.close()
     for session in Array(sessions.values) { session.cut() }
-    for destination in generation.allDestinations { destination.retire() }
+    for pool in generation.upstreamPools { pool.retire() }
     context.close()
     flushAgain?.close()
     loop.onTurnEnd = nil
@@ -204,6 +174,6 @@ package final class Worker {
     providers.close()
     deferredRelease.close()
     reportSuppressed()
-    journal.flush()
+    log.flush()
   }
 }

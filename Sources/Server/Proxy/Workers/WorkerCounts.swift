@@ -57,7 +57,7 @@ package struct WorkerCounts: Sendable {
     pools = generation.pools
     connections = [worker.sessionCount]
     loops = [LoopCounts(of: worker)]
-    droppedLines = worker.journal.droppedCount
+    droppedLines = worker.log.droppedCount
   }
 
   /// Another worker's, too. What is only there is left out: it has another configuration for a moment.

@@ -15,16 +15,16 @@ package enum WorkerThread {
     /// How many connections there are descriptors for.
     let affordable: Int
     let hasPriorities: Bool
-    let log: LogSink
+    let sink: LogSink
 
     package init(
-      installation: Installation, sharedState: SharedState, affordable: Int, hasPriorities: Bool, log: LogSink
+      installation: Installation, sharedState: SharedState, affordable: Int, hasPriorities: Bool, sink: LogSink
     ) {
       self.installation = installation
       self.sharedState = sharedState
       self.affordable = affordable
       self.hasPriorities = hasPriorities
-      self.log = log
+      self.sink = sink
     }
   }
 
@@ -48,26 +48,26 @@ package enum WorkerThread {
 
   /// Returns when it has ended.
   static func run(_ beginning: Beginning, _ link: WorkerLink, _ start: Start) {
-    let journal = EventLog(hasPriorities: beginning.hasPriorities, of: link.number, share: beginning.log)
+    let log = EventLog(hasPriorities: beginning.hasPriorities, of: link.number, share: beginning.sink)
     do throws(StartError) {
-      let worker = try begin(beginning, link, journal)
+      let worker = try begin(beginning, link, log)
       start.succeeded()
       worker.loop.run()
-      journal.flush()
+      log.flush()
     } catch {
       start.failed(error)
     }
-    beginning.log.leave(link.number)
+    beginning.sink.leave(link.number)
   }
 
   private static func begin(
-    _ beginning: Beginning, _ link: WorkerLink, _ journal: EventLog
+    _ beginning: Beginning, _ link: WorkerLink, _ log: EventLog
   ) throws(StartError) -> Worker {
     let installation = beginning.installation
     let preparation = installation.preparation
     let unanswered = ConfigurationLoader.unanswered(in: preparation)
     let first = InitialLoad(
-      preparation.tables.secretFiles, unanswered: unanswered, journal: journal)
+      preparation.tables.secretFiles, unanswered: unanswered, log: log)
     let loop: Loop
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     let deferredRelease = DeferredRelease(loop: loop)
@@ -76,10 +76,10 @@ package enum WorkerThread {
       limits: installation.limits, deferredRelease: deferredRelease)
     do throws(UVError) {
       let worker = Worker(
-        loop: loop, journal: journal, sharedState: beginning.sharedState, generation: generation,
+        loop: loop, log: log, sharedState: beginning.sharedState, generation: generation,
         deferredRelease: deferredRelease, link: link)
-      journal.use(audit: installation.audit, required: installation.requiredAudit)
-      worker.listening.affordable = beginning.affordable
+      log.use(audit: installation.audit, required: installation.requiredAudit)
+      worker.affordableConnections = beginning.affordable
       worker.providers.begin(after: first)
       try link.listen(worker)
       return worker
@@ -110,7 +110,7 @@ extension Worker {
     } catch {
       socket.close()
       link?.connectionEnded()
-      journal.event(
+      log.event(
         .acceptFailed, ("listener", generation.settings.listeners[index].name), ("detail", error.description))
     }
   }

@@ -7,7 +7,7 @@ internal import Transport
 /// and credentials are wiped on it, piece by piece.
 package final class DeferredRelease {
   private let loop: Loop
-  private let beside: BlockingTasks
+  private let blocking: BlockingTasks
   private var batch: Batch?
   private var keyrings: [KeyringRemains] = []
   private var isClosed = false
@@ -19,7 +19,7 @@ package final class DeferredRelease {
 
   package init(loop: Loop) {
     self.loop = loop
-    beside = BlockingTasks(loop: loop)
+    blocking = BlockingTasks(loop: loop)
   }
 
   /// To be called when the last of those who use it is about to go: it is freed once the turn is over.
@@ -37,7 +37,7 @@ package final class DeferredRelease {
   private func empty() {
     guard let batch, !isClosed else { return }
     self.batch = nil
-    beside.run {
+    blocking.run {
       batch.things.withLock { $0 = [] }
     } onEnd: { _ in
     }
@@ -57,6 +57,6 @@ package final class DeferredRelease {
     isClosed = true
     keyrings = []
     batch = nil
-    beside.close()
+    blocking.close()
   }
 }

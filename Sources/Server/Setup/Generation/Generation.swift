@@ -17,8 +17,8 @@ package final class Generation {
   private let breakers: [BreakerView]
   package let trust: Preparation.Trust
   /// By service, then by rule (the first one: without rules).
-  private var ways: [[RouteContext?]]
-  package private(set) var allDestinations: [UpstreamPool] = []
+  private var routeContexts: [[RouteContext?]]
+  package private(set) var upstreamPools: [UpstreamPool] = []
   private let deferredRelease: DeferredRelease
 
   package init(
@@ -35,14 +35,14 @@ package final class Generation {
     self.limits = limits
     self.deferredRelease = deferredRelease
     breakers = limits.breakers.map { BreakerView($0) }
-    ways = tables.tally.ruleCounts.map { Array(repeating: nil, count: $0 + 1) }
+    routeContexts = tables.tally.ruleCounts.map { Array(repeating: nil, count: $0 + 1) }
   }
 
   deinit { deferredRelease.take([settings, snapshot, trust, limits, tables], KeyringRemains(keyring)) }
 
   package func routeContext(of route: Route) -> RouteContext {
     let row = route.rule.map { $0 &+ 1 } ?? 0
-    let first = ways[route.service][row]
+    let first = routeContexts[route.service][row]
     if let known = first?.first(where: { $0.route == route }) { return known }
     let made = RouteContext(
       route, generation: snapshot.generation, timeouts: snapshot.rules.services[route.service].timeouts,
@@ -50,18 +50,18 @@ package final class Generation {
       limiter: limits.rates.limiter(of: route), jarOrigin: jarOrigin(of: route),
       logText: RouteContext.logText(of: route, rules: snapshot.rules),
       credentialText: RouteContext.credentialText(of: route, rules: snapshot.rules), next: first)
-    ways[route.service][row] = made
+    routeContexts[route.service][row] = made
     return made
   }
 
   /// The pool of a route's sessions. Services with the same identity and upstream share one.
-  package func destination(of routeContext: RouteContext) throws(TLSError) -> UpstreamPool {
-    if let known = routeContext.destination { return known }
-    let ofService = ways[routeContext.route.service].lazy.compactMap { first in
-      first?.first { $0.route.credential == routeContext.route.credential && $0.destination != nil }?.destination
+  package func pool(of routeContext: RouteContext) throws(TLSError) -> UpstreamPool {
+    if let known = routeContext.pool { return known }
+    let ofService = routeContexts[routeContext.route.service].lazy.compactMap { first in
+      first?.first { $0.route.credential == routeContext.route.credential && $0.pool != nil }?.pool
     }
-    let made = if let known = ofService.first { known } else { try makeDestination(of: routeContext.route) }
-    routeContext.destination = made
+    let made = if let known = ofService.first { known } else { try makePool(of: routeContext.route) }
+    routeContext.pool = made
     return made
   }
 
@@ -81,18 +81,18 @@ package final class Generation {
 
   package var pools: [Pool] {
     Pool.sorted(
-      allDestinations.map { destination in
+      upstreamPools.map { pool in
         Pool(
-          upstream: destination.upstream.origin.description, credential: destination.context?.identity.grant ?? "",
-          idle: destination.idle.count, active: destination.sessionCount - destination.idle.count)
+          upstream: pool.upstream.origin.description, credential: pool.context?.identity.grant ?? "",
+          idle: pool.idle.count, active: pool.sessionCount - pool.idle.count)
       })
   }
 
-  private func makeDestination(of route: Route) throws(TLSError) -> UpstreamPool {
+  private func makePool(of route: Route) throws(TLSError) -> UpstreamPool {
     let service = snapshot.rules.services[route.service]
     guard service.upstream.origin.scheme == .https else {
       let made = UpstreamPool(upstream: service.upstream, context: nil, generation: snapshot.generation)
-      allDestinations.append(made)
+      upstreamPools.append(made)
       return made
     }
     let store = try trust.store(for: service.trust)
@@ -105,7 +105,7 @@ package final class Generation {
       origin: service.upstream.origin, trust: service.trust, trustFingerprint: store.fingerprint,
       grant: snapshot.rules.grant(of: route)?.name, generation: snapshot.generation,
       certificate: certificate?.fingerprint)
-    let shared = allDestinations.first { $0.context?.identity == identity && $0.upstream == service.upstream }
+    let shared = upstreamPools.first { $0.context?.identity == identity && $0.upstream == service.upstream }
     if let shared { return shared }
     // An upstream sets the cookie anew when it likes, and those of a jar.
     let grant = snapshot.rules.grant(of: route)
@@ -114,7 +114,7 @@ package final class Generation {
       identity: identity, store: store, certificate: certificate, cleanses: answersSecrets)
     let made = UpstreamPool(
       upstream: service.upstream, context: context, generation: snapshot.generation, answersSecrets: answersSecrets)
-    allDestinations.append(made)
+    upstreamPools.append(made)
     return made
   }
 }

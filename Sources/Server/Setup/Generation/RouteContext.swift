@@ -22,7 +22,7 @@ package final class RouteContext {
   package let logText: [UInt8]
   package let credentialText: [UInt8]
   /// The pool of its sessions; nil: none was asked for yet.
-  var destination: UpstreamPool?
+  var pool: UpstreamPool?
   /// Another route of the same rule.
   let next: RouteContext?
 

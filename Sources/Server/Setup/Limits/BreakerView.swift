@@ -18,23 +18,23 @@ package final class BreakerView {
   }
 
   /// The credential has this generation now. To be told before the rest is asked.
-  package func follow(_ keyring: Keyring, _ grant: Int, at now: UInt64, journal: EventLog) {
+  package func follow(_ keyring: Keyring, _ grant: Int, at now: UInt64, log: EventLog) {
     let generation = keyring.generation(ofGrant: grant)
     if generation == self.generation, shared.knows(number) { return }
     let (number, change) = shared.follow(shared.value(in: keyring, ofGrant: grant), at: now)
     (self.generation, self.number) = (generation, number)
-    if let change { tell(change, to: journal) }
+    if let change { tell(change, to: log) }
   }
 
-  package func answered(status: Int, to pass: CredentialBreaker.Permission, at now: UInt64, journal: EventLog) {
-    if let change = shared.answered(status: status, to: pass, at: now) { tell(change, to: journal) }
+  package func answered(status: Int, to permission: CredentialBreaker.Permission, at now: UInt64, log: EventLog) {
+    if let change = shared.answered(status: status, to: permission, at: now) { tell(change, to: log) }
   }
 
-  private func tell(_ change: CredentialBreaker.Change, to journal: EventLog) {
+  private func tell(_ change: CredentialBreaker.Change, to log: EventLog) {
     let generation = String(generation)
     switch change {
     case .suspended(let time):
-      journal.event(
+      log.event(
         .credentialSuspended, ("credential", shared.credential), ("credential_generation", generation),
         ("upstream", shared.origin.description), ("rejections", String(shared.state.rejections)),
         ("seconds", String(time / 1_000)),
@@ -43,7 +43,7 @@ package final class BreakerView {
           "it is suspended there until it changes, or bearerctl resume \(shared.credential); after that time one request tries it"
         ))
     case .accepted, .renewed, .resumed:
-      journal.event(
+      log.event(
         .credentialResumed, ("credential", shared.credential), ("credential_generation", generation),
         ("upstream", shared.origin.description), ("reason", Self.reason(change)))
     }

@@ -111,11 +111,11 @@ package final class OriginBreaker: @unchecked Sendable {
     return change { $0.acquirePermission(suspension, at: now) }
   }
 
-  func answered(status: Int, to pass: CredentialBreaker.Permission, at now: UInt64) -> CredentialBreaker.Change? {
+  func answered(status: Int, to permission: CredentialBreaker.Permission, at now: UInt64) -> CredentialBreaker.Change? {
     let verdict = CredentialVerdict(status: status)
     lock.enter()
     defer { lock.leave() }
-    return change { $0.answered(verdict, to: pass, suspension, at: now) }
+    return change { $0.answered(verdict, to: permission, suspension, at: now) }
   }
 
   package func resume() -> CredentialBreaker.Change? {
@@ -124,10 +124,10 @@ package final class OriginBreaker: @unchecked Sendable {
     return change { $0.resume() }
   }
 
-  package func releasePermission(_ pass: CredentialBreaker.Permission, at now: UInt64) {
+  package func releasePermission(_ permission: CredentialBreaker.Permission, at now: UInt64) {
     lock.enter()
     defer { lock.leave() }
-    change { $0.releasePermission(pass, at: now) }
+    change { $0.releasePermission(permission, at: now) }
   }
 
   /// Whether this value is held back, or tried by one request alone.

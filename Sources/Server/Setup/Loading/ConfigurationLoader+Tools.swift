@@ -9,7 +9,7 @@ extension ConfigurationLoader {
     _ file: String, as user: UInt32?, text: [UInt8]? = nil, onStep: @escaping @Sendable (String) -> Void
   ) -> Set<String> {
     // One that is refused does not wait for ever either.
-    (try? load(file, as: user, text: text, looks: FileProbe(), step: Preparation.Step(onBegin: onStep)))?.unanswered
+    (try? load(file, as: user, text: text, probe: FileProbe(), step: Preparation.Step(onBegin: onStep)))?.unanswered
       ?? []
   }
 

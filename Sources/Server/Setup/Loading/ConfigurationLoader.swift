@@ -39,7 +39,7 @@ package enum ConfigurationLoader {
   package static func load(
     _ file: String, as user: UInt32? = nil, silent: Set<String> = [], text: [UInt8]? = nil
   ) throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
-    let loaded = try load(file, as: user, text: text, looks: FileProbe(silent: silent), step: Preparation.Step())
+    let loaded = try load(file, as: user, text: text, probe: FileProbe(silent: silent), step: Preparation.Step())
     return (loaded.settings, loaded.findings)
   }
 
@@ -54,7 +54,7 @@ package enum ConfigurationLoader {
   }
 
   static func load(
-    _ file: String, as user: UInt32? = nil, text: [UInt8]? = nil, looks: FileProbe, step: Preparation.Step
+    _ file: String, as user: UInt32? = nil, text: [UInt8]? = nil, probe: FileProbe, step: Preparation.Step
   ) throws(LoadError) -> Loaded {
     step.begin(file)
     let answers = FileProbe.Answers(as: user ?? Users.currentUID)
@@ -71,7 +71,7 @@ package enum ConfigurationLoader {
       throw LoadError(diagnostics: [.about(file: file, "cannot be read: \(error)")])
     }
     let certificates = ClientCertificates()
-    var environment = ConfigurationReader.Environment.system(step, looks, answers, as: user)
+    var environment = ConfigurationReader.Environment.system(step, probe, answers, as: user)
     environment.clientCertificate = { certificate in
       step.begin(certificate.file)
       return certificates.look(at: certificate)
@@ -174,7 +174,7 @@ extension ListenerSettings {
 extension ConfigurationReader.Environment {
   /// - Parameter user: whom the daemon runs as; nil: this user.
   static func system(
-    _ step: Preparation.Step, _ looks: FileProbe, _ answers: FileProbe.Answers, as user: UInt32? = nil
+    _ step: Preparation.Step, _ probe: FileProbe, _ answers: FileProbe.Answers, as user: UInt32? = nil
   ) -> Self {
     Self(
       uid: user ?? Users.currentUID,
@@ -192,11 +192,11 @@ extension ConfigurationReader.Environment {
           step.begin(path)
           return answers.status(of: path)
         },
-        route: { path in
+        security: { path in
           step.begin(path)
-          return answers.routeContext(to: path)
+          return answers.security(of: path)
         },
-        answering: { looks.answering($0, into: answers) },
+        answering: { probe.answering($0, into: answers) },
         content: { path in
           step.begin(path)
           do throws(SystemError) { return try FileReader.read(path: path, maximum: 4 << 20).bytes } catch { return nil }

@@ -19,7 +19,7 @@ package final class FileProbe: Sendable {
 
     fileprivate struct Look: Sendable {
       let status: FileStatus?
-      let routeContext: FileWay
+      let security: PathSecurity
     }
 
     private let user: UInt32
@@ -33,7 +33,7 @@ package final class FileProbe: Sendable {
       look(at: path).status.map { ($0.owner, $0.mode, $0.isRegular) }
     }
 
-    func routeContext(to path: String) -> FileWay { look(at: path).routeContext }
+    func security(of path: String) -> PathSecurity { look(at: path).security }
 
     /// Notes a walk that is judged, so that no path is walked a second time.
     func note(_ walk: FileWalk) { _ = add(walk) }
@@ -44,7 +44,7 @@ package final class FileProbe: Sendable {
     }
 
     private func add(_ walk: FileWalk) -> Look {
-      let look = Look(status: walk.status, routeContext: FileWay(walk))
+      let look = Look(status: walk.status, security: PathSecurity(walk))
       known.withLock { $0[walk.path] = look }
       return look
     }
@@ -71,7 +71,7 @@ package final class FileProbe: Sendable {
   }
 }
 
-extension FileWay {
+extension PathSecurity {
   fileprivate init(_ walk: FileWalk) {
     self.init()
     problem = walk.problem.map { ($0.message, $0.help) }

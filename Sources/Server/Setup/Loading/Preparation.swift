@@ -54,11 +54,11 @@ package struct Preparation: Sendable {
   ///   - audited: the audit file that is being written.
   ///   - before: the configuration that it replaces; nil: a start.
   package init(
-    file: String, audited: AuditFile? = nil, before: PreparedTables.Former? = nil, looks: FileProbe, step: Step
+    file: String, audited: AuditFile? = nil, before: PreparedTables.Former? = nil, probe: FileProbe, step: Step
   ) throws(StartError) {
     let settings: Settings
     do throws(LoadError) {
-      let loaded = try ConfigurationLoader.load(file, looks: looks, step: step)
+      let loaded = try ConfigurationLoader.load(file, probe: probe, step: step)
       settings = loaded.settings
       unanswered = loaded.unanswered
       warnings = loaded.findings.filter { $0.severity == .warning }
@@ -85,17 +85,17 @@ package struct Preparation: Sendable {
 
   /// For a start, which has no loop yet: the same, given up after a time. Without the configuration itself, the certificates and
   /// the users that it names, nothing could be served; secrets, and programs that print them, are not waited for.
-  package static func atStart(file: String, seconds: Int, looks: FileProbe) throws(StartError) -> Preparation {
+  package static func atStart(file: String, seconds: Int, probe: FileProbe) throws(StartError) -> Preparation {
     let (step, outcome, end) = (Step(), Outcome(), ThreadSignal())
     let thread = BackgroundThread {
       let result: Result<Preparation, StartError>
-      do throws(StartError) { result = .success(try Preparation(file: file, looks: looks, step: step)) } catch {
+      do throws(StartError) { result = .success(try Preparation(file: file, probe: probe, step: step)) } catch {
         result = .failure(error)
       }
       outcome.value.withLock { $0 = result }
       end.give()
     }
-    guard thread.isStarted else { return try Preparation(file: file, looks: looks, step: step) }
+    guard thread.isStarted else { return try Preparation(file: file, probe: probe, step: step) }
     guard end.wait(milliseconds: seconds * 1_000), let result = outcome.value.withLock({ $0 }) else {
       throw .system("a file system does not answer: \(step.name) is still being read after \(seconds) s")
     }
@@ -103,10 +103,10 @@ package struct Preparation: Sendable {
     return try result.get()
   }
 
-  package func report(to journal: EventLog) { for warning in warnings { Preparation.report(warning, to: journal) } }
+  package func report(to log: EventLog) { for warning in warnings { Preparation.report(warning, to: log) } }
 
-  package static func report(_ warning: Diagnostic, to journal: EventLog) {
-    journal.event(.configuration, ("line", String(warning.line)), ("detail", warning.message))
+  package static func report(_ warning: Diagnostic, to log: EventLog) {
+    log.event(.configuration, ("line", String(warning.line)), ("detail", warning.message))
   }
 
   private static func systemTrust(for settings: Settings, step: Step) -> Result<TrustStore, TLSError>? {

@@ -53,8 +53,8 @@ package struct CredentialReach {
     return changes
   }
 
-  package static func report(_ change: Change, in journal: EventLog) {
-    journal.event(
+  package static func report(_ change: Change, in log: EventLog) {
+    log.event(
       .credentialRebound, ("credential", change.credential), ("added", change.added),
       ("removed", change.removed))
   }

@@ -9,7 +9,7 @@ package final class WorkerContext {
   package let loop: Loop
   package let deadlines: DeadlineQueue
   let resolver: Resolver
-  package let journal: EventLog
+  package let log: EventLog
   /// Asks the kernel who owns a socket; nil: it cannot be asked, and no TCP caller is known.
   package let diagnostics: SocketDiagnostics?
   package let heap: HeapRelief
@@ -25,9 +25,9 @@ package final class WorkerContext {
   /// The one buffer for plaintext, lent within a turn and never across; nil: lent.
   private var plaintext: [UInt8]?
 
-  package init(loop: Loop, journal: EventLog, workers: Int) {
+  package init(loop: Loop, log: EventLog, workers: Int) {
     self.loop = loop
-    self.journal = journal
+    self.log = log
     self.workers = workers
     deadlines = DeadlineQueue(loop: loop)
     resolver = Resolver(loop: loop, limits: Resolver.Limits().shared(by: workers))
@@ -37,7 +37,7 @@ package final class WorkerContext {
       diagnostics = try SocketDiagnostics()
     } catch {
       diagnostics = nil
-      journal.event(.callersUnknown, ("detail", "every TCP caller will be refused: \(error)"))
+      log.event(.callersUnknown, ("detail", "every TCP caller will be refused: \(error)"))
     }
     _ = moment()
   }
@@ -58,8 +58,8 @@ package final class WorkerContext {
     guard let step = clockSteps.step(calendar: milliseconds, uptime: uptime) else { return moment }
     let seconds = Int64((step.magnitude &+ 500) / 1_000) &* step.signum()
     // Each worker notices it at its next request.
-    guard journal.share?.isNews("clock", "\(seconds) \(uptime / 60_000)") ?? true else { return moment }
-    journal.event(
+    guard log.share?.isNews("clock", "\(seconds) \(uptime / 60_000)") ?? true else { return moment }
+    log.event(
       .clockStepped, ("seconds", String(seconds)),
       ("detail", "certificates and pins are judged by the time that it shows now"))
     return moment
