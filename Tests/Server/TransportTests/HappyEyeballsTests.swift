@@ -21,8 +21,10 @@ import Testing
 
   @Test(arguments: ["127.0.0.1", "::1"])
   func `an address that swallows connections costs less than the connect timeout`(address: String) throws {
-    let stage = try stage(address: address)
-    let hole = try BlackHole(family: address == "::1" ? AF_INET : AF_INET6, port: stage.upstream.port)
+    let (stage, hole) = try withFreePort {
+      let stage = try self.stage(address: address)
+      return (stage, try BlackHole(family: address == "::1" ? AF_INET : AF_INET6, port: stage.upstream.port))
+    }
     defer { withExtendedLifetime(hole) {} }
     try stage.start()
     let time = try seconds {
@@ -35,8 +37,10 @@ import Testing
 
   @Test func `two that swallow connections cost the connect timeout once`() throws {
     let stage = try Stage()
-    let hole = try BlackHole(family: AF_INET)
-    let other = try BlackHole(family: AF_INET6, port: hole.port)
+    let (hole, other) = try withFreePort {
+      let hole = try BlackHole(family: AF_INET)
+      return (hole, try BlackHole(family: AF_INET6, port: hole.port))
+    }
     defer { withExtendedLifetime((hole, other)) {} }
     let text = stage.configuration(service: "timeouts: { connect: 2s }")
     try stage.start(text.replacingOccurrences(of: stage.origin, with: "https://localhost:\(hole.port)"))
@@ -46,6 +50,15 @@ import Testing
     }
     #expect(time > 1.9 && time < 3.9, "\(time) s")
   }
+}
+
+/// What `make` makes with one port in both families. The port that the first takes may belong to another test in the second: then
+/// another one is tried.
+private func withFreePort<Made>(_ make: () throws -> Made) throws -> Made {
+  for _ in 0..<20 {
+    if let made = try? make() { return made }
+  }
+  return try make()
 }
 
 private let loopbackHasBothFamilies: Bool = {
