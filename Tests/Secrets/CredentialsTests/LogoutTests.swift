@@ -36,7 +36,7 @@ import Testing
     keyring.logOut("a", isCurrent: true)
     #expect(!keyring.isAvailable(grant: 0) && keyring.isLoggedOut(grant: 0))
     #expect(keyring.fingerprint(ofGrant: 0) == nil && keyring.patterns(ofGrant: 0) == nil)
-    #expect(keyring.status(ofGrant: 0).problem?.contains("logged it out") == true)
+    #expect(keyring.status(ofGrant: 0).problem?.contains("was logged out") == true)
     look(keyring, at: path)
     #expect(!keyring.isAvailable(grant: 0) && keyring.isLoggedOut(grant: 0))
     keyring.logOut("a", isCurrent: true)

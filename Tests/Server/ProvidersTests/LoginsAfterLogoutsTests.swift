@@ -107,7 +107,7 @@ import Testing
     #expect(person.sees(TokenStage.userCode))
     try stage.stage.logOut()
     #expect(person.ends() == 1)
-    #expect(person.text.contains("somebody has logged it out meanwhile"), "\(person.text)")
+    #expect(person.text.contains("it was logged out in the meantime"), "\(person.text)")
     #expect(try stage.stage.get().isRefused("login-required"))
     stage.assertLogin([person], times: 0)
   }

@@ -80,8 +80,8 @@ enum StatusDocuments {
       + credential(
         "drive", "oauth2 refresh_token",
         """
-        \(gone),"logged_out":true,"problem":"somebody has logged it out","token":{"seconds_left":null,"login_required":true}
+        \(gone),"logged_out":true,"problem":"it was logged out","token":{"seconds_left":null,"login_required":true}
         """)
-      + credential("wiki", "basic", "\(gone),\"logged_out\":true,\"problem\":\"somebody has logged it out\"")
+      + credential("wiki", "basic", "\(gone),\"logged_out\":true,\"problem\":\"it was logged out\"")
   }
 }

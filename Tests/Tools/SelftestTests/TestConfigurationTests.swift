@@ -13,12 +13,7 @@ import Testing
   @Test("of each example every service is attacked", arguments: exampleNames())
   func examples(name: String) throws {
     let scratch = try Scratch()
-    let file = try example(name, in: scratch)
-    if name == "couchdb.yaml" {
-      var authority = Certificate.Options()
-      authority.isCA = true
-      try scratch.write("ca.pem", Certificate(authority).pem, mode: 0o644)
-    }
+    let file = try readable(name, in: scratch)
     let settings = try ConfigurationLoader.load(file).settings
     let servers = try SelftestUpstreams(for: settings.rules.services)
     defer { for upstream in servers.all + [servers.evil] { upstream.server.stop() } }

@@ -143,13 +143,13 @@ final class CredentialSlot {
   func logOut() {
     drop()
     jars?.forget(entry.grant.name)
-    guard parts.isEmpty else { return problem = "somebody has logged out one of its credentials" }
+    guard parts.isEmpty else { return problem = "one of its credentials was logged out" }
     if entry.scheme.token != nil { return }
     history.hasEnded = true
     problem =
       traits.hasFiles && entry.scheme.commands.isEmpty
-      ? "somebody has logged it out: another value of its source, or bearerctl reload, brings it back"
-      : "somebody has logged it out: bearerctl reload brings it back"
+      ? "it was logged out; to use it again, change the value of its source or run bearerctl reload"
+      : "it was logged out; to use it again, run bearerctl reload"
   }
 
   var isLoggedOut: Bool { history.hasEnded || parts.contains(where: \.isLoggedOut) }

@@ -45,15 +45,15 @@ extension TokenValues {
   package func withdraw(_ source: TokenSource) -> Secret? {
     let remedy =
       if source.isByLogin {
-        "bearerctl login brings"
+        "run bearerctl login"
       } else if source.sources.contains(where: { $0.role == .refreshToken }) {
-        "a new first refresh token brings"
+        "place a new first refresh token"
       } else if source.sources.contains(where: { $0.source.command != nil }) {
-        "bearerctl reload brings"
+        "run bearerctl reload"
       } else {
-        "another secret of it, or bearerctl reload, brings"
+        "change one of its secrets or run bearerctl reload"
       }
-    defer { fail(source, "somebody has logged it out: \(remedy) it back") }
+    defer { fail(source, "it was logged out; to use it again, \(remedy)") }
     return takeValue(source)
   }
 }

@@ -113,7 +113,7 @@ final class TokenQuery {
       let what = source.isByLogin ? "bearerctl login \(source.credential)" : "place a new first refresh token"
       let why =
         if case TokenLogin.Over.refused = error { "its server takes the refresh token no more" } else {
-          "somebody has logged it out"
+          "it was logged out"
         }
       end(.nobodyLoggedIn("\(why): \(what)"))
     }

@@ -22,7 +22,7 @@ extension TokenRefresher {
     if asking?.isOut == false { stopAsking() }
     if asking != nil { logout.awaitAnswer() }
     let purpose = loginAttempt?.question.purpose
-    if let question = loginAttempt?.surrender("somebody has logged it out meanwhile"), let purpose {
+    if let question = loginAttempt?.surrender("it was logged out in the meantime"), let purpose {
       logout.awaitAnswer(to: question, purpose)
     }
     (loginAttempt, waitingLogin) = (nil, nil)
