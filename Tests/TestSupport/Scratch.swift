@@ -24,8 +24,19 @@ package final class Scratch {
       throw TestFailure("cannot write \(temporary)")
     }
     chmod(temporary, mode)
+    if mode & 0o111 != 0 { waitUntilNobodyWrites(temporary) }
     guard rename(temporary, file) == 0 else { throw TestFailure("rename: \(errno)") }
     return file
+  }
+
+  /// A child that another thread forked a moment ago has our descriptor until it becomes its program, and Linux refuses to run
+  /// a file that somebody has open for writing (ETXTBSY). A read lease is granted once nobody has.
+  private func waitUntilNobodyWrites(_ file: String) {
+    let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    // F_SETLEASE, which Glibc's module leaves out.
+    while fcntl(descriptor, 1024, Int32(F_RDLCK)) != 0 && errno == EAGAIN { usleep(1000) }
   }
 
   @discardableResult
