@@ -66,7 +66,7 @@ generate: deps ## write anew what is derived from tables: of the keys (config/ke
 	.build/debug/bearerctl events > .build/events.md && mv .build/events.md docs/events.md
 
 test-asan: test-deps ## all tests under the address sanitizer
-	BEARERD_TEST_PATIENCE=10 $(run_tests) --sanitize=address --scratch-path .build/asan $(TEST_ARGS)
+	BEARERD_TEST_PATIENCE=10 LSAN_OPTIONS='print_suppressions=0 suppressions=$(CURDIR)/Tests/lsan.suppressions' $(run_tests) --sanitize=address --scratch-path .build/asan $(TEST_ARGS)
 
 test-tsan: test-deps ## all tests under the thread sanitizer
 	BEARERD_TEST_PATIENCE=10 TSAN_OPTIONS='report_thread_leaks=0 suppressions=$(CURDIR)/Tests/tsan.suppressions' $(run_tests) --sanitize=thread --scratch-path .build/tsan $(TEST_ARGS)

@@ -39,9 +39,11 @@ package final class Child {
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
     let words = ([path] + arguments).map { strdup($0) } + [nil]
-    // Coverage counts what children of ours reach.
-    let profile = ProcessInfo.processInfo.environment.filter { $0.key == "LLVM_PROFILE_FILE" }
-    let variables = environment.merging(profile) { $1 }.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    // Coverage counts what children of ours reach, and the sanitizers' options hold for them.
+    let inherited = ProcessInfo.processInfo.environment.filter {
+      ["LLVM_PROFILE_FILE", "LSAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)
+    }
+    let variables = environment.merging(inherited) { $1 }.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for text in words + variables { free(text) } }
     var pid = pid_t()
     let result = posix_spawn(&pid, path, &actions, &attributes, words, variables)

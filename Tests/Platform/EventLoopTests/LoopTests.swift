@@ -32,7 +32,7 @@ import Testing
     }
     #expect(order == [], "not within the call")
     loop.run()
-    #expect(order.prefix(4) == ["long", "other", "1", "2"] || order.prefix(3) == ["long", "1", "2"])
+    #expect(order.first == "long" && order[1] != "long", "each has a turn before one has two: \(order)")
     #expect(order.filter { $0 == "long" }.count > 1)
     #expect(order.filter { ["1", "2", "3", "all"].contains($0) } == ["1", "2", "3", "all"])
     let first = try #require(order.firstIndex(of: "other"))
