@@ -1,6 +1,8 @@
 /// The one way bytes are copied here: from a borrowed span to the end of an array, in one go.
 extension [UInt8] {
   @inlinable package mutating func append(_ bytes: Span<UInt8>) {
+    // All empty arrays share one storage, to which this would write its length from several threads.
+    if bytes.isEmpty { return }
     // Room for exactly these would have to be found again for the next ones, with a copy of all (T60).
     let (room, needed) = (capacity, count &+ bytes.count)
     if needed > room, room > 0 { reserveCapacity(Swift.max(needed, room &* 2)) }

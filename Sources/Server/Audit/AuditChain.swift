@@ -49,6 +49,8 @@ package struct AuditChain: Sendable {
 
 extension [UInt8] {
   mutating func append(span bytes: Span<UInt8>) {
+    // All empty arrays share one storage, to which this would write its length from several threads.
+    if bytes.isEmpty { return }
     append(addingCapacity: bytes.count) { output in
       for index in bytes.indices { output.append(bytes[index]) }
     }
