@@ -144,6 +144,22 @@ import Testing
     #expect(error.description.hasPrefix("certificate for another name: "))
   }
 
+  @Test func `The error says what is missing: the intermediate, or a name that counts`() throws {
+    let authority = try Authority()
+    let nameless = try authority.leaf([]) { $0.commonName = "upstream.test" }
+    let rows = [
+      ([try authority.leaf()], "Intermediate; that issuer is missing"),
+      ([nameless, authority.intermediate], "CN) does not count, only subjectAltName"),
+    ]
+    for (chain, words) in rows {
+      let server = try UpstreamServer(chain: chain, handler: echo)
+      defer { server.stop() }
+      let context = try context(authority.store())
+      let error = try #require(throws: TLSError.self) { _ = try Client.connect(context, port: server.port) }
+      #expect(error.detail.contains(words), "\(error)")
+    }
+  }
+
   @Test func `A peer that does not speak TLS is named so`() throws {
     var options = UpstreamServer.Options()
     options.isPlain = true

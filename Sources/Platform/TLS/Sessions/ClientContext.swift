@@ -140,4 +140,17 @@ private func recordRejection(_ storeContext: OpaquePointer) {  // X509_STORE_CTX
   state.rejected =
     "certificate \(X509_STORE_CTX_get_error_depth(storeContext)) of the chain, \(certificate.subject)"
     + (names.isEmpty ? "" : " (\(names))") + ", issued by \(certificate.issuer)"
+    + hint(X509_STORE_CTX_get_error(storeContext), hasNames: !names.isEmpty)
+}
+
+/// What the operator of either side can do about a verdict of X509_verify_cert (X509_V_ERR_…).
+private func hint(_ code: Int32, hasNames: Bool) -> String {
+  switch code {
+  case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+    X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    "; that issuer is missing: the upstream should send its certificate, or put it with its root into ca_file"
+  case X509_V_ERR_HOSTNAME_MISMATCH where !hasNames:
+    "; it names no host: the common name (CN) does not count, only subjectAltName (RFC 9525)"
+  default: ""
+  }
 }

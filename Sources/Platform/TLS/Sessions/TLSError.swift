@@ -61,6 +61,7 @@ extension TLSError {
     let hint =
       switch reason {
       case SSL_R_WRONG_VERSION_NUMBER: " (does this port speak TLS?)"
+      case SSL_R_UNSAFE_LEGACY_RENEGOTIATION_DISABLED: " (the upstream lacks secure renegotiation, RFC 5746)"
       case SSL_R_EXCESSIVE_MESSAGE_SIZE: " (more than \(ChainLimits.bytes) bytes of certificates are not read)"
       case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
         " (the upstream speaks no HTTP/1.1, perhaps HTTP/2 alone, which bearerd does not speak)"
