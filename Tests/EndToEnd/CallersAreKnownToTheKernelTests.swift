@@ -213,7 +213,7 @@ import Testing
         """
       let stage = try Stage()
       let daemon = try stage.start(wrapper: ["/usr/bin/perl", "-e", filter, "--"])
-      #expect(daemon.log.contains(.callersUnknown))
+      #expect(daemon.log.wait(for: .callersUnknown, ["help": .naming("unix:/PATH")]))
       for _ in 0..<3 {
         let answer = try stage.get()
         #expect(answer.status == 403 && answer.text.contains("urn:bearerd:error:caller-unknown"))

@@ -36,6 +36,12 @@ import Testing
     #expect(!stage.log.contains(.systemdCredentials))
     try stage.daemon!.reload()
     #expect(stage.log.wait(for: .systemdCredentials, ["credentials": "canary", "detail": .present]))
+    // What systemd writes later counts as well.
+    try stage.scratch.write("credentials/next", "ANOTHER-0123456789", mode: 0o440)
+    #expect(rename(credentials + "/next", credentials + "/api-token") == 0)
+    #expect(stage.changed(to: 2))
+    #expect(try stage.get().status == 200)
+    #expect(stage.recorded.contains("Authorization: Bearer ANOTHER-0123456789\r\n"))
     stage.assertCanary(times: 1)
   }
 

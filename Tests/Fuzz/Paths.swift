@@ -26,10 +26,10 @@ private func canonical(_ target: [UInt8]) -> CanonicalTarget? {
   }
 }
 
-/// One form, which is its own canonical form; nothing that a URL cannot hold; the query as it came.
+/// One form, which is its own canonical form; nothing that a URL cannot hold; the query as it came, but for what is encoded.
 private func checkCanonical(_ target: [UInt8], _ read: CanonicalTarget) {
   let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
-  promise(read.query == Array(target[mark...]) || read.path.isEmpty, "another query in \(shown(target))")
+  promise(read.query == target[mark...].flatMap(written) || read.path.isEmpty, "another query in \(shown(target))")
   if read.path.isEmpty { return promise(target == [UInt8(ascii: "*")], "an empty path for \(shown(target))") }
   promise(read.path.first == UInt8(ascii: "/"), "no slash first in \(shown(read.path))")
   if target.first == UInt8(ascii: "/") {
@@ -43,7 +43,7 @@ private func checkCanonical(_ target: [UInt8], _ read: CanonicalTarget) {
       let digits = read.path[(index + 1)...].prefix(2)
       let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
       promise(digits.count == 2 && value != nil && !digits.contains { $0 >= 0x61 }, "escapes of \(shown(read.path))")
-      promise(value.map { $0 >= 0x20 && $0 != 0x7F && $0 != 0x5C } == true, "an escaped control byte")
+      promise(value.map { $0 >= 0x20 && $0 != 0x7F } == true, "an escaped control byte")
       index += 3
     } else {
       promise(isPathCharacter(byte), "a byte of \(shown(read.path))")
@@ -55,6 +55,12 @@ private func checkCanonical(_ target: [UInt8], _ read: CanonicalTarget) {
   promise(again.readings == read.readings, "other readings of \(shown(read.path))")
   promise(Set(read.readings).count == read.readings.count && !read.readings.contains(read.path), "readings twice")
   promise(read.readings.count <= 64, "\(read.readings.count) readings")
+}
+
+/// A byte of a query, as it goes out.
+private func written(_ byte: UInt8) -> [UInt8] {
+  if isPathCharacter(byte) || "?%".utf8.contains(byte) { return [byte] }
+  return bytesOf("%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true))
 }
 
 // MARK: decisions

@@ -50,7 +50,7 @@ enum World {
       admissions: [
         Admission(
           callers: Callers(uids: [1000]), authorities: names, clients: clients,
-          pages: PageOrigins(page.map { [origin($0)] } ?? []))
+          pages: PageOrigins(page.map { [PageOrigin(origin($0))] } ?? []))
       ], headLimits: limits,
       ownAuthorities: Set(names), tokenHash: { hash($0) })
   }

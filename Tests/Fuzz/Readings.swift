@@ -15,6 +15,10 @@ func everyReading(of path: [UInt8]) -> [[UInt8]] {
       Reading(path: $0, isDecoded: reading.isDecoded)
     }
     if !reading.isDecoded {
+      let slashed = withoutBackslashes(reading.path)
+      others += [slashed, decode(slashed, slashesOnly: false), decode(slashed, slashesOnly: true)].map {
+        Reading(path: $0, isDecoded: true)
+      }
       others += [decode(reading.path, slashesOnly: false), decode(reading.path, slashesOnly: true)].map {
         Reading(path: $0, isDecoded: true)
       }
@@ -61,6 +65,11 @@ private func decode(_ path: [UInt8], slashesOnly: Bool) -> [UInt8] {
     }
   }
   return decoded
+}
+
+/// As a server reads it that takes a backslash for a slash.
+private func withoutBackslashes(_ path: [UInt8]) -> [UInt8] {
+  Array(String(decoding: path, as: UTF8.self).replacing("%5C", with: "/").utf8)
 }
 
 private func cut(_ path: [UInt8]) -> [UInt8] {

@@ -145,7 +145,7 @@ private func patterns(of value: [UInt8]) -> SecretPatterns? {
   let scheme: AuthScheme =
     value.allSatisfy { $0 < 0x80 }
     ? .headers([HeaderTemplate(name: "X-Key", prefix: "", value: .secret(source))])
-    : .basic(user: .plain("u"), password: source)
+    : .basic(user: .plain("u"), password: .secret(source))
   let entry = Keyring.Entry(grant: grant, scheme: scheme)
   guard let keyring = try? Keyring(entries: [entry], requireLockedMemory: false) else { return nil }
   return keyring.patterns(ofGrant: 0)

@@ -4,7 +4,7 @@ import Primitives
 
 /// An upstream's bytes.
 func fuzzResponse(_ bytes: [UInt8]) {
-  checkHead(bytes)
+  for repairs in [false, true] { checkHead(bytes, repairs: repairs) }
   checkCookie(bytes)
   for request in requests {
     let whole = forward(request, bytes, [bytes.count])
@@ -22,22 +22,24 @@ private let requests: [(method: Method, head: [UInt8])] = [
 
 // MARK: the head
 
-private func checkHead(_ bytes: [UInt8]) {
+private func checkHead(_ bytes: [UInt8], repairs: Bool) {
   var limits = HeadLimits()
   limits.headBytes = 700
   limits.fields = 12
   var head = ResponseHead()
-  let whole = read(bytes, [bytes.count], limits, &head)
+  let whole = read(bytes, [bytes.count], limits, repairs, &head)
   for ends in waysToCut(bytes) {
     var other = ResponseHead()
-    promise(read(bytes, ends, limits, &other) == whole, "the outcome depends on the cuts at \(ends)")
+    promise(read(bytes, ends, limits, repairs, &other) == whole, "the outcome depends on the cuts at \(ends)")
     if whole.taken != nil { promise(Read(other) == Read(head), "the head depends on the cuts at \(ends)") }
   }
   guard let taken = whole.taken else { return }
   checkCookies(of: head)
   var other = ResponseHead()
-  promise(read(Array(bytes[..<taken]), [taken], limits, &other) == whole, "the head depends on what follows it")
-  promise(read(Array(bytes[..<(taken - 1)]), [taken - 1], limits, &other) == Outcome(), "a head ends before its end")
+  promise(
+    read(Array(bytes[..<taken]), [taken], limits, repairs, &other) == whole, "the head depends on what follows it")
+  promise(
+    read(Array(bytes[..<(taken - 1)]), [taken - 1], limits, repairs, &other) == Outcome(), "a head ends before its end")
 
   var output = ByteBuffer()
   MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
@@ -46,16 +48,19 @@ private func checkHead(_ bytes: [UInt8]) {
   let rewritten = Array(output.contents)
   _ = Wire(rewritten, "the rewritten head")
   promise(
-    read(rewritten, [rewritten.count], HeadLimits(), &other).taken == rewritten.count,
+    read(rewritten, [rewritten.count], HeadLimits(), false, &other).taken == rewritten.count,
     "cannot be read: \(shown(rewritten))")
   var (one, again) = (Read(head), Read(other))
-  if head.version == .http10 { one.isKeepAlive = again.isKeepAlive }
+  promise(head.repairs.isEmpty || !head.isKeepAlive, "a repaired head whose connection is used again")
+  if head.version == .http10 || !head.repairs.isEmpty { one.isKeepAlive = again.isKeepAlive }
   again.reason = one.reason.isEmpty ? [] : again.reason
   promise(one == again, "the rewritten head is another: \(shown(rewritten))")
 }
 
-private func read(_ bytes: [UInt8], _ ends: [Int], _ limits: HeadLimits, _ head: inout ResponseHead) -> Outcome {
-  var reader = HeadReader(limits: limits)
+private func read(
+  _ bytes: [UInt8], _ ends: [Int], _ limits: HeadLimits, _ repairs: Bool, _ head: inout ResponseHead
+) -> Outcome {
+  var reader = HeadReader(limits: limits, repairs: repairs)
   do throws(MessageError) {
     for end in ends {
       if let taken = try reader.readResponse(bytes.span.extracting(first: end), into: &head) {
@@ -129,7 +134,8 @@ private func forward(_ request: (method: Method, head: [UInt8]), _ bytes: [UInt8
 private func checkedHead(_ bytes: [UInt8], _ head: inout ResponseHead) -> Wire {
   let wire = Wire(bytes, "an answer")
   promise(
-    read(bytes, [bytes.count], HeadLimits(), &head).taken == wire.count, "an answer cannot be read: \(shown(bytes))")
+    read(bytes, [bytes.count], HeadLimits(), false, &head).taken == wire.count,
+    "an answer cannot be read: \(shown(bytes))")
   for name in ["set-cookie", "strict-transport-security", "access-control-allow-origin", "alt-svc"] {
     promise(wire.values(name).isEmpty, "\(name) came through")
   }

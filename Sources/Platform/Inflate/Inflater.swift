@@ -7,14 +7,15 @@ package final class Inflater {
   package enum Coding: Sendable {
     /// RFC 1952.
     case gzip
-    /// RFC 1950: what HTTP calls deflate.
+    /// RFC 1950, which HTTP calls deflate, or RFC 1951 without any wrapper, which some servers send under that name. The
+    /// first two bytes tell.
     case deflate
   }
 
   package enum Problem: Error { case malformed, tooLarge, noMemory }
 
-  /// Bytes that one body may decode to: a few can become a thousand times as many. More than this is no error's page, and less
-  /// than a millisecond of work.
+  /// Bytes that one body may decode to if nothing else is asked for: a few can become a thousand times as many. Most error pages
+  /// are shorter, and all of it is less than a millisecond of work.
   package static let mostDecoded = 262_144
   /// Each block can have its own codes, whose tables cost as much as thousands of bytes. So many are free, for servers that
   /// flush small pieces; others have to be as long as this on average. Compressors make them four times as long.
@@ -24,17 +25,25 @@ package final class Inflater {
   /// zlib keeps its address.
   private let stream: UnsafeMutablePointer<z_stream>
   private let place: UnsafeMutableRawBufferPointer
+  private let mostDecoded: Int
   private var decoded = 0
   private var blocks = 0
   private var hasBegun = false
   private var hasEnded = false
+  /// The form of the body is not known yet.
+  private var isOpen: Bool
+  /// The first byte of such a body.
+  private var first: UInt8?
 
   /// How much is decoded at once.
   private static let pieceSize = 16_384
-  /// A bit of zlib's `data_type`.
+  /// Bits of zlib's `data_type`.
   private static let behindBlock: Int32 = 128
+  private static let lastBlock: Int32 = 64
 
-  package init(_ coding: Coding) throws(Problem) {
+  /// - Parameter mostDecoded: bytes that the body may decode to.
+  package init(_ coding: Coding, mostDecoded: Int = Inflater.mostDecoded) throws(Problem) {
+    self.mostDecoded = mostDecoded
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())
     stream.pointee.zalloc = { _, count, size in WipedMemory.allocate(Int(count) * Int(size)) }
@@ -46,6 +55,7 @@ package final class Inflater {
       throw .noMemory
     }
     self.stream = stream
+    isOpen = coding == .deflate
     place = .allocate(byteCount: Self.pieceSize, alignment: 16)
   }
 
@@ -63,6 +73,33 @@ package final class Inflater {
   /// - Parameter take: gets what came out, as often as there is something, each time at most 16 KiB. False: it goes no further.
   /// - Returns: false: `take` wanted no more.
   package func decode(_ piece: Span<UInt8>, _ take: (UnsafeRawBufferPointer) -> Bool) throws(Problem) -> Bool {
+    if isOpen, piece.count > 0 {
+      hasBegun = true
+      if let first {
+        let start: [UInt8] = [first, piece[0]]
+        try choose(start[0], start[1])
+        guard try inflate(start.span, take) else { return false }
+        return try inflate(piece.extracting(1...), take)
+      }
+      guard piece.count > 1 else {
+        first = piece[0]
+        return true
+      }
+      try choose(piece[0], piece[1])
+    }
+    return try inflate(piece, take)
+  }
+
+  /// Decides by its first two bytes whether a body has zlib's wrapper: its method, its window and its check (RFC 1950 section
+  /// 2.2). Without the wrapper, compressors begin with other bytes.
+  private func choose(_ method: UInt8, _ flags: UInt8) throws(Problem) {
+    isOpen = false
+    let isWrapped =
+      method & 0x0F == UInt8(Z_DEFLATED) && method >> 4 <= 7 && (Int(method) << 8 | Int(flags)) % 31 == 0
+    if !isWrapped, inflateReset2(stream, -MAX_WBITS) != Z_OK { throw .malformed }
+  }
+
+  private func inflate(_ piece: Span<UInt8>, _ take: (UnsafeRawBufferPointer) -> Bool) throws(Problem) -> Bool {
     var failure: Problem?
     var isTaken = true
     piece.withUnsafeBytes { bytes in
@@ -89,11 +126,11 @@ package final class Inflater {
       stream.pointee.next_out = place.baseAddress?.assumingMemoryBound(to: UInt8.self)
       stream.pointee.avail_out = UInt32(place.count)
       // Stops behind each block.
-      let status = inflate(stream, Z_BLOCK)
+      let status = CZlib.inflate(stream, Z_BLOCK)
       let count = place.count - Int(stream.pointee.avail_out)
       decoded += count
       if stream.pointee.data_type & Self.behindBlock != 0 { blocks += 1 }
-      guard decoded <= Self.mostDecoded, blocks <= Self.freeBlocks + decoded / Self.blockLength else {
+      guard decoded <= mostDecoded, blocks <= Self.freeBlocks + decoded / Self.blockLength else {
         throw .tooLarge
       }
       if count > 0, !take(UnsafeRawBufferPointer(rebasing: place[..<count])) { return false }
@@ -101,7 +138,10 @@ package final class Inflater {
       case Z_STREAM_END: hasEnded = true
       // Nothing more comes of what is there.
       case Z_BUF_ERROR: return true
-      case Z_OK: if stream.pointee.avail_in == 0, stream.pointee.avail_out > 0 { return true }
+      case Z_OK:
+        // Behind the last block, a stream without a sum ends at the next call, without more input.
+        let isLast = stream.pointee.data_type & Self.behindBlock != 0 && stream.pointee.data_type & Self.lastBlock != 0
+        if stream.pointee.avail_in == 0, stream.pointee.avail_out > 0, !isLast { return true }
       case Z_MEM_ERROR: throw .noMemory
       default: throw .malformed
       }

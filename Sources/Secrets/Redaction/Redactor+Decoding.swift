@@ -7,7 +7,7 @@ extension Redactor {
   /// Decodes the rest of this answer's body. False: there is no memory for that.
   package func decode(_ coding: Coding) -> Bool {
     do throws(Inflater.Problem) {
-      begin(decoding: try Inflater(coding == .gzip ? .gzip : .deflate))
+      begin(decoding: try Inflater(coding == .gzip ? .gzip : .deflate, mostDecoded: mostDecoded))
       return true
     } catch {
       return false

@@ -16,6 +16,8 @@ package final class Redactor {
   private var matcher = PatternMatcher()
   /// Decodes an answer whose content is compressed; nil: it is searched as it comes.
   private(set) var decoder: Inflater?
+  /// Bytes that a compressed body may decode to.
+  package var mostDecoded = Inflater.mostDecoded
   /// Places that were masked.
   package var count: UInt64 { masked }
   /// The cost of searching streams in all: bytes that were looked at alone, and `stepsPerPiece` for each piece.

@@ -104,12 +104,16 @@ extension Server {
     }
   }
 
-  /// systemd reads its credentials when it starts a unit; whether it renews them depends on its version.
+  /// The reload has read what is in the unit's directory. systemd writes that when it starts the unit; whether it also does so
+  /// later depends on its version.
   private func reportSystemd(_ names: [String]) {
     if names.isEmpty { return }
     log.event(
       .systemdCredentials, ("credentials", names.joined(separator: " ")),
-      ("detail", "they have the values of the unit's start, unless systemd renews them: restart bearerd for others"))
+      (
+        "detail",
+        "read again; systemd may still have the values of the unit's start: restart bearerd if they have changed"
+      ))
   }
 
   private func fail(_ error: StartError) -> Result<UInt64, StartError> {

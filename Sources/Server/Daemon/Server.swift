@@ -84,6 +84,7 @@ package final class Server {
     worker.metricsText = { [unowned worker] in MetricsReport.bytes(of: worker, $0) }
     let acceptor = Acceptor(worker: worker, workerGroup: workerGroup)
     listeners = ServerListeners(file: file, held: held, acceptor: acceptor, sockets, loop: loop)
+    listeners.setKeepalive(settings.limits.keepalive)
     worker.listen(on: listeners.slots, of: acceptor, affordable: affordable)
     guard let sink = log.share else {
       otherWorkers = nil

@@ -21,6 +21,11 @@ final class ServerListeners {
     slots = sockets.map { acceptor.slot($0) }
   }
 
+  /// Probes silent connections in this way from now on; those that were accepted before stay as they are.
+  func setKeepalive(_ keepalive: Keepalive?) {
+    for slot in slots { slot.setKeepalive(keepalive) }
+  }
+
   /// From now on connections are accepted.
   func start(_ log: EventLog) throws(UVError) {
     for slot in slots { try slot.start() }
@@ -32,6 +37,7 @@ final class ServerListeners {
     let added = new.filter { slot in !slots.contains { $0 === slot } }
     slots = new
     for (slot, listener) in zip(new, settings.listeners) { slot.follow(listener) }
+    setKeepalive(settings.limits.keepalive)
     return added
   }
 

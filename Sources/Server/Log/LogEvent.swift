@@ -99,9 +99,9 @@ extension LogEvent {
         todo: "See what that user runs, or raise the limit that `help` names.")
     case .callersUnknown:
       LogEventRow(
-        .error, "detail",
-        "The kernel cannot be asked who opens a TCP connection, so every caller by TCP is refused.",
-        todo: "Give bearerd the netlink socket that `detail` speaks of, or use listeners with Unix sockets.")
+        .error, "detail help",
+        "The kernel cannot be asked who opens a TCP connection, so every caller on a loopback address is refused.",
+        todo: "Give bearerd the netlink socket that `detail` speaks of, or do what `help` says.")
     case .challengeUnmet:
       LogEventRow(
         .warning, "credential upstream detail",
@@ -286,7 +286,8 @@ extension LogEvent {
         .info, or: .warning,
         """
         service rule upstream credential credential_generation uid unit client method path status refused up down ms \
-        generation removed preflight credential_rejected redacted withheld retried renewed aborted reason detail help
+        generation removed repaired dropped preflight credential_rejected redacted withheld retried reused renewed \
+        aborted reason detail help
         """,
         "One request and its answer, as [the log](log.md) says field by field; a warning if it was refused or cut.")
     case .revoked:
@@ -311,7 +312,7 @@ extension LogEvent {
     case .systemdCredentials:
       LogEventRow(
         .notice, "credentials detail",
-        "These credentials come from systemd, and a reload may not have brought new values.",
+        "The reload read these credentials again from systemd, which may still have the values of the unit's start.",
         todo: "Restart bearerd if they have changed.")
     case .tokenFailed:
       LogEventRow(

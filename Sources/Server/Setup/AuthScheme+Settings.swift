@@ -6,7 +6,7 @@ extension AuthScheme {
   init(_ scheme: CredentialSettings.Scheme) {
     switch scheme {
     case .bearer(let source): self = .bearer(SecretSource(source))
-    case .basic(let user, let password): self = .basic(user: FieldValue(user), password: SecretSource(password))
+    case .basic(let user, let password): self = .basic(user: FieldValue(user), password: FieldValue(password))
     case .headers(let headers):
       self = .headers(headers.map { HeaderTemplate(name: $0.name, prefix: $0.prefix, value: FieldValue($0.value)) })
     case .digest(let digest):

@@ -24,6 +24,8 @@ package final class UpstreamSession: Timed, StreamDelegate {
   private var isReading = false
   /// Its buffers go and come by themselves, or are kept.
   private var hasRested = false
+  /// Milliseconds for which the upstream keeps an idle connection, as it said last; `nil` if it did not say.
+  package var announcedIdle: UInt64?
 
   private static let nothing: [UInt8] = []
   /// As long as a worker has no more of them their buffers are kept: half a megabyte saves a fortieth of each request's steps.
@@ -39,6 +41,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
     super.init()
     stream.delegate = self
     stream.readsOnAfterFailedWrite = true
+    stream.setKeepalive(context.keepalive)
     context.upstreamFlood.rise()
   }
 
@@ -132,13 +135,22 @@ package final class UpstreamSession: Timed, StreamDelegate {
     if wanted { stream.startReading() } else { stream.stopReading() }
   }
 
+  /// Milliseconds for which it is kept while no request uses it. The upstream may close a moment earlier than it said.
+  fileprivate var idleTime: UInt64 {
+    guard let announcedIdle else { return context.idleConnections.time }
+    let margin = UpstreamSession.idleMargin
+    return min(context.idleConnections.time, announcedIdle > margin ? announcedIdle - margin : 0)
+  }
+
+  private static let idleMargin: UInt64 = 1_000
+
   /// Back to the others of its identity, or closed if it is of no further use.
   package func release() {
     owner = nil
     change { $0.release() }
     guard isUsable else { return close() }
-    let (limit, time) = (context.idleConnections.count, context.idleConnections.time)
-    guard let time = pool.keep(self, of: epoch, limit: limit, time: time) else { return close() }
+    guard idleTime > 0, let time = pool.keep(self, of: epoch, limit: context.idleConnections.count, time: idleTime)
+    else { return close() }
     // Whatever comes with a handshake has come by now.
     if !hasRested, lifecycle.isVerified { verified!.rest() }
     hasRested = true
@@ -282,10 +294,10 @@ extension UpstreamSession {
 
   /// Between requests, but not among the idle ones. False: it is of no further use.
   func rest(with owner: any UpstreamSessionOwner) -> Bool {
-    guard isUsable, !pool.isRetired else { return false }
+    guard isUsable, !pool.isRetired, idleTime > 0 else { return false }
     hand(to: owner)
     setReading(true)
-    context.deadlines.schedule(self, at: context.loop.now + context.idleConnections.time)
+    context.deadlines.schedule(self, at: context.loop.now + idleTime)
     return true
   }
 }

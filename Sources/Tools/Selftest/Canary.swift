@@ -45,14 +45,14 @@ struct Canary {
           [Canary(index, $0, "Authorization", "Bearer \($0.secret)")]
         } ?? []
       case .basic(let user, let password):
-        guard let password = secret(password) else { return [] }
-        let name =
-          switch user {
-          case .plain(let text): text
-          case .secret(let source): secret(source)?.secret ?? ""
-          }
-        let pair = Base64.encode(Array("\(name):\(password.secret)".utf8))
-        return [Canary(index, password, "Authorization", "Basic \(pair)")]
+        func known(_ value: CredentialSettings.Value) -> (file: String, secret: String)? {
+          if case .secret(let source) = value { secret(source) } else { nil }
+        }
+        // An empty password leaves the user as the secret.
+        guard let canary = known(password) ?? known(user) else { return [] }
+        let name = user.plainText ?? known(user)?.secret ?? ""
+        let pair = Base64.encode(Array("\(name):\(known(password)?.secret ?? "")".utf8))
+        return [Canary(index, canary, "Authorization", "Basic \(pair)")]
       // The stand-in plays them by others: what they show to their upstream is another thing each time.
       case .digest, .registry: return []
       case .headers(let headers):

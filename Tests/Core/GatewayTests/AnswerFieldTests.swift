@@ -194,10 +194,53 @@ import Testing
 
   @Test func aFloodOfThemIsRefused() throws {
     let early = "HTTP/1.1 103 Early\r\n\r\n"
-    let most = exchange(get(), String(repeating: early, count: 32) + ok(), try snapshot())
+    let most = exchange(get(), String(repeating: early, count: 256) + ok(), try snapshot())
     #expect(most.answer.hasSuffix(ok()))
-    let flood = exchange(get(), String(repeating: early, count: 33) + ok(), try snapshot())
+    let flood = exchange(get(), String(repeating: early, count: 257) + ok(), try snapshot())
     #expect(flood.answer.contains("too-many-informational") && flood.log == ["open", "drop", "record"])
+    let large = "HTTP/1.1 103 Early\r\nX: \(String(repeating: "x", count: 250_000))\r\n\r\n"
+    let fits = exchange(get(), String(repeating: large, count: 4) + ok(), try snapshot())
+    #expect(fits.answer.hasSuffix(ok()))
+    let bytes = exchange(get(), String(repeating: large, count: 5) + ok(), try snapshot())
+    #expect(bytes.records.last?.refusal == .plain(.tooManyInformational))
+  }
+
+  /// Their number is not bounded: an upstream says for hours that it is still at work.
+  @Test(arguments: [("1.1", true), ("1.0", false)])
+  func slowOnesGoOnForEver(version: String, arePassed: Bool) throws {
+    var played = Conversation(try snapshot())
+    played.client(get(version: version))
+    let working = "HTTP/1.1 102 Processing\r\n\r\n"
+    for _ in 0..<5_000 {
+      played.now += 100
+      played.upstream(working)
+      played.now += 100
+      played.upstream("HTTP/1.1 100 Continue\r\n\r\n")
+    }
+    #expect(played.log == ["open"] && played.restarts == 10_000 && played.deadline == .responseHead)
+    played.upstream(ok(status: "201 Created"))
+    #expect(played.answer.hasPrefix(arePassed ? working + working : "HTTP/1.1 201"))
+    #expect(!played.answer.contains("100 Continue") && played.records.last?.status == 201)
+  }
+
+  @Test func fasterOnesAreRefusedAfterAWhile() throws {
+    var played = Conversation(try snapshot())
+    played.client(get(version: "1.0"))
+    for _ in 0..<600 {
+      played.now += 50
+      played.upstream("HTTP/1.1 102 Processing\r\n\r\n")
+    }
+    #expect(played.records.last?.refusal == .plain(.tooManyInformational))
+  }
+
+  @Test func severalInOneRecordAreToldApart() throws {
+    let early = "HTTP/1.1 103 Early Hints\r\nLink: </base/a>\r\n\r\n"
+    let played = exchange(get(), early + early + ok(), try snapshot())
+    let passed = early.replacing("/base/", with: "/api/")
+    #expect(played.answer == passed + passed + ok())
+    let links = String(repeating: "Link: </base/a>\r\n", count: 120)
+    let many = exchange(get(), "HTTP/1.1 103 Early Hints\r\n\(links)\r\n" + ok(), try snapshot())
+    #expect(many.answer.components(after: "Link: </api/a>").count == 120)
   }
 
   @Test func anUpgradeThatNobodyAskedForIsRefused() throws {

@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func `the record names what was removed, but not what the credential or a client's part in the hop replaces`()
+  @Test func `the record names what was removed, but not what the credential replaces or the hop takes`()
     throws
   {
     func removed(_ request: String, _ credential: CredentialChoice = .inject(0)) throws -> String {
@@ -104,7 +104,7 @@ import Testing
         $0.headers.removeParameters = ["api-key"]
       }
       let played = exchange(request, ok(), edited)
-      return played.records.last?.removed.description ?? "none"
+      return played.records.last?.removed.description(under: edited.rules.services[0].headers) ?? "none"
     }
     #expect(try removed(get("Authorization: x", "X-Kept: 1")) == "")
     #expect(
@@ -112,7 +112,8 @@ import Testing
         get(
           "Authorization: x", "X_Api.Key: x", "Sudo: y", "SUDO: z", "Connection: X-Hop", "X-Hop: 1", "X-Secret: 1",
           "Proxy: 1", "Content_Length: 2", "Upgrade: x", "Impersonate-Any: y",
-          target: "/api/x?_HttpMethod=DELETE&a=b&api_key=named")) == "x-api-key,impersonate-*,sudo,_httpmethod")
+          target: "/api/x?_HttpMethod=DELETE&a=b&api_key=named"))
+        == "x-api-key,impersonate-*,sudo,_httpmethod,proxy,content-length,upgrade,x-secret,api-key")
     #expect(
       try removed(get("Authorization: x", "Proxy-Authorization: y"), .none) == "authorization,proxy-authorization")
     #expect(try removed(get("Authorization: x", "Sudo: y"), .pass) == "")
@@ -120,7 +121,7 @@ import Testing
     var played = exchange(get("Sudo: x"), ok(), try snapshot())
     played.client(get())
     played.upstream(ok())
-    #expect(played.records.map(\.removed.description) == ["sudo", ""])
+    #expect(played.records.map { $0.removed.description(under: nil) } == ["sudo", ""])
   }
 
   @Test func passLeavesTheClientsOwnAlone() throws {
@@ -161,8 +162,11 @@ import Testing
     ("?%61ccess_token=x&access_token=y&z=1", "?z=1"),
     ("?ACCESS_TOKEN=evil", ""), ("?access-token", ""), ("?access.token=evil", ""),
     ("?access+token=evil&q=a+b", "?q=a+b"),
-    ("?access_token[]=evil&x[]=1", "?x[]=1"), ("?access%5Ftoken%5B0%5D=evil", ""), ("?+access_token=evil", ""),
+    ("?access_token[]=evil&x[]=1", "?x%5B%5D=1"), ("?access%5Ftoken%5B0%5D=evil", ""), ("?+access_token=evil", ""),
     ("?access_token%00x=evil", ""), ("?sudo=root&_method=DELETE&k=v", "?k=v"), ("?api-key=1&&x", "?&x"),
+    ("?[sudo]=a&]sudo=b&sudo]=c&[[sudo]]=d&k", "?k"), ("?%5Bsudo%5D=a", ""),
+    ("?access[token=x&access%5Btoken=y&k", "?k"),
+    ("?acc%u0065ss_token=x&a", "?a"), ("?x[sudo]=1&%u=1&%u00", "?x%5Bsudo%5D=1&%u=1&%u00"),
     ("?", "?"), ("?key=kept&token=kept", "?key=kept&token=kept"), ("?q=access_token", "?q=access_token"),
     ("?%=1&%4=2&%zz", "?%=1&%4=2&%zz"), ("?xaccess_token=1", "?xaccess_token=1"),
     ("?_HttpMethod=DELETE", ""), ("?%24httpMethod=DELETE&a=1", "?a=1"),
@@ -232,6 +236,8 @@ import Testing
       let added = credential == .inject(0) ? ["<credential>"] : []
       #expect(Array(head(played.request).dropFirst(2)) == ["X-Kept: 1"] + added, "\(credential)")
       #expect(played.records.first?.caller?.client == "ci")
+      let field = line.hasPrefix("Authorization") ? "authorization" : "x-api-key"
+      #expect(played.records.first?.removed.description(under: nil) == field)
     }
   }
 
@@ -302,7 +308,8 @@ import Testing
     for credential in [CredentialChoice.inject(0), .none, .pass] {
       let played = exchange(get(line), ok(), try snapshot(credential) { _ in })
       #expect(value("Sec-WebSocket-Protocol", played.request) == "realtime, openai-beta.realtime-v1", "\(credential)")
-      #expect(played.records.first?.caller?.client == "ci" && played.records.first?.removed.isEmpty == true)
+      #expect(played.records.first?.caller?.client == "ci")
+      #expect(played.records.first?.removed.description(under: nil) == "sec-websocket-protocol")
     }
   }
 

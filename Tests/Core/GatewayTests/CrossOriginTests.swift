@@ -96,7 +96,8 @@ private func listing(
     ("http://[::1]:3000", "\"browsers: { origins: [\\\"http://[::1]:3000\\\"] }\""),
     ("http://localhost:7070", nil), ("null", nil), ("", nil), ("*", nil), ("file://", nil),
     ("https://evil.test/\"}", nil),
-    ("chrome-extension://x", nil),
+    ("chrome-extension://x", "\"browsers: { origins: [chrome-extension://x] }\""), ("app://x/y", nil),
+    ("app://x,y", nil), ("app://x] }", nil), ("App://x", nil),
     ("https://evil.test] }, x: [", nil), ("https://e\u{7f}.test", nil), ("https://é.test", nil),
   ])
   func `T2: the refusal names the line to add, of an origin that could be one`(origin: String, line: String?) throws {

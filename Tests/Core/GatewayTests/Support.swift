@@ -26,7 +26,7 @@ func snapshot(
     admissions: [
       Admission(
         callers: Callers(uids: [1000]), authorities: names,
-        pages: PageOrigins(try pages.map { try Origin(parsing: $0) }))
+        pages: PageOrigins(try pages.map { try PageOrigin(parsing: $0) }))
     ], headLimits: limits,
     ownAuthorities: Set(names))
 }
@@ -58,12 +58,18 @@ struct Conversation {
   var records: [AccessRecord] = []
   /// Of each head: whether the upstream has asked for the credential.
   private(set) var asked: [Bool] = []
+  /// What each response said of the credential.
+  private(set) var verdicts: [CredentialVerdict?] = []
+  /// How often the time that runs was to begin again.
+  private(set) var restarts = 0
   /// Requests that were to go out.
   private(set) var begun = 0
   /// Bytes of the client that wait.
   private(set) var held: [UInt8] = []
   /// What searches the answers; nil: there is nothing to search them with.
   var redaction: RedactionDouble? = RedactionDouble()
+  /// The loop's time, in milliseconds.
+  var now: UInt64 = 0
   private var heldResponse: [UInt8] = []
   private var hasSession = false
   private var output = Output()
@@ -116,8 +122,8 @@ struct Conversation {
     heldResponse += bytes
     let input = heldResponse
     var position = 0
-    step(input) { [redaction] machine, output in
-      machine.receivedFromUpstream(input.span, position: &position, redaction: redaction, output: &output)
+    step(input) { [redaction, now] machine, output in
+      machine.receivedFromUpstream(input.span, position: &position, redaction: redaction, now: now, output: &output)
     }
     heldResponse = hasSession ? Array(input[position...]) : []
     offer()
@@ -190,6 +196,8 @@ struct Conversation {
       let credential = box.machine.exchange.grant == nil ? "" : "<credential>\r\n"
       send(output.upstreamHead.contents + Array(credential.utf8) + Array("\r\n".utf8))
     }
+    if actions.contains(.inspectResponse) { verdicts.append(output.verdict) }
+    if actions.contains(.restartDeadline) { restarts += 1 }
     if actions.contains(.dedicateUpstream) { log.append("dedicate") }
     if actions.contains(.sendBody) { send(Array(output.toUpstream.contents) + input[output.upstreamBody]) }
     if actions.contains(.sendToClient) {

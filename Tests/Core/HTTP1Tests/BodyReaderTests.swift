@@ -137,7 +137,7 @@ struct BodyReaderTests {
     (.badChunkEnd, "5\r\nhello0\r\n\r\n"), (.badChunkEnd, "5\r\nhello \r\n"), (.badChunkEnd, "4\r\nhello\r\n"),
     (.bareLineFeed, "0\r\n\n"), (.bareLineFeed, "0\r\nX: a\n\r\n"), (.bareLineFeed, "0\r\nX: a\r\n\n"),
     (.obsoleteFolding, "0\r\nX: a\r\n b\r\n\r\n"), (.obsoleteFolding, "0\r\n X: a\r\n\r\n"),
-    (.spaceBeforeColon, "0\r\nX : a\r\n\r\n"), (.badFieldName, "0\r\nGET\r\n\r\n"),
+    (.spaceBeforeColon, "0\r\nX : a\r\n\r\n"), (.noColon, "0\r\nGET\r\n\r\n"),
     (.spaceBeforeColon, "0\r\nGET / HTTP/1.1\r\n\r\n"), (.badFieldValue, "0\r\nX: \0\r\n\r\n"),
     (.bareCarriageReturn, "0\r\nX: a\rb\r\n\r\n"),
   ]

@@ -12,7 +12,7 @@ import Testing
 
   private static let head = HeadLimits().headBytes
 
-  static let walkers = requests + responses + lines + challenges + lists + cookies + bodies + pieces
+  static let walkers = requests + responses + repairs + lines + challenges + lists + cookies + bodies + pieces
 
   private static let requests: [Walker] = fields.map { name, text in
     Walker("HeadReader", "a request whose \(name)", upTo: head) { count in
@@ -29,6 +29,31 @@ import Testing
         var head = ResponseHead()
         _ = try? reader.readResponse(bytes.span, into: &head)
       }
+    }
+  }
+
+  private static let repairs: [Walker] =
+    [
+      ("blanks before colons", "x : a\r\n"), ("illegal names", "x y: a\r\n"), ("empty names", ":\n"),
+      ("folds", "x: a\r\n b\r\n"), ("lines that end with LF", "x:\n"), ("equal lengths", "Content-Length: 1\r\n"),
+      ("one list of lengths", "1,"),
+    ].map { name, text in
+      Walker("HeadRepair", "a response with \(name)", upTo: HeadLimits.ofResponses.headBytes) { count in
+        let start = "HTTP/1.1 200 OK\r\n" + (text == "1," ? "Content-Length:" : "")
+        return repair(message(start, text, count))
+      }
+    } + [
+      Walker("HeadRepair", "a long name with many folds", upTo: HeadLimits.ofResponses.headBytes) { count in
+        let name = repeated("x", bytes: count / 2)
+        return repair(message("HTTP/1.1 200 OK\r\n\(String(decoding: name, as: UTF8.self)): a\r\n", " \r\n", count))
+      }
+    ]
+
+  private static func repair(_ bytes: [UInt8]) -> () -> Void {
+    {
+      var reader = HeadReader(limits: .ofResponses, repairs: true)
+      var head = ResponseHead()
+      _ = try? reader.readResponse(bytes.span, into: &head)
     }
   }
 

@@ -62,15 +62,18 @@ struct RandomBytesTests {
       }
       #expect(whole == cut)
       if case .success(.some) = whole { #expect(ReadRequest(heads.0) == ReadRequest(heads.1)) }
-      var answers = (ResponseHead(), ResponseHead())
-      let wholeAnswer = outcome { () throws(MessageError) in
-        try readResponse(bytes, cutAt: [bytes.count], limits: limits, into: &answers.0)
+      for repairs in [false, true] {
+        var answers = (ResponseHead(), ResponseHead())
+        let wholeAnswer = outcome { () throws(MessageError) in
+          try readResponse(bytes, cutAt: [bytes.count], limits: limits, repairs: repairs, into: &answers.0)
+        }
+        let cutAnswer = outcome { () throws(MessageError) in
+          try readResponse(bytes, cutAt: ends, limits: limits, repairs: repairs, into: &answers.1)
+        }
+        #expect(wholeAnswer == cutAnswer)
+        #expect(answers.0.fields == answers.1.fields && answers.0.bytes == answers.1.bytes)
+        #expect(answers.0.repairs == answers.1.repairs)
       }
-      let cutAnswer = outcome { () throws(MessageError) in
-        try readResponse(bytes, cutAt: ends, limits: limits, into: &answers.1)
-      }
-      #expect(wholeAnswer == cutAnswer)
-      #expect(answers.0.fields == answers.1.fields)
       for length in [BodyLength.chunked, .length(UInt64(bytes.count / 2)), .untilClose] {
         let wholeBody = outcome { () throws(MessageError) in try readBody(length, bytes, cutAt: [bytes.count]) }
         let cutBody = outcome { () throws(MessageError) in try readBody(length, bytes, cutAt: ends) }

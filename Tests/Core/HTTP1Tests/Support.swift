@@ -61,9 +61,10 @@ func readRequest(
 }
 
 func readResponse(
-  _ bytes: [UInt8], cutAt ends: [Int], limits: HeadLimits = HeadLimits(), into head: inout ResponseHead
+  _ bytes: [UInt8], cutAt ends: [Int], limits: HeadLimits = HeadLimits(), repairs: Bool = false,
+  into head: inout ResponseHead
 ) throws(MessageError) -> Int? {
-  var reader = HeadReader(limits: limits)
+  var reader = HeadReader(limits: limits, repairs: repairs)
   for end in ends {
     if let taken = try reader.readResponse(bytes.span.extracting(first: end), into: &head) { return taken }
   }
@@ -72,7 +73,7 @@ func readResponse(
 
 /// The reason why a request is refused, nil if it is not; the same for every way to cut it, else the test fails.
 func refusal(
-  of bytes: [UInt8], limits: HeadLimits = HeadLimits(), isResponse: Bool = false,
+  of bytes: [UInt8], limits: HeadLimits = HeadLimits(), isResponse: Bool = false, repairs: Bool = false,
   sourceLocation: SourceLocation = #_sourceLocation
 ) -> MessageError? {
   var found: [MessageError?] = []
@@ -80,7 +81,7 @@ func refusal(
     do throws(MessageError) {
       if isResponse {
         var head = ResponseHead()
-        _ = try readResponse(bytes, cutAt: ends, limits: limits, into: &head)
+        _ = try readResponse(bytes, cutAt: ends, limits: limits, repairs: repairs, into: &head)
       } else {
         var head = RequestHead()
         _ = try readRequest(bytes, cutAt: ends, limits: limits, into: &head)

@@ -53,6 +53,153 @@ import Testing
     }
   }
 
+  private func tunnelled(_ ports: LoopbackPorts, pages: [String] = []) throws -> Admission {
+    Admission(
+      callers: Callers(uids: [1000]), authorities: Self.names, loopbackPorts: ports,
+      pages: PageOrigins(try pages.map { try PageOrigin(parsing: $0) }))
+  }
+
+  /// A page that has its own name point at us sends that name, with the real port (T1): a loopback name's port proves nothing.
+  static let tunnels: [(String, UInt16?, String?)] = [
+    ("localhost:20100", 20100, nil), ("LOCALHOST:1", 1, nil), ("localhost", nil, nil), ("localhost:65535", 65535, nil),
+    ("127.0.0.1:20100", 20100, nil), ("127.0.0.1", 80, nil), ("127.5.6.7:7070", 7070, nil),
+    ("127.255.255.254", 80, nil),
+    ("[::1]:20100", 20100, nil), ("[::1]", 80, nil), ("[0:0:0:0:0:0:0:1]:7070", 7070, nil),
+    ("[::ffff:127.0.0.1]:7070", 7070, nil), ("[::FFFF:7f05:0607]", 80, nil), ("localhost.:7070", 7070, nil),
+    ("localhost.", 80, nil), ("GitHub.localhost:20100", 20100, "github.localhost"),
+    ("github.localhost.", 80, "github.localhost"), ("localhost:7071", 7071, nil),
+  ]
+
+  @Test(arguments: tunnels) func `a loopback listener is called by any loopback name, with any port`(
+    _ host: String, _ port: UInt16?, _ selects: String?
+  ) throws {
+    let request = try tunnelled(.any(except: [7072])).admit(requestHead(host: host), caller: caller, listener: 0)
+    #expect(request.host == selects && request.tunnelledPort == port)
+    // What browsers write in another way, they may not trust.
+    let isOdd = [".:", ":0", ":f", ":F"].contains { host.contains($0) } || host.hasSuffix(".")
+    #expect(request.isSandboxed == isOdd)
+  }
+
+  @Test(arguments: [
+    "evil.test:7070", "evil.test", "localhost.evil.test:7070", "127.0.0.1.nip.io:7070", "127.0.0.1.evil.test",
+    "xlocalhost",
+    "localhost:07070", "localhost:", "localhost:0", "localhost:65536", "localhost:x", "localhost:70700", "",
+    "localhost..:7070",
+    "localhost:7072", "127.0.0.1:7072", "[::1]:7072", "other.localhost:7070", "x.github.localhost:7070", ".localhost",
+    "0.0.0.0:7070", "[::]:7070", "127.1:7070", "2130706433:7070", "0x7f.0.0.1", "0177.0.0.1:7070", "128.0.0.1:7070",
+    "10.0.0.1:7070", "[::2]:7070", "[::ffff:10.0.0.1]:7070", "[::127.0.0.1]:7070", "[64:ff9b::7f00:1]:7070",
+    "::1:7070", "[::1", "[::1]7070", "[::1]:7070:1", "localhost:7070#", "localhost:7070/", "localhost@evil.test:7070",
+    "evil.test@localhost:7070", "localhost:7070,localhost:7070", "localhost evil.test", "local_host",
+    String(repeating: "a", count: 300) + ".localhost",
+  ])
+  func `T1: every other name is refused, and the ports of services are theirs`(host: String) throws {
+    #expect(throws: PolicyRefusal.hostNotAllowed) {
+      try tunnelled(.any(except: [7072])).admit(requestHead(host: host), caller: caller, listener: 0)
+    }
+  }
+
+  @Test func `T1: a service with a port of its own is called by it, and a listener for others by its names`() throws {
+    let service = try tunnelled(.only([7071]))
+    for host in ["localhost:7071", "127.5.6.7:7071", "localhost.:7071", "[::ffff:127.0.0.1]:7071"] {
+      #expect(throws: Never.self) { try service.admit(requestHead(host: host), caller: caller, listener: 0) }
+    }
+    for (ports, hosts) in [
+      (LoopbackPorts.only([7071]), ["localhost:20100", "127.0.0.1:7073", "127.0.0.1", "127.5.6.7:7070"]),
+      (.none, ["localhost:7071", "127.5.6.7:7070", "localhost.:7070", "[::ffff:127.0.0.1]:7070", "127.0.0.1"]),
+    ] {
+      for host in hosts {
+        #expect(throws: PolicyRefusal.hostNotAllowed, "\(host)") {
+          try tunnelled(ports).admit(requestHead(host: host), caller: caller, listener: 0)
+        }
+      }
+    }
+  }
+
+  /// A program that takes us for a forward proxy writes another local server's URL in the same way.
+  @Test(arguments: [
+    ("localhost:3000", "localhost:3000"), ("localhost:7070", "localhost:3000"), ("localhost:20100", "localhost:7070"),
+    ("localhost:20100", "evil.test"), ("127.5.6.7:7070", "127.5.6.7:7070"),
+  ])
+  func `T10: an absolute-form target has a listed port`(host: String, absolute: String) throws {
+    #expect(throws: PolicyRefusal.authorityMismatch) {
+      try tunnelled(.any(except: [])).admit(
+        requestHead(host: host, absolute: absolute), caller: caller, listener: 0)
+    }
+  }
+
+  @Test func `T2: a page is judged by its origin, whatever port it calls`() throws {
+    let open = try tunnelled(.any(except: []), pages: ["http://localhost:20100", "https://app.test"])
+    func ask(_ host: String, _ fields: [(KnownField, String)]) throws(PolicyRefusal) -> AdmittedRequest {
+      try open.admit(requestHead(host: host, fields: fields), caller: caller, listener: 0)
+    }
+    for host in ["localhost:20100", "localhost", "127.5.6.7:1", "localhost.:7070", "[::ffff:127.0.0.1]:7070"] {
+      #expect(throws: PolicyRefusal.originNotAllowed) { try ask(host, [(.origin, "http://evil.test")]) }
+      #expect(throws: PolicyRefusal.originNotAllowed) { try ask(host, [(.origin, "http://localhost:7070")]) }
+      #expect(throws: PolicyRefusal.originNotAllowed) { try ask(host, [(.origin, "null")]) }
+      #expect(throws: PolicyRefusal.crossSite) { try ask(host, [(.secFetchSite, "same-origin")]) }
+      #expect(throws: PolicyRefusal.crossSite) { try ask(host, [(.secFetchSite, "cross-site")]) }
+      #expect(throws: Never.self) { try ask(host, [(.origin, "https://app.test")]) }
+    }
+    // A page of ours, as the tunnel shows it, may not ask, even if its origin is listed for another server (T35).
+    let own: [(KnownField, String)] = [(.origin, "http://localhost:20100")]
+    #expect(throws: PolicyRefusal.originNotAllowed) { try ask("localhost:20100", own) }
+    for host in ["LOCALHOST:20100", "127.0.0.1:20100", "[::1]:20100", "localhost.:20100"] {
+      #expect(throws: PolicyRefusal.originNotAllowed) { try ask(host, own) }
+    }
+    #expect(throws: Never.self) { try ask("localhost:20101", own) }
+    #expect(throws: Never.self) { try ask("localhost:7070", own) }
+  }
+
+  @Test(arguments: ["localhost.:7070", "[::ffff:127.0.0.1]:7070", "localhost.:20100"])
+  func `T2: by a loopback name that browsers may not trust, no browser asks without saying what for`(
+    host: String
+  ) throws {
+    let agent = "User-Agent: Mozilla/5.0 (X11) AppleWebKit/537.36\r\nAccept-Language: en\r\n"
+    let open = try tunnelled(.any(except: []))
+    #expect(throws: PolicyRefusal.siteUnknown) { try open.admit(read(agent, host: host), caller: caller, listener: 0) }
+    let typed = try open.admit(
+      read(agent + "Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\n", host: host), caller: caller, listener: 0)
+    #expect(typed.isSandboxed)
+  }
+
+  static let origins: [(String, String?)] = [
+    ("https://App.test:443", "https://app.test"), ("http://tauri.localhost", "http://tauri.localhost"),
+    ("app://obsidian.md", "app://obsidian.md"), ("APP://Obsidian.md", "app://Obsidian.md"), ("app://-", "app://-"),
+    ("app://.", "app://."), ("tauri://localhost", "tauri://localhost"),
+    ("ionic://localhost:8100", "ionic://localhost:8100"),
+    ("chrome-extension://abcdefghijklmnop", "chrome-extension://abcdefghijklmnop"),
+    ("moz-extension://0a1b2c3d-4e5f-6789", "moz-extension://0a1b2c3d-4e5f-6789"),
+    ("vscode-webview://0a_b", "vscode-webview://0a_b"), ("vscode-file://vscode-app", "vscode-file://vscode-app"),
+    ("null", nil), ("*", nil), ("file://", nil), ("file:///x", nil), ("FILE://host", nil), ("app://", nil),
+    ("app:x", nil),
+    ("app://a/", nil), ("app://a/b", nil), ("app://a?b", nil), ("app://a#b", nil), ("app://u@a", nil), ("app://*", nil),
+    ("app://a b", nil), ("app://a:0", nil), ("app://a:65536", nil), ("app://a:", nil), ("app://a:01", nil),
+    ("app://é", nil), ("1app://a", nil), ("://a", nil), ("blob:https://a.test", nil), ("a,b://c", nil),
+    ("app://a,https://b.test", nil), ("app://[::1]", nil), ("app://" + String(repeating: "a", count: 400), nil),
+  ]
+
+  @Test(arguments: origins) func `origins of pages and of programs that show pages`(
+    _ text: String, _ written: String?
+  ) throws {
+    #expect((try? PageOrigin(parsing: text))?.description == written)
+    guard let written else { return }
+    let listed = try pages([text])
+    let request = try listed.admit(requestHead(fields: [(.origin, written)]), caller: caller, listener: 0)
+    #expect(request.page.map { PolicyTests.text($0) } == written)
+    for other in [written + "x", written.uppercased(), written + "/", String(written.dropLast()), "null"] {
+      #expect(throws: PolicyRefusal.originNotAllowed, "\(other)") {
+        try listed.admit(requestHead(fields: [(.origin, other)]), caller: caller, listener: 0)
+      }
+    }
+    // What is told to a page that is not listed would let it in.
+    #expect(PageOrigins.origin(of: requestHead(fields: [(.origin, written)]))?.description == written)
+  }
+
+  @Test(arguments: ["null", "file://", "APP://x", "app://x/", "chrome-extension://", "x"])
+  func `what cannot be listed, or not as it came, is not proposed`(text: String) {
+    #expect(PageOrigins.origin(of: requestHead(fields: [(.origin, text)])) == nil)
+  }
+
   /// Absolute-form targets (T10): the second name must be ours, too, and mean the same service.
   static let absolutes: [(String, String, Bool)] = [
     ("localhost:7070", "localhost:7070", true), ("localhost:7070", "LOCALHOST:7070", true),
@@ -104,7 +251,7 @@ import Testing
       ("localhost", nil, nil), (nil, nil, nil), ("", nil, nil), ("api.example.com", nil, "api.example.com"),
       ("GitHub.localhost:7070", nil, "github.localhost"), ("127.0.0.1", nil, nil), ("[::1]:1", nil, nil),
       ("a", "A", "a"), (nil, "x.localhost", "x.localhost"), ("a b", nil, nil),
-      (String(repeating: "a", count: 254), nil, nil),
+      (String(repeating: "a", count: 254), nil, nil), ("my_service:1", nil, "my_service"),
     ]
     for (host, absolute, selects) in rows {
       #expect(try admit(requestHead(host: host, absolute: absolute), names: nil).get().host == selects)
@@ -181,7 +328,7 @@ import Testing
   func pages(_ origins: [String], names: [String] = names, clients: [Client] = []) throws -> Admission {
     Admission(
       callers: Callers(uids: [1000]), authorities: names, clients: clients,
-      pages: PageOrigins(try origins.map { try Origin(parsing: $0) }))
+      pages: PageOrigins(try origins.map { try PageOrigin(parsing: $0) }))
   }
 
   static let listed = ["https://app.test", "http://localhost:3000", "https://App.Test:8443", "http://[::1]:80"]
@@ -245,9 +392,9 @@ import Testing
   @Test func theLineToAddNamesAllThatMayAsk() throws {
     let none = PageOrigins([])
     #expect(
-      none.line(adding: try Origin(parsing: "https://app.test:443")) == "browsers: { origins: [https://app.test] }")
+      none.line(adding: try PageOrigin(parsing: "https://app.test:443")) == "browsers: { origins: [https://app.test] }")
     #expect(
-      try pages(["https://app.test", "http://[::1]:3000"]).pages.line(adding: Origin(parsing: "https://app.test"))
+      try pages(["https://app.test", "http://[::1]:3000"]).pages.line(adding: PageOrigin(parsing: "https://app.test"))
         == "browsers: { origins: [\"http://[::1]:3000\", https://app.test] }")
   }
 

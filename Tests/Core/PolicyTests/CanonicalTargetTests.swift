@@ -1,3 +1,4 @@
+import HTTP1
 import Policy
 import TestSupport
 import Testing
@@ -17,6 +18,16 @@ import Testing
     ("/a%2fb", "/a%2Fb", "", ["/a/b"]), ("/a%24b", "/a%24b", "", ["/a$b"]), ("/a%3fb", "/a%3Fb", "", []),
     ("/a%24%2Fb", "/a%24%2Fb", "", ["/a%24/b", "/a$/b"]),
     ("/a%23b", "/a%23b", "", []), ("/a%5bb", "/a%5Bb", "", []),
+    // bytes that a URL has escaped only, and no server reads in two ways
+    ("/é", "/%C3%A9", "", []), ("/файл.txt", "/%D1%84%D0%B0%D0%B9%D0%BB.txt", "", []),
+    ("/a/[id].tsx", "/a/%5Bid%5D.tsx", "", []), ("/{id}", "/%7Bid%7D", "", []), ("/a|b^c`d", "/a%7Cb%5Ec%60d", "", []),
+    ("/[a]//b", "/%5Ba%5D//b", "", ["/%5Ba%5D/b"]), ("/{;x}", "/%7B;x%7D", "", ["/%7B"]),
+    ("/a?q=münchen", "/a", "?q=m%C3%BCnchen", []), ("/a?b[]={c}|^`", "/a", "?b%5B%5D=%7Bc%7D%7C%5E%60", []),
+    ("/a?\"<>\\", "/a", "?%22%3C%3E%5C", []), ("/é?é", "/%C3%A9", "?%C3%A9", []), ("/a?%zz%5b", "/a", "?%zz%5b", []),
+    // a backslash, which some servers take for a slash
+    ("/a%5cb", "/a%5Cb", "", ["/a/b"]), ("/a%5C", "/a%5C", "", ["/a/"]), ("/%5C%5Ca", "/%5C%5Ca", "", ["///a", "/a"]),
+    ("/a%5Cb%2Fc", "/a%5Cb%2Fc", "", ["/a/b%2Fc", "/a%5Cb/c", "/a/b/c"]), ("/a%255Cb", "/a%255Cb", "", ["/a%5Cb"]),
+    ("/a%5C;x", "/a%5C;x", "", ["/a%5C", "/a/;x", "/a/"]),
     // escaped twice
     ("/a%252fb", "/a%252fb", "", ["/a%2Fb"]), ("/a%2541", "/a%2541", "", ["/aA"]), ("/100%25", "/100%25", "", []),
     ("/%2561%24", "/%2561%24", "", ["/%2561$", "/a$"]),
@@ -55,13 +66,12 @@ import Testing
   static let refused: [(String, PolicyRefusal)] = [
     ("a", .badPath), ("http://h/", .badPath), ("**", .badPath), ("*?", .badPath), (" /", .badPath), ("\\a", .badPath),
     ("/a#", .fragment), ("/#", .fragment), ("/a?b#c", .fragment), ("?#", .fragment),
-    ("/a\\b", .forbiddenCharacter), ("/a%5cb", .forbiddenCharacter), ("/a%5C", .forbiddenCharacter),
+    ("/a\\b", .forbiddenCharacter), ("/a\"b", .forbiddenCharacter), ("/<a", .forbiddenCharacter),
+    ("/a>", .forbiddenCharacter),
     ("/a b", .forbiddenCharacter), ("/a\u{7f}", .forbiddenCharacter), ("/\0", .forbiddenCharacter),
-    ("/é", .forbiddenCharacter),
     ("/x%00y", .forbiddenCharacter), ("/x%0d%0ay", .forbiddenCharacter), ("/%1F", .forbiddenCharacter),
-    ("/%7f", .forbiddenCharacter), ("/[a]", .forbiddenCharacter), ("/a|b", .forbiddenCharacter),
-    ("/{a}", .forbiddenCharacter),
-    ("/a?b c", .forbiddenCharacter), ("/a?\u{1}", .forbiddenCharacter), ("/a?é", .forbiddenCharacter),
+    ("/%7f", .forbiddenCharacter), ("/é\\", .forbiddenCharacter), ("/[%00]", .forbiddenCharacter),
+    ("/a?b c", .forbiddenCharacter), ("/a?\u{1}", .forbiddenCharacter), ("/a?é\u{7F}", .forbiddenCharacter),
     ("/%", .badEscape), ("/%2", .badEscape), ("/%zz", .badEscape), ("/%2g", .badEscape), ("/a%/b", .badEscape),
     ("/%u002e", .badEscape), ("/%%32e", .badEscape), ("/%?", .badEscape),
   ]
@@ -81,11 +91,53 @@ import Testing
     "/a;b%2F..",
     "/a;%2F..%2Fb", "/a;x%2f..;y", "/a//../b", "//..", "/../..//", "/a/..?x", "/..?", "/a/%2e%2e?q#".dropHash,
     "/..;/..;/a",
+    "/..%5Ca", "/a%5c..", "/a%5C.%5Cb", "/%5C..%5C", "/[%5c..", "/é/..%5Cb",
     "/.;a%2F.", "/%252e%252e%252f", "/a/..%255cb", "/%252e%252e%255Cb", "/%252E%252E;x",
   ]
 
   @Test(arguments: dotSegments) func refusesDotSegments(_ target: String) {
     #expect(throws: PolicyRefusal.dotSegment) { try canonical(target) }
+  }
+
+  @Test func `a byte that is not UTF-8 is encoded as it is`() throws {
+    var read = CanonicalTarget()
+    try read.read([0x2F, 0x63, 0xE9, 0x3F, 0xFF].span)
+    #expect(text(read.path) == "/c%E9" && text(read.query) == "?%FF" && read.readings.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("/a\\b", "backslash at byte 3 of the target (its escape is %5C)"),
+    ("/\"", "quotation mark at byte 2 of the target (its escape is %22)"),
+    ("/[é]<", "less-than sign at byte 6 of the target (its escape is %3C)"),
+    ("/a>?\\", "greater-than sign at byte 3 of the target (its escape is %3E)"),
+    ("/a b", "space at byte 3 of the target (its escape is %20)"),
+    ("/x%0dy", "carriage return at byte 3 of the target (escaped as %0D)"),
+    ("/%20%00", "NUL at byte 5 of the target (escaped as %00)"),
+    ("/a?%00 ", "space at byte 7 of the target (its escape is %20)"),
+  ])
+  func `the first character that is refused is found`(_ target: String, _ place: String) {
+    let bytes = Array(target.utf8)
+    #expect(throws: PolicyRefusal.forbiddenCharacter) { try canonical(target) }
+    let found = CanonicalTarget.forbiddenCharacter(in: bytes.span)
+    #expect("\(MessageFault(character: found))" == place)
+  }
+
+  @Test func `a character is found exactly where a target is refused for one`() {
+    var random = SeededGenerator(state: 37)
+    let pieces = ["a", "/", "%5C", "%00", "\\", "\"", "<", ">", "[", "é", " ", "\u{7F}", "?", "%41", "%0a", ";"]
+    for _ in 0..<20_000 {
+      let target = "/" + randomText(&random, pieces, upTo: 5)
+      var refusal: PolicyRefusal?
+      do throws(PolicyRefusal) {
+        var read = CanonicalTarget()
+        try read.read(Array(target.utf8).span)
+      } catch {
+        refusal = error
+      }
+      let found = CanonicalTarget.forbiddenCharacter(in: Array(target.utf8).span)
+      if refusal == .forbiddenCharacter { #expect(found != nil, "\(target)") }
+      if refusal == nil { #expect(found == nil, "\(target)") }
+    }
   }
 
   @Test func keepsNothingOfTheLastTarget() throws {
@@ -101,7 +153,8 @@ import Testing
     var random = SeededGenerator(state: 7)
     var most = 0
     for _ in 0..<20_000 {
-      let target = "/" + randomText(&random, ["a", "/", "//", ";", "%2F", "%3B", "%25", "2F", "3B", "%24"], upTo: 20)
+      let pieces = ["a", "/", "//", ";", "%2F", "%5C", "%3B", "%25", "2F", "3B", "%24"]
+      let target = "/" + randomText(&random, pieces, upTo: 20)
       guard let read = try? canonical(target) else { continue }
       most = max(most, read.readings.count)
     }

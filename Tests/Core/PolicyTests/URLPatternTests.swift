@@ -47,7 +47,7 @@ import Testing
 
   static let refused = [
     "", "https://api.example.com*", "https://api.example.com**", "https://*.example.com/**", "//evil.test/x", "a:b",
-    "/../x", "/x/..", "/./x", "/.", "/%2e%2e/x", "/.%2E/x", "/**/../x", "..", "/x#frag", "/a\\b", "/a%5Cb", "/x%00y",
+    "/../x", "/x/..", "/./x", "/.", "/%2e%2e/x", "/.%2E/x", "/**/../x", "..", "/x#frag", "/a\\b", "/x%00y",
     "/x%0d%0ay", "/x\ny", "/%", "/%2", "/%zz", "/a[b]", "/x|y", "/{id}", "/a b", "/straße", "/a?x=1", "/a?name=*",
     "/*" + String(repeating: "a", count: 120),
   ]

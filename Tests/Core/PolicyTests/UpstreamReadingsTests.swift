@@ -5,7 +5,7 @@ import Testing
 /// How programs behind us read the path that we send: written here anew, from their documentation, not from our code.
 enum UpstreamReader: CaseIterable {
   case verbatim, rfc3986, whatwg, decodedSlashes, decoded, decodedThenRemoved, nginx, tomcat, spring, cutAfterDecoding,
-    cutTwice, cgi, cutLast, mergedThenCut
+    cutTwice, cgi, cutLast, mergedThenCut, windows, windowsOnce
 
   func read(_ path: String) -> String {
     switch self {
@@ -23,6 +23,8 @@ enum UpstreamReader: CaseIterable {
     case .cgi: merge(cut(decode(path)))
     case .cutLast: cutLast(path)
     case .mergedThenCut: cut(merge(path))
+    case .windows: removeDots(merge(decode(path).replacing("\\", with: "/")))
+    case .windowsOnce: path.replacing("%5C", with: "/")
     }
   }
 
@@ -79,7 +81,8 @@ enum UpstreamReader: CaseIterable {
 @Suite struct UpstreamReadingsTests {
   static let pathPieces = [
     "a", "b", "/", "/", "//", "/a", "/b", "%2F", "%2f", ";", ";a", "%3B", "%3b", "%61", "%2561", "%252F", "%252e", ".",
-    "..", "/..", "%2e", "%2E", "/.", "$", "%24", "%20", ".a",
+    "..", "/..", "%2e", "%2E", "/.", "$", "%24", "%20", ".a", "%5C", "%5c",
+    "[", "é",
   ]
   static let patternPieces = ["a", "b", "/", "/a", "/b", "*", "**", "/**", "/*", "**/", "$", ".a"]
 

@@ -2,7 +2,8 @@
 
 /// A machine that exists in the test only. A case changes it with comments: `# machine: uid 999`,
 /// `# machine: file PATH MODE OWNER`, `# machine: no file PATH`, `# machine: no IPv6`, `# machine: no audit REASON`,
-/// `# machine: no socket REASON`, `# machine: no socket yet REASON`, `# machine: empty PATH`, `# machine: read-only DIRECTORY`.
+/// `# machine: no socket REASON`, `# machine: no socket yet REASON`, `# machine: empty PATH`, `# machine: read-only DIRECTORY`,
+/// `# machine: memory DIRECTORY`.
 struct Machine {
   static let file = "/etc/bearerd/bearerd.yaml"
   /// 2026-07-01
@@ -13,6 +14,8 @@ struct Machine {
   var auditProblem: String?
   /// Where file systems are mounted for reading only.
   var readOnly: Set<String> = []
+  /// Where a container has file systems in memory.
+  var memory: Set<String> = []
   var empty: Set<String> = []
   var socketProblem: (reason: String, isPassing: Bool)?
   var files: [String: (owner: UInt32, mode: UInt32, isRegular: Bool)?] = ["/etc/bearerd": (0, 0o755, false)]
@@ -35,6 +38,7 @@ struct Machine {
       case "no": files[words[2]] = .some(nil)
       case "empty": empty.insert(words[1])
       case "read-only": readOnly.insert(words[1])
+      case "memory": memory.insert(words[1])
       case "file": files[words[1]] = (UInt32(words[3]) ?? 0, UInt32(words[2], radix: 8) ?? 0, true)
       default: preconditionFailure("what is \(line)?")
       }
@@ -62,6 +66,9 @@ struct Machine {
   private func security(of path: String) -> PathSecurity {
     var security = PathSecurity()
     security.isReadOnly = readOnly.contains { path.hasPrefix($0 + "/") }
+    let isInMemory = memory.contains { path.hasPrefix($0 + "/") }
+    security.isMountOfSecrets = security.isReadOnly || isInMemory
+    if security.isMountOfSecrets { security.containerHelp = ". In a container: …" }
     security.isEmpty = empty.contains(path)
     var rest = path[...]
     var directories: [String] = []

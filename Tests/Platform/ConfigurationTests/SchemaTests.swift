@@ -21,6 +21,7 @@ import Testing
     "rule": "{ services: { s: { upstream: 'https://s.test/', rules: [{ match: /a, deny: true, @ }] } } }",
     "credential": credential("bearer: { file: s }, @"),
     "suspend": credential("bearer: { file: s }, suspend: { @ }"),
+    "keepalive": "{ limits: { tcp_keepalive: { @ } }, \(service) }",
     "source": credential("bearer: { command: [/usr/bin/git], @ }"),
     "oauth1": credential("oauth1: { consumer_key: k, consumer_secret: { file: s }, @ }"),
     "oauth2": credential(
@@ -55,6 +56,7 @@ import Testing
     "source.url": gitHelper, "source.username": gitHelper,
     "source.server": credential(
       "basic: { password: { command: [/usr/bin/git], format: docker-credential, @ } }"),
+    "basic.password": credential("basic: { user: u, @ }"),
     "header.name": credential("headers: [{ @, value: { file: s } }]"),
     "header.prefix": credential("headers: [{ name: X-Key, value: { file: s }, @ }]"),
     "oauth2.token_url": credential(

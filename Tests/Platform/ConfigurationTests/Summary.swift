@@ -124,7 +124,7 @@ struct Summary: CustomStringConvertible {
   private static func scheme(_ scheme: CredentialSettings.Scheme) -> String {
     switch scheme {
     case .bearer(let source): "bearer \(text(source))"
-    case .basic(let user, let password): "basic \(value(user)) \(text(password))"
+    case .basic(let user, let password): "basic \(value(user)) \(value(password))"
     case .registry(let registry):
       "registry \(registry.realm) \(registry.user.map(value) ?? "nobody") \(registry.password.map(text) ?? "-") within \(registry.timeout) keeps \(registry.replayBuffer)"
     case .digest(let digest):

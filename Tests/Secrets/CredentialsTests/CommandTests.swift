@@ -99,7 +99,7 @@ import Testing
     let user = command("user")
     let password = command("password")
     let keyring = try keyring(
-      .basic(user: .secret(.command(user)), password: .command(password)),
+      .basic(user: .secret(.command(user)), password: .secret(.command(password))),
       .headers([HeaderTemplate(name: "X-Key", prefix: "", value: .secret(.command(password)))]))
     for (output, isFit) in [("me:you", false), ("me\nyou", false), ("Jürgen", true)] {
       try scratch.write("user", output)
@@ -143,7 +143,7 @@ import Testing
   {
     let file = try scratch.write("password", "first")
     try scratch.write("output", "me")
-    let keyring = try keyring(.basic(user: .secret(.command(command())), password: .file(file)))
+    let keyring = try keyring(.basic(user: .secret(.command(command())), password: .secret(.file(file))))
     #expect(try run(command(), for: keyring))
     #expect(try written(keyring) == "bWU6Zmlyc3Q=")
     try scratch.write("password", "not\nusable")
@@ -186,7 +186,7 @@ import Testing
 
   @Test func `one run gives user and password, and each place has its rules`() throws {
     let command = gitCommand()
-    let keyring = try keyring(.basic(user: .secret(.userOfCommand(command)), password: .command(command)))
+    let keyring = try keyring(.basic(user: .secret(.userOfCommand(command)), password: .secret(.command(command))))
     #expect(keyring.commands.count == 1)
     for (output, isFit) in [
       ("password=word\n", false), ("username=m:e\npassword=word\n", false), ("username=me\npassword=wo\u{7F}\n", false),
@@ -233,7 +233,7 @@ import Testing
     try scratch.write("docker", #"{"Username":"<token>","Secret":"word"}"#)
     let token = try keyring(.bearer(.command(command)))
     #expect(try run(command, for: token))
-    let password = try keyring(.basic(user: .plain("me"), password: .command(command)))
+    let password = try keyring(.basic(user: .plain("me"), password: .secret(.command(command))))
     #expect(try !run(command, for: password))
     #expect(password.status(ofGrant: 0).problem?.contains("identity token") == true)
   }

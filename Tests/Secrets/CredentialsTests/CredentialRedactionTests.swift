@@ -11,7 +11,7 @@ import Testing
     let scratch = try Scratch()
     let user = try scratch.write("user", "secret-user-1")
     let password = try scratch.write("password", "swordfish:2")
-    let keyring = try keyring(.basic(user: .secret(.file(user)), password: .file(password)))
+    let keyring = try keyring(.basic(user: .secret(.file(user)), password: .secret(.file(password))))
     let patterns = try #require(keyring.patterns(ofGrant: 0))
     let pair = Data("secret-user-1:swordfish:2".utf8).base64EncodedString()
     for text in [pair, "swordfish:2", "secret-user-1", Data(pair.utf8).base64EncodedString()] {
@@ -24,7 +24,7 @@ import Testing
   @Test func `T33: of Basic with a short password the pair is masked, raw and in base64`() throws {
     let scratch = try Scratch()
     let password = try scratch.write("password", "fish:2")
-    let keyring = try keyring(.basic(user: .plain("me"), password: .file(password)))
+    let keyring = try keyring(.basic(user: .plain("me"), password: .secret(.file(password))))
     let patterns = try #require(keyring.patterns(ofGrant: 0))
     #expect(patterns.isIncomplete)
     for text in ["me:fish:2", "bWU6ZmlzaDoy", "me%3Afish%3a2", "6d653a666973683a32"] {

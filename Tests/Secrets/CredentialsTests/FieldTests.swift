@@ -16,13 +16,61 @@ import Testing
   private let start = "GET / HTTP/1.1\r\nHost: upstream.test\r\n"
 
   @Test(arguments: [
-    ("t0k", "t0k"), ("a|b:c~!", "a|b:c~!"), ("t0k\n", "t0k"), ("t0k\r\n", "t0k"),
-    ("mF_9.B5f-4.1JqM==", "mF_9.B5f-4.1JqM=="),
-    // T20: nothing is expanded.
-    ("${HOME}{{env:HOME}}$(id)%s%41\\n", "${HOME}{{env:HOME}}$(id)%s%41\\n"),
+    ("t0k", "t0k"), ("t0k\n", "t0k"), ("t0k\r\n", "t0k"), ("mF_9.B5f-4.1JqM==", "mF_9.B5f-4.1JqM=="),
+    ("a~b+c/d_e-f.9", "a~b+c/d_e-f.9"), ("x", "x"), ("T=", "T="),
   ]) func `A bearer token, without one closing line break`(file: String, token: String) throws {
     let path = try scratch.write("token", file)
     #expect(try sent(keyring(.bearer(.file(path)))) == start + "Authorization: Bearer \(token)\r\n\r\n")
+  }
+
+  /// Of whole values: what stands around them by mistake.
+  @Test(arguments: [
+    ("\"t0k\"", "quotation marks"), ("'t0k'", "quotation marks"), ("`t0k`", "quotation marks"),
+    ("\"\"", "quotation marks"),
+    ("GITHUB_TOKEN=t0k", "NAME=value"), ("token=t0k", "NAME=value"), ("export T=t0k", "NAME=value"),
+    ("export T='t0k'", "NAME=value"), ("set T=t0k", "NAME=value"), ("$env:T = \"t0k\"", "NAME=value"),
+    ("T = t0k", "NAME=value"),
+    ("{\"token\":\"t0k\"}", "JSON"), ("a|b", "RFC 6750"), ("a:b", "RFC 6750"), ("a\"b", "RFC 6750"), ("=", "RFC 6750"),
+    ("a=b.", "NAME=value"), ("a.=b", "RFC 6750"), ("Bearer t0k", "a blank"), ("t0k;", "RFC 6750"),
+    // T20: nothing is expanded.
+    ("${HOME}{{env:HOME}}$(id)%s%41\\n", "RFC 6750"),
+  ]) func `A bearer token that has something around it is refused with the reason`(file: String, says: String) throws {
+    let path = try scratch.write("token", file + "\n")
+    let status = try keyring(.bearer(.file(path))).status(ofGrant: 0)
+    let problem = try #require(status.problem)
+    #expect(status.generation == 0 && problem.contains(path) && problem.contains(says), "\(problem)")
+    #expect(!problem.contains("t0k"))
+  }
+
+  @Test(arguments: [
+    ("a|b:c~!", "", true), ("${HOME}{{env:HOME}}$(id)%s%41\\n", "", true), ("\"t0k\"", "", false),
+    ("'t0k'", "Key ", false),
+    ("\"t0k\"", "token=", true), ("export KEY=t0k", "", false), ("session=t0k", "", true), ("\"", "", true),
+  ]) func `Another field takes what its server wants, but no quotation marks by mistake`(
+    file: String, prefix: String, isGood: Bool
+  ) throws {
+    let path = try scratch.write("token", file)
+    let template = HeaderTemplate(name: "X-Key", prefix: prefix, value: .secret(.file(path)))
+    let keyring = try keyring(.headers([template]))
+    #expect((keyring.status(ofGrant: 0).problem == nil) == isGood)
+    if isGood { #expect(try sent(keyring) == start + "X-Key: \(prefix)\(file)\r\n\r\n") }
+    let query = try CredentialsTests.keyring(.query(name: "key", value: .file(path))).status(ofGrant: 0)
+    #expect((query.problem == nil) == (isGood && prefix.isEmpty), "\(query)")
+  }
+
+  @Test(arguments: [("sk_live_x", "c2tfbGl2ZV94Og=="), ("s", "czo=")])
+  func `Basic with the key as the user, and an empty password`(user: String, encoded: String) throws {
+    let path = try scratch.write("user", user + "\n")
+    let keyring = try keyring(.basic(user: .secret(.file(path)), password: .plain("")))
+    #expect(keyring.status(ofGrant: 0).problem == nil)
+    #expect(try sent(keyring) == start + "Authorization: Basic \(encoded)\r\n\r\n")
+    let empty = try scratch.write("empty", "")
+    for scheme in [
+      AuthScheme.basic(user: .secret(.file(empty)), password: .plain("")),
+      .basic(user: .plain(""), password: .secret(.file(empty))),
+    ] {
+      #expect(try CredentialsTests.keyring(scheme).status(ofGrant: 0).problem?.contains("is empty") == true)
+    }
   }
 
   @Test(arguments: [
@@ -32,19 +80,19 @@ import Testing
     ("u", "a%40b", "dTphJTQwYg=="), ("u", "😀", "dTrwn5iA"),
   ]) func `Basic, as in RFC 7617`(user: String, password: String, encoded: String) throws {
     let path = try scratch.write("password", password + "\n")
-    let keyring = try keyring(.basic(user: .plain(user), password: .file(path)))
+    let keyring = try keyring(.basic(user: .plain(user), password: .secret(.file(path))))
     #expect(keyring.status(ofGrant: 0).problem == nil)
     #expect(try sent(keyring) == start + "Authorization: Basic \(encoded)\r\n\r\n")
     let userPath = try scratch.write("user", user)
     guard !user.isEmpty else { return }
-    let other = try CredentialsTests.keyring(.basic(user: .secret(.file(userPath)), password: .file(path)))
+    let other = try CredentialsTests.keyring(.basic(user: .secret(.file(userPath)), password: .secret(.file(path))))
     #expect(try sent(other) == start + "Authorization: Basic \(encoded)\r\n\r\n")
   }
 
   @Test(arguments: [(47, 64), (48, 64), (49, 68), (96, 128), (97, 132), (144, 192), (145, 196), (4096, 5464)])
   func `Basic of any length is one line`(length: Int, encodedLength: Int) throws {
     let path = try scratch.write("password", String(repeating: "x", count: length - 2))
-    let text = try sent(keyring(.basic(user: .plain("u"), password: .file(path))))
+    let text = try sent(keyring(.basic(user: .plain("u"), password: .secret(.file(path)))))
     let line = try #require(text.split(separator: "\r\n").last)
     #expect(line.utf8.count == "Authorization: Basic ".utf8.count + encodedLength)
     #expect(text.hasSuffix("\r\n\r\n"))
@@ -100,7 +148,7 @@ import Testing
     let path = try scratch.write("secret", bad.content)
     let rows: [(AuthScheme, Bool)] = [
       (.bearer(.file(path)), bad.isBadBearer),
-      (.basic(user: .plain("u"), password: .file(path)), bad.isBadBasic),
+      (.basic(user: .plain("u"), password: .secret(.file(path))), bad.isBadBasic),
       (.headers([HeaderTemplate(name: "X-Key", prefix: "", value: .secret(.file(path)))]), bad.isBadHeader),
       (.headers([HeaderTemplate(name: "X-Key", prefix: "p ", value: .secret(.file(path)))]), bad.isBadHeader),
     ]
@@ -138,7 +186,7 @@ import Testing
     let password = try scratch.write("password", "pw")
     let path = try scratch.write("user", user)
     for value in [FieldValue.plain(user), .secret(.file(path))] {
-      let status = try keyring(.basic(user: value, password: .file(password))).status(ofGrant: 0)
+      let status = try keyring(.basic(user: value, password: .secret(.file(password)))).status(ofGrant: 0)
       #expect(status.generation == 0)
       #expect(status.problem != nil)
     }

@@ -118,7 +118,8 @@ import Testing
       entries: [
         Keyring.Entry(grant: try grant("one"), scheme: .bearer(.file(one))),
         Keyring.Entry(grant: try grant("two"), scheme: .bearer(.file(two))),
-        Keyring.Entry(grant: try grant("both"), scheme: .basic(user: .secret(.file(one)), password: .file(two))),
+        Keyring.Entry(
+          grant: try grant("both"), scheme: .basic(user: .secret(.file(one)), password: .secret(.file(two)))),
       ], requireLockedMemory: false)
     try scratch.write("two", "2b")
     #expect(keyring.reload(directories: [scratch.path]) == [1, 2])
@@ -139,7 +140,7 @@ import Testing
   @Test func `T44: a new configuration keeps the lines of before as long as a file of it is being read`() throws {
     let user = SecretSource.file(try scratch.write("user", "old"))
     let password = SecretSource.file(try scratch.write("password", "old-secret"))
-    let entry = Keyring.Entry(grant: try grant(), scheme: .basic(user: .secret(user), password: password))
+    let entry = Keyring.Entry(grant: try grant(), scheme: .basic(user: .secret(user), password: .secret(password)))
     let files = FileValues()
     let first = try Keyring(entries: [entry], requireLockedMemory: false, files: files)
     let old = try sent(first)

@@ -51,18 +51,18 @@ import Testing
           ])))
     },
     Row(testDescription: "Basic", masked: [Data("me:\(secret)".utf8).base64EncodedString()]) {
-      try $0.sent(keyring(.basic(user: .plain("me"), password: $0.file())))
+      try $0.sent(keyring(.basic(user: .plain("me"), password: .secret($0.file()))))
     },
     Row(
       testDescription: "Basic, with a short password", masked: [Data("me:short".utf8.dropLast()).base64EncodedString()]
     ) {
-      try $0.sent(keyring(.basic(user: .plain("me"), password: $0.file("short", "shor"))))
+      try $0.sent(keyring(.basic(user: .plain("me"), password: .secret($0.file("short", "shor")))))
     },
     Row(
       testDescription: "Basic, with a user that is secret",
       masked: [Data("\(other):\(secret)".utf8).base64EncodedString()]
     ) {
-      try $0.sent(keyring(.basic(user: .secret($0.file("other", other)), password: $0.file())))
+      try $0.sent(keyring(.basic(user: .secret($0.file("other", other)), password: .secret($0.file()))))
     },
     Row(testDescription: "query", masked: ["CANARY-x7Kq%2B9.dE3_vT%2F5~mZ%3D"], shown: ["?api_key="]) {
       try $0.sent(keyring(.query(name: "api_key", value: $0.file())))

@@ -1,5 +1,7 @@
+import Foundation
 import Glibc
 import Secrets
+import System
 import TestSupport
 import Testing
 
@@ -25,8 +27,33 @@ import Testing
     #expect(problem.contains("mode 0\(String(mode, radix: 8))"))
     #expect(problem.contains("chmod 06") && problem.contains(path))
     let command = try #require(problem.firstRange(of: "chmod"))
-    #expect(try run(["sh", "-c", String(problem[command.lowerBound...])]).status == 0)
+    let words = problem[command.lowerBound...].components(separatedBy: ". In a container")[0]
+    #expect(try run(["sh", "-c", words]).status == 0)
     #expect(ReadSource(.file(path)).problem == nil)
+  }
+
+  @Test(.enabled(if: geteuid() == 0 && isPrivateMountPossible), arguments: [true, false])
+  func `T44: on a read-only mount others may read a secret, as containers mount it`(isReadOnly: Bool) throws {
+    let volume = "\(scratch.path)/secrets"
+    try #require(mkdir(volume, 0o755) == 0 && mount("none", volume, "tmpfs", 0, "mode=0755") == 0)
+    defer { umount2(volume, Int32(MNT_DETACH)) }
+    for mode in [0o444, 0o644, 0o755, 0o666, 0o620, 0o400] as [mode_t] {
+      try scratch.write("secrets/\(mode)", "t0k", mode: mode)
+    }
+    if isReadOnly {
+      try #require(mount("none", volume, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "mode=0755") == 0)
+    }
+    // Without a read-only mount the container decides.
+    let isAccepted = FileWalk(volume).mount.isOfSecrets
+    #expect(isAccepted || !isReadOnly)
+    for mode in [0o444, 0o644, 0o755] as [mode_t] {
+      #expect((ReadSource(.file("\(volume)/\(mode)")).problem == nil) == isAccepted, "\(mode)")
+    }
+    for mode in [0o666, 0o620] as [mode_t] {
+      let problem = try #require(ReadSource(.file("\(volume)/\(mode)")).problem)
+      #expect(!isAccepted || problem.contains("mode: 0400") && problem.contains("fsGroup"), "\(problem)")
+    }
+    #expect(ReadSource(.file("\(volume)/\(0o400)")).problem == nil)
   }
 
   @Test(.enabled(if: geteuid() == 0)) func `Owners and groups`() throws {
@@ -116,3 +143,12 @@ import Testing
     }
   }
 }
+
+/// Whether this user may mount something here.
+private let isPrivateMountPossible: Bool = {
+  let place = "/tmp/bearerd-mount-\(getpid())"
+  guard mkdir(place, 0o700) == 0 else { return false }
+  defer { rmdir(place) }
+  guard mount("none", place, "tmpfs", 0, "") == 0 else { return false }
+  return umount2(place, Int32(MNT_DETACH)) == 0
+}()

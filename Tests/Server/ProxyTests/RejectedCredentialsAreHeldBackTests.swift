@@ -30,6 +30,36 @@ import Testing
     return count.count == 2
   }
 
+  @Test(
+    "T41: what asks for more than the credential does not reject it: it arrives, and the next request goes out",
+    arguments: [
+      "OTP", "Bearer resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource\"",
+      "Bearer realm=\"\", error=\"insufficient_claims\", claims=\"eyJhIjoxfQ==\"",
+      "Bearer error=\"insufficient_scope\", scope=\"repo\"",
+    ])
+  func demands(challenge: String) throws {
+    let stage = try Stage { connection in
+      while let (head, _) = connection.head() {
+        if head.contains("/alive") {
+          connection.answer("alive")
+        } else {
+          connection.answer("more", status: "401 Unauthorized", fields: "WWW-Authenticate: \(challenge)\r\n")
+        }
+      }
+    }
+    try stage.start(
+      stage.configuration(service: "on_rejected: \"502\"", credential: Self.bearer("{ after: 2, for: 1h }")))
+    for _ in 0..<6 {
+      let answer = try stage.get()
+      #expect(answer.status == 401 && answer.text == "more")
+      #expect(answer.values("WWW-Authenticate") == [challenge] && answer.values("Proxy-Status").isEmpty)
+    }
+    #expect(try stage.get("/api/alive").text == "alive")
+    #expect(!stage.log.contains(.credentialSuspended))
+    #expect(!stage.log.contains(.request, ["credential_rejected": "true"]))
+    stage.assertCanary(times: 7)
+  }
+
   @Test func `T41: a wrong password goes out five times of a thousand, and a right one at once`() throws {
     let right = Data("deploy:RIGHT-password".utf8).base64EncodedString()
     let stage = try Stage(handler: Self.judge(right))

@@ -268,7 +268,8 @@ import Testing
     #expect(stage.log.wait(for: .request, ["refused": "request-timeout"]))
     #expect(stage.log.contains(.request, ["status": 502, "detail": .present]))
     let unasked = stage.log.lines(of: .request, ["status": 408]).flatMap(\.fields)
-    #expect(!unasked.contains { $0.name == "detail" || $0.value.contains("other") })
+    #expect(unasked.filter { $0.name == "detail" }.map(\.value) == ["limits.client_head"])
+    #expect(!unasked.contains { $0.value.contains("other") })
     stage.assertCanary(times: 0)
   }
 
@@ -288,6 +289,58 @@ import Testing
     #expect(waited >= 290 && waited < 60_000, "\(line)")
     #expect(stage.upstream.records.isEmpty)
     stage.assertCanary(times: 0)
+  }
+
+  /// Number of connected sockets at or to a port whose keep-alive timer runs.
+  private func probed(port: UInt16) throws -> Int {
+    let table = try run(["cat", "/proc/net/tcp", "/proc/net/tcp6"]).output
+    let wanted = String(format: ":%04X", port)
+    return table.split(separator: "\n").count { line in
+      let columns = line.split(separator: " ")
+      return columns.count > 5 && (columns[1].hasSuffix(wanted) || columns[2].hasSuffix(wanted)) && columns[3] == "01"
+        && columns[5].hasPrefix("02:")
+    }
+  }
+
+  @Test func `tcp_keepalive: both sides of an open request are asked whether they live`() throws {
+    let stage = try Stage { connection in
+      while connection.head() != nil {
+        connection.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n")
+      }
+    }
+    try stage.start()
+    for isOn in [true, false] {
+      if !isOn {
+        try stage.reload(stage.configuration(more: "limits: { tcp_keepalive: off }"))
+      }
+      let client = try stage.raw()
+      try client.send(stage.head("GET"))
+      #expect(try client.head().hasPrefix("HTTP/1.1 200 "))
+      // Until what was sent is acknowledged, another timer runs.
+      for port in try [stage.daemon!.port("main"), stage.upstream.port] {
+        if isOn {
+          #expect(eventually { (try? probed(port: port)) == 1 }, "\(port)")
+        } else {
+          usleep(300_000)
+          #expect(try probed(port: port) == 0)
+        }
+      }
+      client.close()
+      #expect(eventually { (try? probed(port: stage.upstream.port)) == 0 })
+    }
+  }
+
+  @Test(arguments: [("timeout=2, max=100", true), ("timeout=1", false), ("timeout=0", false), ("max=5", true)])
+  func `Keep-Alive: a session is given up before the upstream gives it up`(value: String, isKept: Bool) throws {
+    let stage = try Stage { connection in
+      while connection.head() != nil { connection.answer("x", fields: "Keep-Alive: \(value)\r\n") }
+    }
+    try stage.start()
+    for _ in 0..<2 { #expect(try stage.get().status == 200) }
+    #expect(stage.upstream.records.count == (isKept ? 1 : 2))
+    guard value.contains("timeout") else { return }
+    let time = seconds { #expect(stage.upstream.wait { $0.allSatisfy(\.isFinished) }) }
+    #expect(time < 30, "\(time) s")
   }
 
   @Test func `upstream_idle: a pooled session is closed`() throws {

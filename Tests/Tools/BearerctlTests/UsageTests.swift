@@ -20,7 +20,7 @@ import Testing
       (["explain", "GET", "/a", "-H", "A: b\r\nC: d"], "'Name: value'"),
       (["pin"], "target"),
       (["pin", "http:example"], "neither a host nor a file"),
-      (["pin", "a_b.example"], "neither a host nor a file"),
+      (["pin", "a,b.example"], "neither a host nor a file"),
       (["demo", "--port", "70000"], "70000"),
     ])
   func wrongUsage(arguments: [String], reason: String) throws {

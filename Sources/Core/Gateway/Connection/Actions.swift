@@ -16,9 +16,11 @@ public struct Actions: OptionSet, Sendable {
   /// Inlined, as the set itself is.
   @inlinable public var isEmpty: Bool { rawValue == 0 }
 
-  /// Whether the head of a response brings something for credentials: one question in place of three.
+  /// Whether the head of a response brings something for credentials: one question in place of four.
   @inlinable public var concernResponseHead: Bool {
-    rawValue & (Actions.offerCookie.rawValue | Actions.keepCookies.rawValue | Actions.inspectResponse.rawValue) != 0
+    rawValue
+      & (Actions.offerCookie.rawValue | Actions.keepCookies.rawValue | Actions.inspectResponse.rawValue
+        | Actions.restartDeadline.rawValue) != 0
   }
 
   /// Whether there is more to do than to pass on bytes and to end an exchange: one question in place of seven.
@@ -84,6 +86,9 @@ public struct Actions: OptionSet, Sendable {
 
   // MARK: later
 
+  /// An interim response has come: the time that runs begins again.
+  @inlinable public static var restartDeadline: Actions { Actions(rawValue: 1 << 21) }
+
   /// The response has been searched for long enough: offer the rest of the input once more on a later turn of the loop, and
   /// read nothing of the upstream until then.
   @inlinable public static var continueLater: Actions { Actions(rawValue: 1 << 20) }
@@ -101,6 +106,8 @@ package struct Output: Sendable {
   package var isAsked = false
   /// With `inspectResponse`: the status of the upstream's response.
   package var upstreamStatus = 0
+  /// With `inspectResponse`: what the response says of the credential that went out; `nil` if it says nothing.
+  package var verdict: CredentialVerdict?
   package var toUpstream = ByteBuffer()
   /// Bytes of the event's input that follow `toClient`, without having been copied.
   package var clientBody = 0..<0
@@ -119,6 +126,7 @@ package struct Output: Sendable {
     caller = nil
     isAsked = false
     upstreamStatus = 0
+    verdict = nil
     toUpstream.removeAll()
     clientBody = 0..<0
     upstreamBody = 0..<0

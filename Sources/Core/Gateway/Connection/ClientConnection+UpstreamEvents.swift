@@ -35,9 +35,11 @@ extension ClientConnection {
   }
 
   /// Plaintext of the upstream, from `position` on.
-  /// - Parameter redaction: of what was added to the request; an answer that has to be searched does not pass without it.
+  /// - Parameters:
+  ///   - redaction: of what was added to the request; an answer that has to be searched does not pass without it.
+  ///   - now: the loop's time, in milliseconds.
   package mutating func receivedFromUpstream(
-    _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, output: inout Output
+    _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, now: UInt64 = 0, output: inout Output
   ) {
     if phase == .upgraded {
       return carryDown(input, position: &position, redaction: redaction, output: &output)
@@ -49,7 +51,7 @@ extension ClientConnection {
     }
     let isLast = isDraining || clientHasEnded
     if let refusal = exchange.receiveResponse(
-      input, position: &position, isLast: isLast, redaction: redaction, output: &output)
+      input, position: &position, isLast: isLast, redaction: redaction, now: now, output: &output)
     {
       abort(refusal, output: &output)
     } else if exchange.isUpgraded {
@@ -124,9 +126,19 @@ extension ClientConnection {
     switch deadline {
     case .idle, .linger: close(output: &output)
     case .head:
-      if headProgress == .begun { refuseHead(.plain(.requestTimeout), output: &output) } else { close(output: &output) }
-    case .responseHead, .upgraded: upstreamFailed(.upstreamTimeout, output: &output)
+      if headProgress == .begun {
+        refuseHead(.plain(.requestTimeout), timeout: .clientHead, output: &output)
+      } else {
+        close(output: &output)
+      }
+    case .responseHead:
+      exchange.record.timeout = .responseHead
+      upstreamFailed(.upstreamTimeout, output: &output)
+    case .upgraded:
+      exchange.record.timeout = .upgraded
+      upstreamFailed(.upstreamTimeout, output: &output)
     case .silence:
+      exchange.record.timeout = .bodySilence
       abort(.plain(exchange.isRequestComplete ? .upstreamTimeout : .requestTimeout), output: &output)
     case .none: break
     }
@@ -135,12 +147,14 @@ extension ClientConnection {
   /// The client sends, but too little for the time that it takes (T54).
   package mutating func requestBodyTooSlow(output: inout Output) {
     guard awaitsRequestBody else { return }
+    exchange.record.timeout = .clientBodyRate
     abort(.plain(.requestTimeout), output: &output)
   }
 
   /// The connector's time is up, or the total time.
   package mutating func totalDeadlinePassed(output: inout Output) {
     guard phase == .awaitingUpstream || phase == .exchanging else { return }
+    exchange.record.timeout = .total
     abort(.plain(.upstreamTimeout), output: &output)
   }
 

@@ -204,7 +204,7 @@ package struct ClientConnection: ~Copyable, Sendable {
       decide(snapshot: snapshot, output: &output)
     } catch {
       position = input.count
-      refuseHead(.malformed(error.reason), output: &output)
+      refuseHead(.malformed(error.reason), fault: error.fault, output: &output)
     }
   }
 
@@ -226,13 +226,17 @@ package struct ClientConnection: ~Copyable, Sendable {
 
   /// The head was never whole: nothing but the method is known of it.
   @inline(never)
-  mutating func refuseHead(_ refusal: Refusal, output: inout Output) {
+  mutating func refuseHead(
+    _ refusal: Refusal, fault: MessageFault = MessageFault(), timeout: RequestTimeout? = nil, output: inout Output
+  ) {
     headProgress = .next
     // The reader stands within the head, or is done after an error.
     reader = HeadReader(limits: limits)
     exchange.discardHead()
     exchange.reset()
     exchange.record.caller = arrival.caller
+    exchange.record.fault = fault
+    exchange.record.timeout = timeout
     refuse(refusal, closes: true, output: &output)
   }
 

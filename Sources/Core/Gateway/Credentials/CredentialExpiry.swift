@@ -11,7 +11,7 @@ enum CredentialExpiry {
 
   /// Judges by the head of the answer.
   static func judge(_ head: ResponseHead, by signs: ExpirySigns) -> Judgement {
-    if isOfScope(head) { return .isNotMeant }
+    if isOfScope(head) || FurtherDemand.isMade(by: head) { return .isNotMeant }
     if head.status == 401, signs.takesAnyUnauthorized || isMeant(by: head) { return .isMeant }
     var judgement = Judgement.isNotMeant
     for sign in signs.more where sign.status == head.status {

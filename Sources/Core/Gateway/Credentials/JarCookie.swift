@@ -99,7 +99,7 @@ extension Exchange {
     for field in response.fields where field.known == .setCookie {
       let cookie = JarCookie(
         field.value, of: response.bytes.span, host: upstream.origin.host, requestPath: requestPath)
-      if let cookie { body(cookie, response.bytes.span) }
+      if let cookie { body(cookie, response.bytes.span) } else { record.dropped.insert(.setCookie) }
       for index in field.value { response.bytes[index] = UInt8(ascii: "x") }
     }
   }

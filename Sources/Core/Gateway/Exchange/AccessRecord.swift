@@ -14,6 +14,19 @@ package struct AccessRecord: Sendable {
   package var upstreamStatus = 0
   /// The fault of an upstream's answer that is no clean HTTP/1.1; nil: none was found.
   package var answerProblem: MessageError.Reason?
+  /// The name of the faulty field of such an answer, searched for the credential. Empty if no field is known.
+  package var faultyField: [UInt8] = []
+  /// The repairs of the upstream's response heads.
+  package var repairs = HeadRepairs.none
+  /// The response fields that the client did not get.
+  package var dropped = DroppedFields(rawValue: 0)
+  /// `true` if the upstream's response was refused, and its connection had served an earlier request.
+  package var isReused = false
+  /// The place of the fault in a message that was refused as malformed, or for a character of a request's target.
+  package var fault = MessageFault()
+  /// The timeout or rate that a refused request or its response exceeded, as the key of the configuration that raises it. `nil` for
+  /// every other refusal.
+  package var timeout: RequestTimeout?
   /// Body bytes that went up and came down.
   package var bytesUp: UInt64 = 0
   package var bytesDown: UInt64 = 0
@@ -46,5 +59,37 @@ package struct AccessRecord: Sendable {
     if let route { return (route.service, route.rule) }
     guard case .policy(let refusal) = refusal else { return nil }
     return refusal.place
+  }
+}
+
+/// A timeout or a rate of requests and responses, by the key of the configuration that sets it.
+package enum RequestTimeout: String, Sendable {
+  case clientHead = "limits.client_head"
+  case clientBodyRate = "limits.client_body_rate"
+  case bodySilence = "timeouts.body_silence"
+  case responseHead = "timeouts.response_head"
+  case upgraded = "timeouts.upgraded"
+  case total = "timeouts.total"
+  case connect = "timeouts.connect"
+  case handshake = "timeouts.handshake"
+
+  /// The timeout for which a connection to the upstream was given up; `nil` for every other refusal.
+  init?(_ refusal: Refusal) {
+    switch refusal {
+    case .plain(.nameTimeout), .plain(.connectionTimeout): self = .connect
+    case .plain(.handshakeTimeout): self = .handshake
+    default: return nil
+    }
+  }
+}
+
+extension Exchange {
+  /// The place of the fault for which the request or its response was refused, or the key of the timeout that has passed, in words for the log.
+  /// `nil` if neither is known. It has no byte of the request, which may be a secret.
+  package var faultDetail: String? {
+    if let timeout = record.timeout { return timeout.rawValue }
+    if record.fault.isEmpty { return nil }
+    let place = record.fault.description
+    return record.faultyField.isEmpty ? place : "\(place), field \(String(decoding: record.faultyField, as: UTF8.self))"
   }
 }

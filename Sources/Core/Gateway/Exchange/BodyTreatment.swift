@@ -27,32 +27,37 @@ extension Exchange {
       if response.status >= 400, length != .none, length != .length(0) { passage.treatment = errorTreatment(redaction) }
     case .all:
       passage.treatment = .searched
-      if length != .none, !contentCodings().isEmpty { return false }
+      if length != .none, !codings(unknownCount: true).isEmpty { return false }
     }
     return true
   }
 
   private mutating func errorTreatment(_ redaction: (any Redaction)?) -> BodyTreatment {
-    let codings = contentCodings()
+    let codings = codings(unknownCount: false)
     guard let only = codings.first else { return .searched }
-    let isDecoded =
-      codings.count == 1 && ContentCoding(only, in: response.bytes.span).map { redaction?.decode($0) ?? false } ?? false
+    let isDecoded = codings.count == 1 && only.map { redaction?.decode($0) ?? false } ?? false
     forget(isDecoded ? { $0.saysCoded } : { $0.saysBody })
     return isDecoded ? .decoded : .withheld
   }
 
-  /// The codings that a body really has. In a 226 so are the instance manipulations, which compress as well, or send
-  /// differences alone (RFC 3229 section 10.5.2).
-  private mutating func contentCodings() -> [Range<Int>] {
+  /// The codings that the body really has; `nil` stands for one that cannot be decoded. Servers write character sets and
+  /// other words into Content-Encoding: a word that names no coding changes no byte. In a 226 the instance manipulations
+  /// count too, whatever their names, because they compress or send differences (RFC 3229 section 10.5.2).
+  /// - Parameter unknownCount: `true` if such a word counts as a coding that cannot be decoded.
+  private mutating func codings(unknownCount: Bool) -> [ContentCoding?] {
     let span = response.bytes.span
-    var codings: [Range<Int>] = []
-    for field in response.fields
-    where FieldName.matches(field.name, of: span, "content-encoding")
-      || (response.status == 226 && FieldName.matches(field.name, of: span, "im"))
-    {
+    var codings: [ContentCoding?] = []
+    for field in response.fields {
+      let isManipulation = response.status == 226 && FieldName.matches(field.name, of: span, "im")
+      guard isManipulation || FieldName.matches(field.name, of: span, "content-encoding") else { continue }
       var elements = ListElements(field.value)
       while let element = elements.next(in: span) {
-        if !FieldName.matches(element, of: span, "identity") { codings.append(element) }
+        switch NamedCoding(element, in: span) {
+        case .identity: break
+        case .decodable(let coding): codings.append(coding)
+        case .undecodable: codings.append(nil)
+        case .unknown: if unknownCount || isManipulation { codings.append(nil) }
+        }
       }
     }
     return codings
@@ -70,19 +75,6 @@ extension Exchange {
     guard passage.withheldBytes > Self.mostWithheld else { return }
     session.received = .surplus
     reading.body.begin(.none)
-  }
-}
-
-extension ContentCoding {
-  fileprivate init?(_ name: Range<Int>, in bytes: Span<UInt8>) {
-    // RFC 9110 section 8.4.1.3: x-gzip is gzip.
-    if FieldName.matches(name, of: bytes, "gzip") || FieldName.matches(name, of: bytes, "x-gzip") {
-      self = .gzip
-    } else if FieldName.matches(name, of: bytes, "deflate") {
-      self = .deflate
-    } else {
-      return nil
-    }
   }
 }
 

@@ -26,9 +26,6 @@ package struct Exchange: ~Copyable, Sendable {
   var reading: ResponseReading
   var passage = ResponsePassage()
 
-  /// More interim answers than this are a flood (T26).
-  static let maximumInformational = 32
-
   init(limits: HeadLimits) {
     requestBody = BodyReader(.none, limits: limits)
     reading = ResponseReading(limits)
@@ -163,9 +160,21 @@ package struct Exchange: ~Copyable, Sendable {
     do throws(PolicyRefusal) {
       try target.read(bytes)
     } catch {
+      if error == .forbiddenCharacter { record.fault.character = forbiddenCharacter(in: bytes) }
       target.keep(unreadable: bytes)
       throw error
     }
+  }
+
+  /// Returns the character for which the target was refused. Its position counts from the start of the whole request-target, which
+  /// for an absolute-form target begins with a scheme and an authority.
+  private func forbiddenCharacter(in bytes: Span<UInt8>) -> TargetCharacter? {
+    guard let found = CanonicalTarget.forbiddenCharacter(in: bytes) else { return nil }
+    guard let authority = head.absoluteAuthority else { return found }
+    // The reader puts a slash before a target without a path.
+    let isCompleted = head.target.lowerBound != authority.upperBound
+    let before = authority.upperBound &- head.methodRange.upperBound &- (isCompleted ? 2 : 1)
+    return TargetCharacter(found.byte, at: found.position &+ before, isEscaped: found.isEscaped)
   }
 
   /// A person who has given a program no token, or a wrong one, looks for it by what the program asked for. As it came, and up

@@ -7,7 +7,7 @@ extension Exchange {
   mutating func begin(isReused: Bool, output: inout Output) {
     guard let route, let snapshot else { return }
     session.begin(isReused: isReused, sendsChunks: head.hasChunkedBody)
-    reading.begin(snapshot.headLimits)
+    reading.begin(snapshot.responseLimits, repairs: snapshot.rules.services[route.service].repairsResponses)
     var notes = ForwardingNotes()
     forwarding.write(
       head, target: target, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
@@ -46,14 +46,23 @@ extension Exchange {
       }
       return nil
     } catch {
+      record.fault = error.fault
       return .malformed(error.reason)
     }
   }
 
   /// The request's trailers that would also go on as fields of the head (T14).
   private var requestTrailers: [Field] {
-    guard !requestBody.trailers.isEmpty, let route, let snapshot else { return [] }
-    return forwarding.trailers(requestBody, of: head, route: route, snapshot: snapshot)
+    mutating get {
+      guard !requestBody.trailers.isEmpty, let route, let snapshot else { return [] }
+      return forwarding.trailers(requestBody, of: head, route: route, snapshot: snapshot, removed: &record.removed)
+    }
+  }
+
+  /// The names of the fields and parameters that were removed from the request, for the log.
+  package var removedNames: String {
+    guard let route, let snapshot else { return record.removed.description(under: nil) }
+    return record.removed.description(under: snapshot.headers(of: route))
   }
 
   private mutating func sendUp(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {

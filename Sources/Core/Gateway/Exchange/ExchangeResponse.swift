@@ -4,9 +4,12 @@ internal import Primitives
 
 extension Exchange {
   /// Bytes of the answer on their way down. nil, or why it cannot be passed on.
-  /// - Parameter isLast: the client's connection ends with this answer.
+  /// - Parameters:
+  ///   - isLast: the client's connection ends with this answer.
+  ///   - now: the loop's time, in milliseconds.
   mutating func receiveResponse(
-    _ input: Span<UInt8>, position: inout Int, isLast: Bool, redaction: (any Redaction)?, output: inout Output
+    _ input: Span<UInt8>, position: inout Int, isLast: Bool, redaction: (any Redaction)?, now: UInt64,
+    output: inout Output
   ) -> Refusal? {
     if position < input.count, session.received == .nothing { session.received = .bytes }
     do throws(MessageError) {
@@ -18,6 +21,12 @@ extension Exchange {
         }
         reading.isWithinHead = false
         position += taken
+        if !response.repairs.isEmpty { recordRepairs() }
+        if session.isRepaired { response.isKeepAlive = false }
+        if response.status < 200, response.status != 101 {
+          guard passage.interimBudget.take(taken, at: now) else { return .plain(.tooManyInformational) }
+          output.actions.insert(.restartDeadline)
+        }
         recordFreshCookie(output: &output)
         recordJarCookies(output: &output)
         guard redactHead(redaction) else { return .plain(.internalError) }
@@ -48,7 +57,7 @@ extension Exchange {
       }
       return nil
     } catch {
-      record.answerProblem = error.reason
+      recordFault(error, in: input.extracting(position...), redaction)
       return .plain(.upstreamMalformed)
     }
   }
@@ -78,18 +87,20 @@ extension Exchange {
 
     let length = response.bodyLength(answering: head.method)
     reading.body.begin(length)
+    let fieldCount = response.fields.count
     guard chooseTreatment(length, redaction) else { return .plain(.encodedAnswer) }
+    if response.fields.count < fieldCount { record.dropped.insert(.aboutBody) }
     passage.framing = framing(of: length)
     let answer = answer(isLast: isLast)
     reading.options.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
     let context = context(route, snapshot, closes: answer != .goesOn)
-    if context.injected, response.status == 401 || response.status == 407 {
+    if case .replaced = passage.challenges {
       record.isRejected = true
       if snapshot.rules.services[route.service].rejected == .badGateway { return .plain(.credentialRejected) }
     }
     if let refusal = ResponseForwarding.write(
       response, framing: passage.framing, options: reading.options, context: context, admitted: decision.admitted,
-      to: &output.toClient)
+      dropped: &record.dropped, to: &output.toClient)
     {
       return refusal
     }
@@ -110,6 +121,7 @@ extension Exchange {
 
   private mutating func recordStatus(output: inout Output) {
     record.upstreamStatus = response.status
+    judgeCredential(output: &output)
     output.upstreamStatus = response.status
     output.actions.insert(.inspectResponse)
   }
@@ -131,7 +143,7 @@ extension Exchange {
     context.upgrade = upgrade
     if let refusal = ResponseForwarding.write(
       response, framing: .none, options: reading.options, context: context, admitted: decision.admitted,
-      to: &output.toClient)
+      dropped: &record.dropped, to: &output.toClient)
     {
       return refusal
     }
@@ -144,14 +156,12 @@ extension Exchange {
 
   /// 1xx: on to clients that can know what it is (RFC 9110 §15.2).
   private mutating func receiveInterim(output: inout Output) -> Refusal? {
-    passage.interimCount += 1
-    guard passage.interimCount <= Exchange.maximumInformational else { return .plain(.tooManyInformational) }
     guard head.version == .http11, response.status != 100 || head.expectsContinue else { return nil }
     guard let route, let snapshot else { return .plain(.internalError) }
     reading.options.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
     if ResponseForwarding.writeInterim(
       response, options: reading.options, context: context(route, snapshot, closes: false), room: &passage.interimRoom,
-      to: &output.toClient)
+      dropped: &record.dropped, to: &output.toClient)
     {
       output.actions.insert(.sendToClient)
     }
@@ -161,8 +171,18 @@ extension Exchange {
   // Mutating, as the others: a function that only looks would be lent a copy of the whole exchange.
   private mutating func context(_ route: Route, _ snapshot: Snapshot, closes: Bool) -> ResponseForwarding.Context {
     ResponseForwarding.Context(
-      route: route, snapshot: snapshot, path: target.path, injected: grant != nil, closes: closes,
-      saysKeepAlive: head.version == .http10, body: passage.treatment)
+      route: route, snapshot: snapshot, path: target.path, authority: clientAuthority, injected: grant != nil,
+      closes: closes,
+      saysKeepAlive: head.version == .http10, tunnelledPort: decision.admitted?.tunnelledPort, body: passage.treatment,
+      challenges: grant == nil ? .passes : passage.challenges)
+  }
+
+  /// The host and port by which the client called us. Empty if it did not say.
+  private var clientAuthority: ArraySlice<UInt8> {
+    mutating get {
+      guard let authority = head.absoluteAuthority ?? head.host else { return [] }
+      return head.bytes[authority]
+    }
   }
 
   private mutating func framing(of length: BodyLength) -> BodyLength {
@@ -215,11 +235,15 @@ extension Exchange {
         guard redactTrailers(redaction) else { return .plain(.internalError) }
         ResponseForwarding.writeTrailers(
           reading.body, after: response, options: reading.options,
-          context: context(route, snapshot, closes: answerClosesClient), to: &output.toClient)
+          context: context(route, snapshot, closes: answerClosesClient), dropped: &record.dropped,
+          to: &output.toClient)
       }
       MessageWriter.endOfHead(to: &output.toClient)
       output.actions.insert(.sendToClient)
+    } else if !reading.body.trailers.isEmpty {
+      record.dropped.insert(.trailer)
     }
+    if reading.body.hasDroppedTrailers { record.dropped.insert(.trailer) }
     passage.phase = .done
     return nil
   }
@@ -236,8 +260,10 @@ extension Exchange {
   mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
     output.toClient.removeAll()
     output.clientBody = 0..<0
+    if let timeout = RequestTimeout(refusal) { record.timeout = timeout }
     let count = Problem.write(
-      refusal, of: head, admitted: decision.admitted, page: decision.refusedPage, closes: closes, to: &output.toClient)
+      refusal, of: head, admitted: decision.admitted, page: decision.refusedPage, fault: record.fault,
+      timeout: record.timeout, response: responseFault(refusal), closes: closes, to: &output.toClient)
     output.actions.insert(.sendToClient)
     record.bytesDown = UInt64(count)
     record.status = refusal.row.status

@@ -68,6 +68,7 @@ extension Exchange {
       form.end()
       return nil
     } catch {
+      record.fault = error.fault
       return .malformed(error.reason)
     }
   }

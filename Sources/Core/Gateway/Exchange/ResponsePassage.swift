@@ -3,6 +3,7 @@ internal import HTTP1
 /// How a response is read from the upstream. Its storage serves one exchange after the other.
 struct ResponseReading: Sendable {
   private(set) var limits: HeadLimits
+  private var repairs = true
   var reader: HeadReader
   /// A head that the upstream never finished leaves the reader in the middle: `begin` sees to it.
   var isWithinHead = false
@@ -11,14 +12,16 @@ struct ResponseReading: Sendable {
 
   init(_ limits: HeadLimits) {
     self.limits = limits
-    reader = HeadReader(limits: limits)
+    reader = HeadReader(limits: limits, repairs: repairs)
     body = BodyReader(.none, limits: limits)
   }
 
-  mutating func begin(_ limits: HeadLimits) {
-    guard isWithinHead || limits != self.limits else { return }
-    self.limits = limits
-    reader = HeadReader(limits: limits)
+  /// - Parameter repairs: `true` to repair heads that are not clean, where that is unambiguous.
+  mutating func begin(_ limits: HeadLimits, repairs: Bool) {
+    guard isWithinHead || limits != self.limits || repairs != self.repairs else { return }
+    if limits != self.limits { body = BodyReader(.none, limits: limits) }
+    (self.limits, self.repairs) = (limits, repairs)
+    reader = HeadReader(limits: limits, repairs: repairs)
     isWithinHead = false
   }
 }
@@ -39,9 +42,11 @@ struct ResponsePassage: Sendable {
   /// How the body goes on to this client.
   var framing = BodyLength.none
   var treatment = BodyTreatment.asItIs
+  /// How its challenges go on.
+  var challenges = ChallengeTreatment.dropped
   var withheldBytes = 0
-  /// Interim responses (1xx) so far, and what is left for the places that they name.
-  var interimCount = 0
+  /// What is left for interim responses (1xx), and for the places that they name.
+  var interimBudget = InterimBudget()
   var interimRoom = RewriteBudget()
   /// A newer value of the credential's cookie, in the head.
   var freshCookie: SetCookie?
@@ -78,10 +83,15 @@ struct SessionUse: Sendable {
   var received = Received.nothing
   /// The request's body goes out in chunks, and the last one has not gone.
   var sendsChunks = false
+  /// `true` if a credential belongs to the request, and nothing of it went out: the upstream has not asked for it yet.
+  var isBare = false
   /// One side logs in on the connection, or wants to.
   var hasLogin = false
+  /// `true` if the head of a response on this session was repaired: the upstream may see its end elsewhere.
+  var isRepaired = false
 
   mutating func begin(isReused: Bool, sendsChunks: Bool) {
-    (self.isReused, self.sendsChunks, received) = (isReused, sendsChunks, .nothing)
+    (self.isReused, self.sendsChunks, received, isBare) = (isReused, sendsChunks, .nothing, false)
+    isRepaired = false
   }
 }

@@ -19,6 +19,8 @@ package final class Snapshot: Sendable {
   /// How the client tokens of requests are told apart.
   let tokenHash: TokenHash
   package let headLimits: HeadLimits
+  /// Limits of the heads and trailers of responses.
+  package let responseLimits: HeadLimits
   /// Authorities that lead back to us, lower-case with port.
   package let ownAuthorities: Set<String>
   /// The ports among them.
@@ -30,7 +32,8 @@ package final class Snapshot: Sendable {
 
   /// - Parameter listeners: The identities of the listeners, in the order of `admissions`. `nil` numbers them from 0.
   package init(
-    generation: UInt64, rules: RuleSet, admissions: [Admission], headLimits: HeadLimits, ownAuthorities: Set<String>,
+    generation: UInt64, rules: RuleSet, admissions: [Admission], headLimits: HeadLimits,
+    responseLimits: HeadLimits = .ofResponses, ownAuthorities: Set<String>,
     listeners: [ListenerID]? = nil, metricsListener: Int? = nil, tables: Tables? = nil,
     tokenHash: @escaping TokenHash = { _ in nil }
   ) {
@@ -45,6 +48,7 @@ package final class Snapshot: Sendable {
       Gate(Admission(callers: $0.callers, authorities: nil, clients: $0.clients, pages: $0.pages))
     }
     self.headLimits = headLimits
+    self.responseLimits = responseLimits
     self.ownAuthorities = ownAuthorities
     ownPorts = Set(ownAuthorities.compactMap { $0.split(separator: ":").last.flatMap { UInt16($0) } })
     let tables = tables ?? Tables(rules)
@@ -57,7 +61,8 @@ package final class Snapshot: Sendable {
     (metricsListener, generation, rules) = (other.metricsListener, other.generation, other.rules)
     (admissions, gates, socketGates) = (other.admissions, other.gates, other.socketGates)
     listeners = other.listeners
-    (headLimits, ownAuthorities, ownPorts) = (other.headLimits, other.ownAuthorities, other.ownPorts)
+    (headLimits, responseLimits) = (other.headLimits, other.responseLimits)
+    (ownAuthorities, ownPorts) = (other.ownAuthorities, other.ownPorts)
     (plans, signsForms) = (other.plans, other.signsForms)
   }
 

@@ -10,12 +10,13 @@ internal import Primitives
 /// the client is right: it is the directory of the request, here as at the upstream.
 enum CookieRewriting {
   /// Appends the field, or nothing if some clients could take a part of the cookie's value for an attribute.
+  /// - Returns: whether the client can keep the cookie.
   static func write(
     _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, to output: inout ByteBuffer
-  ) {
+  ) -> Bool {
     let span = bytes.span
     var attributes = SetCookieAttributes(field.value, of: span)
-    if hidesAttribute(attributes.pair, span) { return }
+    if hidesAttribute(attributes.pair, span) { return false }
     var known = KnownAttributes()
     while let (name, value) = attributes.next(in: span) { known.take(name, value, span) }
     output.append(span.extracting(field.name))
@@ -40,6 +41,15 @@ enum CookieRewriting {
     case nil: break
     }
     output.append("\r\n")
+    return !needsSecure(attributes.pair, span)
+  }
+
+  /// Whether clients take a cookie of this name only with Secure, which the local side cannot have (rfc6265bis section 4.1.3).
+  private static func needsSecure(_ pair: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+    for prefix in ["__host-", "__http-", "__secure-"] {
+      if FieldName.matches(pair.prefix(prefix.utf8.count), of: bytes, prefix) { return true }
+    }
+    return false
   }
 
   /// Whether a blank in the cookie's value is followed by a Path or Domain. Python's `http.cookies`, which clients use as well, ends

@@ -5,6 +5,8 @@ package struct ForwardingChanges: Sendable, Equatable {
   package var removed: [String] = []
   package var added: [String] = []
   package var removedParameters: [String] = []
+  /// `true` if the upstream is offered fewer codings than the client accepts.
+  package var limitsCodings = false
   package init() {}
 }
 

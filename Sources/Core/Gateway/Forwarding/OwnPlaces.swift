@@ -79,8 +79,8 @@ struct OwnPlaces {
 
   private func isOurs(_ authority: ArraySlice<UInt8>, _ scheme: Origin.Scheme) -> Bool {
     switch Reference.authority(scheme: scheme, authority) {
-    case .absolute(let other, _): other != origin && RewrittenReference.isOurs(other, context.snapshot)
-    case .unreadable(let ports): ports.contains(where: context.snapshot.ownPorts.contains)
+    case .absolute(let other, _): other != origin && RewrittenReference.isOurs(other, context)
+    case .unreadable(let ports): ports.contains(where: context.isOwnPort)
     case .relative, .absolutePath, .otherScheme, .odd: false
     }
   }

@@ -2,26 +2,45 @@ internal import HTTP1
 
 /// The response fields, beside Location, Content-Location, Refresh and Link, whose URLs clients follow without asking (T32).
 /// WWW-Authenticate and Authentication-Info, which have the most dangerous ones, are known by `KnownField`.
+///
+/// `urls` are those whose whole value is one URL: if it is one of the upstream's own, it is rewritten (docs/requests.md has the table).
+/// The others go on as they are.
 enum PlaceFields {
   static func contain(_ name: Span<UInt8>) -> Bool { names.contains(name) }
 
-  private static let names = FieldNameList([
+  /// Whether the whole value of such a field is one URL.
+  /// - Parameter name: one that the table contains.
+  static func areURLs(_ name: Span<UInt8>) -> Bool { urlNames.contains(name) }
+
+  private static let names = FieldNameList(texts + urls)
+  private static let urlNames = FieldNameList(urls)
+
+  private static let texts = [
     // RFC 8053: challenges that a client may leave unmet, and the places to go for a login and a logout.
     "Optional-WWW-Authenticate", "Authentication-Control",
-    // RFC 2068 §14.11 and §19.6.2, RFC 2295, RFC 4437, RFC 9652.
-    "Content-Base", "Base", "URI", "Alternates", "Redirect-Ref", "Link-Template",
+    // RFC 2068 §19.6.2, RFC 2295, RFC 9652.
+    "URI", "Alternates", "Link-Template",
+    "X-GitHub-SSO", "Updates-Via",
+    // A URL, or JSON with one.
+    "HX-Location",
+  ]
+
+  /// The fields that are rewritten, beside Location, Content-Location, Refresh and Link.
+  static let urls = [
+    // RFC 2068 §14.11, RFC 4437.
+    "Content-Base", "Base", "Redirect-Ref",
     // Operations that go on: Microsoft's REST guidelines, Azure Resource Manager, OData 4.0, ownCloud and Nextcloud.
     "Operation-Location", "Azure-AsyncOperation", "OData-EntityId", "OC-JobStatus-Location",
     // Uploads: Google's resumable ones. Tus and the IETF's use Location.
     "X-Goog-Upload-URL", "X-Goog-Upload-Control-URL",
     // The place of a service behind its login: OpenStack Swift, Exchange ActiveSync, Office (MS-OFBA), Hugging Face's Xet.
     "X-Storage-Url", "X-CDN-Management-Url", "X-Server-Management-Url", "X-MS-Location", "X-Forms_Based_Auth_Required",
-    "X-Forms_Based_Auth_Return_Url", "X-Xet-Cas-Url", "X-Xet-Refresh-Route", "X-GitHub-SSO",
+    "X-Forms_Based_Auth_Return_Url", "X-Xet-Cas-Url", "X-Xet-Refresh-Route",
     // Downloads and discovery: modules of Terraform, DIAL, Yadis, pingbacks, Solid.
-    "X-Terraform-Get", "Application-URL", "X-XRDS-Location", "X-Pingback", "Updates-Via",
+    "X-Terraform-Get", "Application-URL", "X-XRDS-Location", "X-Pingback",
     // Scripts and debuggers in browsers: htmx, source maps.
-    "HX-Location", "HX-Redirect", "SourceMap", "X-SourceMap",
-  ])
+    "HX-Redirect", "SourceMap", "X-SourceMap",
+  ]
 }
 
 /// Names of fields, found without allocation. An ordinary name is told apart by its length and one letter: the first, or the one

@@ -5,8 +5,9 @@ internal import Primitives
 /// configuration names.
 enum QueryFilter {
   /// `query` begins with `?`. What remains is written as it came.
+  /// - Parameter firstIndex: the index in `HeaderPolicy.removedNames` of the first of `names`.
   static func write(
-    _ query: [UInt8], removing names: [String], keepsCredentials: Bool, to output: inout ByteBuffer,
+    _ query: [UInt8], removing names: [String], firstIndex: Int, keepsCredentials: Bool, to output: inout ByteBuffer,
     notes: inout ForwardingNotes
   ) {
     var isFirst = true
@@ -15,11 +16,17 @@ enum QueryFilter {
     while true {
       var end = start
       while end < query.count, !isSeparator(query[end]) { end += 1 }
-      decode(query, start..<end, &decoded)
-      let isNamed = isNamed(decoded, in: names)
-      let row = keepsCredentials || isNamed ? nil : CredentialFields.parameter(decodedName: decoded)
-      if isNamed || row != nil {
+      let hasBracket = decode(query, start..<end, &decoded, .root)
+      var named = names.firstIndex { CredentialFields.isParameter(decodedName: decoded, $0) }
+      var row = keepsCredentials || named != nil ? nil : CredentialFields.parameter(decodedName: decoded)
+      if hasBracket, named == nil, row == nil {
+        _ = decode(query, start..<end, &decoded, .unclosedBracket)
+        named = names.firstIndex { CredentialFields.isParameter(decodedName: decoded, $0) }
+        row = keepsCredentials || named != nil ? nil : CredentialFields.parameter(decodedName: decoded)
+      }
+      if named != nil || row != nil {
         if let row { notes.removed.insert(row) }
+        if let named { notes.removed.insert(configured: firstIndex + named) }
         notes.changes?.removedParameters.append(String(decoding: decoded, as: UTF8.self))
       } else {
         output.append(isFirst ? UInt8(ascii: "?") : query[start - 1])
@@ -31,40 +38,60 @@ enum QueryFilter {
     }
   }
 
-  private static func isNamed(_ name: [UInt8], in names: [String]) -> Bool {
-    for known in names where CredentialFields.isParameter(decodedName: name, known) { return true }
-    return false
-  }
-
   private static func isSeparator(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "&") || byte == UInt8(ascii: ";") }
 
-  /// Leaves in `name` what a server could take for the parameter's name: without escapes, and as PHP and its heirs make
-  /// variables of names: `.`, blanks and `+` are `_`, leading blanks are nothing, `[` or NUL ends it.
-  private static func decode(_ query: [UInt8], _ parameter: Range<Int>, _ name: inout [UInt8]) {
+  /// Two ways in which servers read a name with brackets.
+  private enum Reading {
+    /// `[` and `]` at the beginning are nothing, and the next one ends the name: Rack, qs, and PHP for `name[`.
+    case root
+    /// The first `[` is `_`: PHP, if no `]` follows.
+    case unclosedBracket
+  }
+
+  /// Leaves in `name` what a server could take for the parameter's name: without escapes, and as PHP and its heirs make variables of
+  /// names: `.`, blanks and `+` are `_`, leading blanks are nothing, NUL ends it. `%u00XX` is an escape to ASP.NET.
+  /// - Returns: `true` if the name has a bracket, so that its readings may differ.
+  private static func decode(
+    _ query: [UInt8], _ parameter: Range<Int>, _ name: inout [UInt8], _ reading: Reading
+  ) -> Bool {
     name.removeAll(keepingCapacity: true)
     var end = parameter.lowerBound
     while end < parameter.upperBound, query[end] != UInt8(ascii: "=") { end += 1 }
     var index = parameter.lowerBound
+    var (hasBracket, hasJoined) = (false, false)
     while index < end {
-      var byte = query[index]
-      index += 1
-      if byte == UInt8(ascii: "%"), index + 1 < end, let high = hexDigit(query[index]),
-        let low = hexDigit(query[index + 1])
-      {
-        byte = high << 4 | low
-        index += 2
-      } else if byte == UInt8(ascii: "+") {
-        byte = 0x20
-      }
+      let byte = unescaped(query, &index, end)
       switch byte {
-      case 0, UInt8(ascii: "["):
+      case 0:
         if !name.isEmpty { index = end }
+      case UInt8(ascii: "["), UInt8(ascii: "]"):
+        if case .root = reading, !name.isEmpty { return true }
+        if !name.isEmpty { name.append(hasJoined ? byte : UInt8(ascii: "_")) }
+        hasJoined = !name.isEmpty
+        hasBracket = true
       case 0x20:
         if !name.isEmpty { name.append(UInt8(ascii: "_")) }
       case UInt8(ascii: "."): name.append(UInt8(ascii: "_"))
       default: name.append(byte)
       }
     }
+    return hasBracket
+  }
+
+  /// Returns the character at `index`, and moves on behind it.
+  private static func unescaped(_ query: [UInt8], _ index: inout Int, _ end: Int) -> UInt8 {
+    let byte = query[index]
+    index += 1
+    if byte == UInt8(ascii: "+") { return 0x20 }
+    guard byte == UInt8(ascii: "%"), index < end else { return byte }
+    let isLong = query[index] | 0x20 == UInt8(ascii: "u")
+    let digits = isLong ? index + 3 : index
+    guard digits + 1 < end, let high = hexDigit(query[digits]), let low = hexDigit(query[digits + 1]) else {
+      return byte
+    }
+    if isLong, query[index + 1] != UInt8(ascii: "0") || query[index + 2] != UInt8(ascii: "0") { return byte }
+    index = digits + 2
+    return high << 4 | low
   }
 
   private static func hexDigit(_ byte: UInt8) -> UInt8? {

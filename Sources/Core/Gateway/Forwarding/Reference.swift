@@ -127,7 +127,7 @@ enum Reference {
     }
   }
 
-  private static func rest(of bytes: [UInt8], after prefix: String) -> ArraySlice<UInt8>? {
+  static func rest(of bytes: [UInt8], after prefix: String) -> ArraySlice<UInt8>? {
     guard bytes.count >= prefix.utf8.count else { return nil }
     for (byte, wanted) in zip(bytes, prefix.utf8) {
       let lower = byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
@@ -137,7 +137,7 @@ enum Reference {
   }
 
   /// RFC 3986 §3.1. What only looks like one (`1:x/../../y`) is a path to browsers.
-  private static func hasScheme(_ bytes: [UInt8]) -> Bool {
+  static func hasScheme(_ bytes: [UInt8]) -> Bool {
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), let first = bytes.first, isLetter(first) else {
       return false
     }

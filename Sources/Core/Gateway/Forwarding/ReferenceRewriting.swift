@@ -5,12 +5,11 @@ internal import Primitives
 /// Fields that name places: resolved against the upstream; inside the service they become local, elsewhere absolute, so that
 /// the client follows them without our help (T32).
 enum ReferenceRewriting {
-  /// Appends the field, or nothing if its place cannot be read.
-  /// - Returns: false if the place is one of our own listeners.
+  /// Appends the field, unless its place cannot be read or is one of our own listeners.
   static func write(
     _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, room: inout RewriteBudget,
     to output: inout ByteBuffer
-  ) -> Bool {
+  ) -> OwnPlaces.Verdict {
     let value = Array(bytes[field.value])
     let place =
       switch field.known {
@@ -21,10 +20,27 @@ enum ReferenceRewriting {
     switch place {
     case .reference(let rewritten):
       MessageWriter.field(name: bytes.span.extracting(field.name), value: rewritten.span, to: &output)
-      return true
-    case .dropped: return true
-    case .ours: return false
+      return .passes
+    case .dropped: return .dropped
+    case .ours: return .ours
     }
+  }
+
+  /// Returns what a field says to this client whose whole value is a URL of the upstream: the URL of the same place here, in full,
+  /// because clients do not resolve such fields. `nil` if the field goes on as it is.
+  static func ownURL(
+    _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, room: inout RewriteBudget
+  ) -> [UInt8]? {
+    guard room.spendReference(field.value.count) else { return nil }
+    let origin = context.snapshot.rules.services[context.route.service].upstream.origin
+    let value = CleanReference.bytes(of: Array(bytes[field.value]), scheme: origin.scheme)
+    guard case .absolute(let other, let path) = Reference(value, scheme: origin.scheme) else { return nil }
+    let isInClear = RewrittenReference.isOwnInClear(other, origin)
+    guard other == origin || isInClear else { return nil }
+    if let local = RewrittenReference.local(path, context.snapshot.plans[context.route.service], &room) {
+      return context.authority.isEmpty ? local : Array("http://".utf8) + context.authority + local
+    }
+    return isInClear ? Array(origin.description.utf8) + path : nil
   }
 
   /// `5; url=/next`, and as browsers read it (HTML, "shared declarative refresh steps"): `5,/next`, `5;URL = "/next"`.

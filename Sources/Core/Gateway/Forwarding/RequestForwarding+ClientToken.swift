@@ -18,8 +18,8 @@ extension RequestForwarding {
       if field.known == .cookie, headers.value.cookies == .pass { return true }
       switch fate(of: field, of: head.bytes, head, route, headers, names) {
       case .goesOn: return true
-      case .thinned: if offersClientToken(field, of: head.bytes, route, headers) { return true }
-      case .endsHere, .removed, .listed: continue
+      case .thinned: if offersClientToken(field, of: head, route, headers) { return true }
+      case .endsHere, .removed, .listed, .configured: continue
       }
     }
     if ClientToken.isIn(span.extracting(head.methodRange)) { return true }
@@ -31,11 +31,12 @@ extension RequestForwarding {
   }
 
   private func offersClientToken(
-    _ field: Field, of bytes: [UInt8], _ route: Route, _ headers: Shared<HeaderPolicy>
+    _ field: Field, of head: RequestHead, _ route: Route, _ headers: Shared<HeaderPolicy>
   ) -> Bool {
-    var entries = ListElements(field.value)
-    while let entry = entries.next(in: bytes.span) {
-      if isOffered(entry, of: bytes, route, headers), ClientToken.isIn(bytes.span.extracting(entry)) { return true }
+    var entries = SubprotocolEntries(field, among: head.fields, of: head.bytes)
+    while let entry = entries.next(in: head.bytes) {
+      let text = head.bytes.span.extracting(entry.range)
+      if isOffered(entry, of: head.bytes, route, headers), ClientToken.isIn(text) { return true }
     }
     return false
   }

@@ -5,38 +5,40 @@ internal import Primitives
 /// The entries of `Sec-WebSocket-Protocol` (RFC 6455 section 11.3.4), some of which are credentials (T14).
 extension RequestForwarding {
   /// Whether an entry of the field is not for the upstream.
-  func losesSubprotocols(_ field: Field, of bytes: [UInt8], _ route: Route, _ headers: Shared<HeaderPolicy>) -> Bool {
-    var entries = ListElements(field.value)
-    while let entry = entries.next(in: bytes.span) {
-      if !isOffered(entry, of: bytes, route, headers) { return true }
+  func losesSubprotocols(_ field: Field, of head: RequestHead, _ route: Route, _ headers: Shared<HeaderPolicy>) -> Bool
+  {
+    var entries = SubprotocolEntries(field, among: head.fields, of: head.bytes)
+    while let entry = entries.next(in: head.bytes) {
+      if !isOffered(entry, of: head.bytes, route, headers) { return true }
     }
     return false
   }
 
   /// Whether an entry of a field that goes on is for the upstream.
   func isOffered(
-    _ entry: Range<Int>, of bytes: [UInt8], _ route: Route, _ headers: Shared<HeaderPolicy>
+    _ entry: SubprotocolEntries.Entry, of bytes: [UInt8], _ route: Route, _ headers: Shared<HeaderPolicy>
   ) -> Bool {
-    if hasClientToken, ClientToken.isEntry(entry, of: bytes) { return false }
-    guard route.credential != .pass, CredentialSubprotocol.isCredential(entry, of: bytes) else { return true }
+    if hasClientToken, ClientToken.isEntry(entry.range, of: bytes) { return false }
+    guard route.credential != .pass, entry.isCredential else { return true }
     return headers.value.allowClientHeaders.contains("sec-websocket-protocol")
   }
 
   /// Writes the field with the entries that are for the upstream, in their order; without one, nothing.
   func writeSubprotocols(
-    _ field: Field, of bytes: [UInt8], _ route: Route, _ headers: Shared<HeaderPolicy>, to output: inout ByteBuffer,
+    _ field: Field, of head: RequestHead, _ route: Route, _ headers: Shared<HeaderPolicy>, to output: inout ByteBuffer,
     notes: inout ForwardingNotes
   ) {
+    let bytes = head.bytes
     var isFirst = true
-    var entries = ListElements(field.value)
-    while let entry = entries.next(in: bytes.span) {
+    var entries = SubprotocolEntries(field, among: head.fields, of: bytes)
+    while let entry = entries.next(in: bytes) {
       if isOffered(entry, of: bytes, route, headers) {
         if isFirst { output.append(bytes.span.extracting(field.name)) }
         output.append(isFirst ? ": " : ", ")
-        output.append(bytes.span.extracting(entry))
+        output.append(bytes.span.extracting(entry.range))
         isFirst = false
-      } else if !(hasClientToken && ClientToken.isEntry(entry, of: bytes)) {
-        notes.removed.insert(.subprotocols)
+      } else {
+        notes.removed.insert(CredentialField(.subprotocols))
       }
     }
     if !isFirst { output.append("\r\n") }
@@ -64,9 +66,9 @@ extension RequestForwarding {
     let names = fieldNames(of: route, snapshot: snapshot)
     let fate = fate(of: field, of: head.bytes, head, route, headers, names)
     guard fate == .goesOn || fate == .thinned else { return false }
-    var entries = ListElements(field.value)
-    while let entry = entries.next(in: head.bytes.span) {
-      if picked == head.bytes[entry] { return isOffered(entry, of: head.bytes, route, headers) }
+    var entries = SubprotocolEntries(field, among: head.fields, of: head.bytes)
+    while let entry = entries.next(in: head.bytes) {
+      if picked == head.bytes[entry.range] { return isOffered(entry, of: head.bytes, route, headers) }
     }
     return false
   }

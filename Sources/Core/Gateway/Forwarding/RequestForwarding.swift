@@ -121,22 +121,39 @@ struct RequestForwarding {
 
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
     var (sendsTrailers, redactsAll, unchanged) = (false, false, PassthroughRun())
-    if injects, case .all = snapshot.rules.services[route.service].redact { redactsAll = true }
+    var codings = OfferedCodings.all
+    if injects {
+      switch snapshot.rules.services[route.service].redact {
+      case .all: redactsAll = true
+      case .errors: codings = OfferedCodings(head)
+      case .headers, .off: break
+      }
+    }
     for field in head.fields {
-      if redactsAll, hidesFromSearch(field, of: head.bytes) {
+      if redactsAll, let hiding = hidesFromSearch(field, of: head.bytes) {
+        if let row = hiding.row { notes.removed.insert(row) }
         notes.changes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
         continue
       }
       if case .te = field.known, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
       switch fate(of: field, of: head.bytes, head, route, headers, credentialFields) {
-      case .goesOn: write(field, of: head.bytes, plan, &unchanged, to: &output)
+      case .goesOn:
+        if codings != .all, OfferedCodings.concerns(field, of: head.bytes.span) {
+          unchanged.flush(head.bytes.span, to: &output)
+          write(codings, field, of: head.bytes.span, to: &output, notes: &notes)
+        } else {
+          write(field, of: head.bytes, plan, &unchanged, to: &output)
+        }
       case .thinned:
         unchanged.flush(head.bytes.span, to: &output)
-        writeSubprotocols(field, of: head.bytes, route, headers, to: &output, notes: &notes)
+        writeSubprotocols(field, of: head, route, headers, to: &output, notes: &notes)
       case .endsHere:
-        if case .upgrade = field.known, upgrade == nil { notes.changes?.removed.append("Upgrade") }
+        if case .upgrade = field.known, upgrade == nil { notes.note(CredentialField(.upgrade), as: "Upgrade") }
       case .removed: notes.changes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
       case .listed(let row): notes.note(row, as: String(decoding: head.bytes[field.name], as: UTF8.self))
+      case .configured(let index):
+        notes.removed.insert(configured: index)
+        notes.changes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
       }
     }
     unchanged.flush(head.bytes.span, to: &output)
@@ -165,12 +182,32 @@ struct RequestForwarding {
     if injects { notes.changes?.added.append(contentsOf: credentialFields) }
   }
 
-  /// Whether a field asks for an answer that cannot be searched: coded, cut up (RFC 3229), or compressed by a WebSocket's
-  /// extension.
-  private func hidesFromSearch(_ field: Field, of bytes: [UInt8]) -> Bool {
-    FieldName.resembles(field.name, of: bytes.span, "accept-encoding")
-      || FieldName.resembles(field.name, of: bytes.span, "a-im")
-      || FieldName.resembles(field.name, of: bytes.span, "sec-websocket-extensions")
+  /// Appends Accept-Encoding with what of it can be searched; without anything, that the body is wanted as it is.
+  private func write(
+    _ codings: OfferedCodings, _ field: Field, of bytes: Span<UInt8>, to output: inout ByteBuffer,
+    notes: inout ForwardingNotes
+  ) {
+    notes.changes?.limitsCodings = true
+    switch codings {
+    case .all, .searchable: OfferedCodings.writeSearchable(field, of: bytes, to: &output)
+    case .none:
+      output.append(bytes.extracting(field.name))
+      output.append(": identity\r\n")
+    }
+  }
+
+  /// A field that asks for an answer that cannot be searched: coded, cut up (RFC 3229), or compressed by a WebSocket's extension.
+  private struct HidingField {
+    /// The name for the log. `nil` for Accept-Encoding, which goes on with another value.
+    let row: CredentialField?
+  }
+
+  /// Returns `nil` if the field asks for no such answer.
+  private func hidesFromSearch(_ field: Field, of bytes: [UInt8]) -> HidingField? {
+    if FieldName.resembles(field.name, of: bytes.span, "accept-encoding") { return HidingField(row: nil) }
+    if FieldName.resembles(field.name, of: bytes.span, "a-im") { return HidingField(row: CredentialField(.aim)) }
+    guard FieldName.resembles(field.name, of: bytes.span, "sec-websocket-extensions") else { return nil }
+    return HidingField(row: CredentialField(.webSocketExtensions))
   }
 
   private func write(
@@ -204,6 +241,8 @@ struct RequestForwarding {
     case goesOn, endsHere, removed
     /// Removed, because the table of names has it.
     case listed(CredentialField)
+    /// Removed by the configuration, by an index of `HeaderPolicy.removedNames`.
+    case configured(Int)
     /// Goes on without some entries of its list, or not at all if there are no others.
     case thinned
   }
@@ -218,26 +257,35 @@ struct RequestForwarding {
       return .endsHere
     case .proxyAuthorization: return removed(field, of: bytes)
     // The field says how the page stands to us, and contradicts the Origin that the upstream gets.
-    case .secFetchSite where isFromPage: return .removed
+    case .secFetchSite where isFromPage: return .listed(CredentialField(.secFetchSite))
     // RFC 9110 §10.1.1: an HTTP/1.0 client does not know that it could have to wait.
     case .expect where !head.expectsContinue: return .endsHere
-    case .other where resemblesFraming(field.name, of: bytes.span): return .removed
+    case .other:
+      if let look = UnwantedField(resembling: field.name, of: bytes.span) { return .listed(CredentialField(look)) }
+      if FieldName.resembles(field.name, of: bytes.span, "proxy-authorization") { return removed(field, of: bytes) }
     default: break
     }
-    if hasClientToken, ClientToken.isCarried(by: field, of: bytes) { return .removed }
+    if hasClientToken, ClientToken.isCarried(by: field, of: bytes) { return removed(field, of: bytes) }
     let span = bytes.span
     if !options.nominated.isEmpty, options.names(field.name, of: bytes, nominatedIn: head.bytes) { return .removed }
-    for name in headers.value.remove where FieldName.resembles(field.name, of: span, name) { return .removed }
-    for setting in headers.value.set where FieldName.resembles(field.name, of: span, setting.folded) { return .removed }
+    var index = 0
+    for name in headers.value.remove {
+      if FieldName.resembles(field.name, of: span, name) { return .configured(index) }
+      index += 1
+    }
+    for setting in headers.value.set {
+      if FieldName.resembles(field.name, of: span, setting.folded) { return .configured(index) }
+      index += 1
+    }
     for name in credentialFields where FieldName.resembles(field.name, of: span, name) {
       return injects ? .removed : .goesOn
     }
     if field.name.count == 22, CredentialSubprotocol.names(field, of: bytes) {
-      return losesSubprotocols(field, of: bytes, route, headers) ? .thinned : .goesOn
+      return losesSubprotocols(field, of: head, route, headers) ? .thinned : .goesOn
     }
     if route.credential == .pass { return .goesOn }
     guard let row = CredentialFields.row(name: bytes, range: field.name) else { return .goesOn }
-    if case .jar = headers.value.cookies, field.known == .cookie { return .removed }
+    if case .jar = headers.value.cookies, field.known == .cookie { return .listed(row) }
     let allowed = headers.value.allowClientHeaders
     for name in allowed where FieldName.resembles(field.name, of: span, name) { return .goesOn }
     return field.known == .cookie && headers.value.cookies == .pass ? .goesOn : .listed(row)
@@ -247,33 +295,30 @@ struct RequestForwarding {
     CredentialFields.row(name: bytes, range: field.name).map { .listed($0) } ?? .removed
   }
 
-  /// Whether the name is nothing to us, but one that ends here to servers that fold its `_` or `.` (T14): `Content_Length`.
-  /// `Proxy` is the variable `HTTP_PROXY` of CGI programs, by which they choose their own proxy.
-  private func resemblesFraming(_ name: Range<Int>, of bytes: Span<UInt8>) -> Bool {
-    switch name.count {
-    case 5: FieldName.resembles(name, of: bytes, "proxy")
-    case 10: FieldName.resembles(name, of: bytes, "keep-alive")
-    case 14: FieldName.resembles(name, of: bytes, "content-length")
-    case 16: FieldName.resembles(name, of: bytes, "proxy-connection")
-    case 17: FieldName.resembles(name, of: bytes, "transfer-encoding")
-    case 19: FieldName.resembles(name, of: bytes, "proxy-authorization")
-    default: false
-    }
-  }
-
   /// The trailers that would go on if they stood in the head.
   func trailers(
-    _ body: BodyReader, of head: RequestHead, route: Route, snapshot: Snapshot
+    _ body: BodyReader, of head: RequestHead, route: Route, snapshot: Snapshot, removed: inout RemovedNames
   ) -> [Field] {
     let headers = snapshot.sharedHeaders(of: route)
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
     return body.trailers.filter { field in
+      // Of no use behind the head, and other lines of the list were judged without it.
+      if CredentialSubprotocol.names(field, of: body.trailerBytes) {
+        removed.insert(CredentialField(.subprotocols))
+        return false
+      }
       let line = field.name.lowerBound..<field.value.upperBound
+      let fate = fate(of: field, of: body.trailerBytes, head, route, headers, credentialFields)
+      switch fate {
+      case .listed(let row): removed.insert(row)
+      case .configured(let index): removed.insert(configured: index)
+      case .goesOn, .endsHere, .removed, .thinned: break
+      }
       if hasClientToken, ClientToken.isIn(body.trailerBytes.span.extracting(line)) { return false }
       for name in credentialFields where FieldName.resembles(field.name, of: body.trailerBytes.span, name) {
         return false
       }
-      return fate(of: field, of: body.trailerBytes, head, route, headers, credentialFields) == .goesOn
+      return fate == .goesOn
     }
   }
 
@@ -297,8 +342,9 @@ struct RequestForwarding {
     notes: inout ForwardingNotes
   ) {
     guard !target.query.isEmpty else { return }
+    let headers = plan.headers(of: route)
     QueryFilter.write(
-      target.query, removing: plan.headers(of: route).value.removeParameters,
+      target.query, removing: headers.value.removeParameters, firstIndex: headers.value.firstRemovedParameter,
       keepsCredentials: route.credential == .pass, to: &output, notes: &notes)
   }
 }

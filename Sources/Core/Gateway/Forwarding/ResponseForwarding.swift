@@ -10,6 +10,8 @@ struct ResponseForwarding {
     var snapshot: Snapshot
     /// The request's canonical path, as the client sees it.
     var path: [UInt8]
+    /// The host and port by which the client called us. Empty if it did not say.
+    var authority: ArraySlice<UInt8>
     /// The keyring wrote a credential for this request.
     var injected: Bool
     var closes: Bool
@@ -17,14 +19,22 @@ struct ResponseForwarding {
     var saysKeepAlive: Bool
     /// The connection goes on under this protocol.
     var upgrade: UpgradeProtocol?
+    /// As `AdmittedRequest.tunnelledPort`.
+    var tunnelledPort: UInt16?
+
+    /// Whether a port of a loopback name leads this client back to us.
+    func isOwnPort(_ port: UInt16) -> Bool { snapshot.ownPorts.contains(port) || port == tunnelledPort }
     var body = BodyTreatment.asItIs
+    var challenges: ChallengeTreatment
   }
 
   /// Appends the head; nil, or the refusal that is to be sent in its stead (nothing is appended then).
-  /// - Parameter admitted: what admission knows of who asks.
+  /// - Parameters:
+  ///   - admitted: what admission knows of who asks.
+  ///   - dropped: gets the fields that the client does not get.
   static func write(
     _ head: ResponseHead, framing: BodyLength, options: ConnectionOptions, context: Context,
-    admitted: AdmittedRequest?, to output: inout ByteBuffer
+    admitted: AdmittedRequest?, dropped: inout DroppedFields, to output: inout ByteBuffer
   ) -> Refusal? {
     let start = output.count
     var (unchanged, room) = (PassthroughRun(), RewriteBudget())
@@ -34,16 +44,28 @@ struct ResponseForwarding {
       if case .setCookie = field.known {
         unchanged.flush(head.bytes.span, to: &output)
         if passesCookies(context), !isCredential(field, of: head.bytes, context) {
-          CookieRewriting.write(field, of: head.bytes, context: context, to: &output)
+          let isKept = CookieRewriting.write(field, of: head.bytes, context: context, to: &output)
+          if !isKept { dropped.insert(.setCookie) }
+        } else if !context.injected || !context.snapshot.keepsCookies(of: context.route) {
+          dropped.insert(.setCookie)
         }
-      } else if !writeField(field, of: head.bytes, context, &unchanged, &room, to: &output) {
+      } else if !writeField(field, of: head.bytes, context, &unchanged, &room, &dropped, to: &output) {
         output.truncate(to: start)
         return .plain(.redirectToSelf)
       }
     }
     unchanged.flush(head.bytes.span, to: &output)
     MessageWriter.framing(framing, to: &output)
-    if context.injected, head.status == 401 || head.status == 407 { writeRejection(head.status, to: &output) }
+    switch context.challenges {
+    case .passes, .dropped: break
+    case .replaced: writeRejection(head.status, to: &output)
+    case .promptless:
+      // RFC 9110 sections 15.5.2 and 15.5.8: there is a challenge.
+      if ChallengeTreatment.withholdsAll(of: head) {
+        output.append(head.status == 401 ? "WWW-Authenticate: " : "Proxy-Authenticate: ")
+        output.append("bearerd-challenge-withheld\r\n")
+      }
+    }
     if context.body == .withheld { Problem.writeEncodedAnswerFields(head.status, to: &output) }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
     if let upgrade = context.upgrade {
@@ -62,14 +84,15 @@ struct ResponseForwarding {
   /// - Parameter room: of all of one exchange.
   static func writeInterim(
     _ head: ResponseHead, options: ConnectionOptions, context: Context, room: inout RewriteBudget,
-    to output: inout ByteBuffer
+    dropped: inout DroppedFields, to output: inout ByteBuffer
   ) -> Bool {
     let start = output.count
     var unchanged = PassthroughRun()
     beginHead(head, &unchanged, to: &output)
     for field in head.fields where !endsHere(field, of: head.bytes, options, head) {
-      guard writeField(field, of: head.bytes, context, &unchanged, &room, to: &output) else {
+      guard writeField(field, of: head.bytes, context, &unchanged, &room, &dropped, to: &output) else {
         output.truncate(to: start)
+        dropped.insert(.interim)
         return false
       }
     }
@@ -81,13 +104,14 @@ struct ResponseForwarding {
   /// Appends the trailer fields that would also go on in the head. One that points to us is left out: it is too late to refuse.
   static func writeTrailers(
     _ body: BodyReader, after head: ResponseHead, options: ConnectionOptions, context: Context,
-    to output: inout ByteBuffer
+    dropped: inout DroppedFields, to output: inout ByteBuffer
   ) {
     let bytes = body.trailerBytes
     var (unchanged, room) = (PassthroughRun(), RewriteBudget())
     for field in body.trailers where !endsHere(field, of: bytes, options, head) {
       if context.body == .decoded, AboutBody(field, of: bytes.span).saysCoded { continue }
-      _ = writeField(field, of: bytes, context, &unchanged, &room, to: &output)
+      if case .proxyAuthenticate = field.known { continue }
+      if !writeField(field, of: bytes, context, &unchanged, &room, &dropped, to: &output) { dropped.insert(.trailer) }
     }
     unchanged.flush(bytes.span, to: &output)
   }
@@ -111,8 +135,10 @@ struct ResponseForwarding {
   ) -> Bool {
     switch field.known {
     case .connection, .keepAlive, .proxyConnection, .te, .trailer, .transferEncoding, .upgrade, .contentLength,
-      .proxyAuthenticate, .proxyAuthorization, .proxyAuthenticationInfo:
+      .proxyAuthorization, .proxyAuthenticationInfo:
       true
+    // Of any use only in a 407, in which it is what WWW-Authenticate is in a 401.
+    case .proxyAuthenticate: head.status != 407
     default:
       !options.nominated.isEmpty && options.names(field.name, of: bytes, nominatedIn: head.bytes)
     }
@@ -132,31 +158,63 @@ struct ResponseForwarding {
   /// - Returns: false if it points to a listener of ours.
   private static func writeField(
     _ field: Field, of bytes: [UInt8], _ context: Context, _ unchanged: inout PassthroughRun,
-    _ room: inout RewriteBudget,
+    _ room: inout RewriteBudget, _ dropped: inout DroppedFields,
     to output: inout ByteBuffer
   ) -> Bool {
     let hasPlaces: Bool
+    var isURL = false
     switch field.known {
     case .setCookie: return true
-    case .wwwAuthenticate, .authenticationInfo:
+    case .authenticationInfo:
       if context.injected { return true }
       hasPlaces = true
+    case .wwwAuthenticate, .proxyAuthenticate:
+      switch context.challenges {
+      case .dropped, .replaced: return true
+      case .passes, .promptless: hasPlaces = true
+      }
     case .location, .contentLocation, .refresh, .link:
       unchanged.flush(bytes.span, to: &output)
-      return ReferenceRewriting.write(field, of: bytes, context: context, room: &room, to: &output)
+      switch ReferenceRewriting.write(field, of: bytes, context: context, room: &room, to: &output) {
+      case .passes: return true
+      case .dropped:
+        dropped.insert(DroppedFields(field.known))
+        return true
+      case .ours: return false
+      }
     case .other:
-      if OriginHeaders.isStripped(bytes, field.name) || isForgedStatus(field, of: bytes) { return true }
+      if OriginHeaders.isStripped(bytes, field.name) {
+        dropped.insert(.originHeader)
+        return true
+      }
+      if isForgedStatus(field, of: bytes) {
+        dropped.insert(.proxyStatus)
+        return true
+      }
       hasPlaces = PlaceFields.contain(bytes.span.extracting(field.name))
+      isURL = hasPlaces && PlaceFields.areURLs(bytes.span.extracting(field.name))
     default: hasPlaces = false
     }
     if hasPlaces {
       switch OwnPlaces.verdict(on: field, of: bytes, context, &room) {
       case .passes: break
-      case .dropped: return true
+      case .dropped:
+        dropped.insert(.placeField)
+        return true
       case .ours: return false
       }
+      if isURL, let url = ReferenceRewriting.ownURL(field, of: bytes, context: context, room: &room) {
+        unchanged.flush(bytes.span, to: &output)
+        MessageWriter.field(name: bytes.span.extracting(field.name), value: url.span, to: &output)
+        return true
+      }
     }
-    unchanged.add(field, of: bytes.span, to: &output)
+    if case .promptless = context.challenges, field.known == .wwwAuthenticate || field.known == .proxyAuthenticate {
+      unchanged.flush(bytes.span, to: &output)
+      if !ChallengeTreatment.writePromptless(field, of: bytes.span, to: &output) { dropped.insert(.challenge) }
+    } else {
+      unchanged.add(field, of: bytes.span, to: &output)
+    }
     return true
   }
 

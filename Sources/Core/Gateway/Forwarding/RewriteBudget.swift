@@ -4,11 +4,11 @@ struct RewriteBudget {
   private var places = RewriteBudget.mostPlaces
   private var bytes = RewriteBudget.mostBytes
 
-  /// A page of an API names four, the preloads of a large site some dozens.
-  static let mostPlaces = 256
-  /// Twice as much as a head has by default: only a long path that is resolved again and again finds an end here, or one of many
+  /// A page of an API names four, the preloads of a large site some dozens, and a head has 1,024 fields by default.
+  static let mostPlaces = 2_048
+  /// As much as a response's head has by default. A long path that is resolved again and again finds an end here, or one of many
   /// readings.
-  static let mostBytes = 131_072
+  static let mostBytes = 262_144
 
   /// - Returns: whether one of that length may be read.
   mutating func spendReference(_ length: Int) -> Bool {

@@ -14,8 +14,8 @@ enum RewrittenReference: Equatable {
       self = .dropped
       return
     }
-    let reference = RewrittenReference.escapingBlanks(text)
     let origin = context.snapshot.rules.services[context.route.service].upstream.origin
+    let reference = CleanReference.bytes(of: text, scheme: origin.scheme)
     let plan = context.snapshot.plans[context.route.service]
     switch Reference(reference, scheme: origin.scheme) {
     case .odd: self = .dropped
@@ -39,14 +39,16 @@ enum RewrittenReference: Equatable {
     case .absolute(let other, let path):
       if other == origin {
         self = RewrittenReference.path(path, origin, plan, &room)
+      } else if RewrittenReference.isOurs(other, context) {
+        self = .ours
+      } else if RewrittenReference.isOwnInClear(other, origin) {
+        self = RewrittenReference.path(path, origin, plan, &room)
       } else {
-        self =
-          RewrittenReference.isOurs(other, context.snapshot)
-          ? .ours : .reference(RewrittenReference.withScheme(reference, origin))
+        self = .reference(RewrittenReference.withScheme(reference, origin))
       }
     case .unreadable(let ports):
       self =
-        ports.contains(where: context.snapshot.ownPorts.contains)
+        ports.contains(where: context.isOwnPort)
         ? .ours : .reference(RewrittenReference.withScheme(reference, origin))
     }
   }
@@ -58,7 +60,15 @@ enum RewrittenReference: Equatable {
     .reference(local(path, plan, &room) ?? Array(origin.description.utf8) + path)
   }
 
-  private static func local(_ path: [UInt8], _ plan: ForwardingPlan, _ room: inout RewriteBudget) -> [UInt8]? {
+  /// Whether a URL is the upstream's own but for `http`: servers behind a proxy that ends TLS write such URLs, with whatever port they
+  /// have there. On this machine another port is another program.
+  static func isOwnInClear(_ other: Origin, _ origin: Origin) -> Bool {
+    guard origin.scheme == .https, other.scheme == .http, other.host == origin.host else { return false }
+    return !origin.host.isLocal || other.port == origin.port || other.port == other.scheme.defaultPort
+  }
+
+  /// Returns the path here of a path of the upstream, or `nil` if the service does not have it.
+  static func local(_ path: [UInt8], _ plan: ForwardingPlan, _ room: inout RewriteBudget) -> [UInt8]? {
     guard path.starts(with: plan.basePath), !Reference.hasDotSegment(path) else { return nil }
     let local = plan.localBase + path[plan.basePath.count...]
     // `//host` would be an authority.
@@ -84,10 +94,10 @@ enum RewrittenReference: Equatable {
 
   private static let longestLocal = 16_384
 
-  /// By name, or by any way to write this machine with one of our ports.
-  static func isOurs(_ origin: Origin, _ snapshot: Snapshot) -> Bool {
-    if snapshot.ownAuthorities.contains("\(origin.host):\(origin.port)") { return true }
-    guard snapshot.ownPorts.contains(origin.port) else { return false }
+  /// By name, or by any way to write this machine with one of our ports, or with the port by which the client has come.
+  static func isOurs(_ origin: Origin, _ context: ResponseForwarding.Context) -> Bool {
+    if context.snapshot.ownAuthorities.contains("\(origin.host):\(origin.port)") { return true }
+    guard context.isOwnPort(origin.port) else { return false }
     return switch origin.host {
     case .name: origin.host.isLocal
     case .address(let address): address.isLoopback || address.isForbiddenByDefault
@@ -97,18 +107,5 @@ enum RewrittenReference: Equatable {
   /// `//host/path` has the scheme of the page it stands on, which is the upstream's and not ours.
   private static func withScheme(_ reference: [UInt8], _ origin: Origin) -> [UInt8] {
     reference.first == UInt8(ascii: "/") ? Array("\(origin.scheme.rawValue):".utf8) + reference : reference
-  }
-
-  /// Many servers write blanks as they are, and clients read them as `%20`.
-  private static func escapingBlanks(_ text: [UInt8]) -> [UInt8] {
-    guard text.contains(0x20) else { return text }
-    var trimmed = text[...]
-    while trimmed.first == 0x20 { trimmed = trimmed.dropFirst() }
-    while trimmed.last == 0x20 { trimmed = trimmed.dropLast() }
-    var escaped: [UInt8] = []
-    for byte in trimmed {
-      if byte == 0x20 { escaped.append(contentsOf: "%20".utf8) } else { escaped.append(byte) }
-    }
-    return escaped
   }
 }

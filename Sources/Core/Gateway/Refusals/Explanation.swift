@@ -29,6 +29,8 @@ package struct Explanation: Sendable {
   package let isPreflight: Bool
   /// Whether the request may go no further than to bearerd, which answers.
   package let isFinalRecipient: Bool
+  /// The place of the character for which the target is refused; empty for every other decision.
+  package let fault: MessageFault
 
   /// - Parameter localEnd: our end of the connection, where `Host` may name that.
   package init(
@@ -63,5 +65,6 @@ package struct Explanation: Sendable {
     page = exchange.decision.admitted?.page.map { String(decoding: $0, as: UTF8.self) }
     isPreflight = exchange.decision.ownAnswer == .preflight
     isFinalRecipient = exchange.decision.ownAnswer == .finalRecipient
+    fault = exchange.record.fault
   }
 }

@@ -9,11 +9,15 @@ package enum Problem {
   ///   - head: what is refused; of a HEAD everything but the body is written.
   ///   - admitted: nil if admission did not let it in, or was not asked.
   ///   - page: the listed page that asks all the same, so that it can read why not.
+  ///   - fault: the place of the fault in the request, as far as it is known.
+  ///   - timeout: the timeout of the request that has passed.
+  ///   - response: the fault of the upstream's response that is refused; nil if something else is.
   ///   - closes: the connection ends after this answer.
   /// - Returns: the number of body bytes.
   @discardableResult
   package static func write(
-    _ refusal: Refusal, of head: RequestHead, admitted: AdmittedRequest?, page: [UInt8]? = nil, closes: Bool,
+    _ refusal: Refusal, of head: RequestHead, admitted: AdmittedRequest?, page: [UInt8]? = nil,
+    fault: MessageFault = MessageFault(), timeout: RequestTimeout? = nil, response: ResponseFault? = nil, closes: Bool,
     to output: inout ByteBuffer
   ) -> Int {
     let row = refusal.row
@@ -28,6 +32,14 @@ package enum Problem {
       body.append(trouble.rawValue)
       body.append("\"")
     }
+    if let response { append(response, to: &body) }
+    append(fault, to: &body)
+    if let timeout {
+      body.append(",\"key\":\"")
+      body.append(timeout.rawValue)
+      body.append("\"")
+    }
+    if response?.isReused == true { body.append(",\"reused\":true") }
     // Nothing else that a request says is repeated: an origin that was taken apart and put together again.
     if refusal == .policy(.originNotAllowed), let origin = PageOrigins.origin(of: head) {
       var line = JSONWriter()
@@ -98,6 +110,47 @@ package enum Problem {
     output.append("; details=\"")
     output.append(RefusalCode.encodedAnswer.row.code)
     output.append("\"\r\nX-Content-Type-Options: nosniff\r\n")
+  }
+
+  /// The place of a fault: numbers, names of ours and keys of the configuration.
+  private static func append(_ fault: MessageFault, to body: inout ByteBuffer) {
+    if let line = fault.line {
+      body.append(",\"line\":")
+      body.append(decimal: UInt64(max(line, 0)))
+    }
+    if let character = fault.character {
+      body.append(",\"character\":\"")
+      body.append(character.name)
+      body.append("\",\"position\":")
+      body.append(decimal: UInt64(max(character.position, 0)))
+      body.append(",\"escape\":\"")
+      body.append(character.escape)
+      body.append("\"")
+    }
+    if let limit = fault.limit {
+      body.append(",\"key\":\"")
+      body.append(limit.key.rawValue)
+      body.append("\",\"limit\":")
+      body.append(decimal: UInt64(max(limit.value, 0)))
+    }
+    if let count = fault.count {
+      body.append(",\"count\":")
+      body.append(decimal: UInt64(max(count, 0)))
+    }
+  }
+
+  /// The fault of a response: names of ours, and the name of a field, which holds no quotation mark and no backslash.
+  private static func append(_ response: ResponseFault, to body: inout ByteBuffer) {
+    if let reason = response.reason {
+      body.append(",\"reason\":\"")
+      body.append(reason.rawValue)
+      body.append("\"")
+    }
+    if !response.field.isEmpty {
+      body.append(",\"field\":\"")
+      body.append(response.field.span)
+      body.append("\"")
+    }
   }
 
   /// Methods that are in general use; a rule may know others.

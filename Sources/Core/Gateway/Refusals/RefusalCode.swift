@@ -90,9 +90,10 @@ extension RefusalCode {
         .parser, 400, "malformed-request", "http_request_error",
         "The request is not valid HTTP/1.1",
         what: """
-          What arrived is not HTTP/1.1, or is in a way that another server might read differently. `reason` in the \
-          body, and in the log, says what it was; the list is below. The connection is closed, because where the \
-          next request would begin is not certain.
+          The bytes are not a valid HTTP/1.1 request, or other servers could interpret them differently. `reason` in \
+          the body and in the log says what is wrong; the list is below. `line` is the number of the line, the request \
+          line being 1. If a space ends the request-target too early, `position` is its byte there. bearerd closes the \
+          connection, because it cannot know where the next request begins.
           """,
         todo: """
           Correct the program. If it is a well-known one, look for something between it and bearerd that changes \
@@ -114,7 +115,8 @@ extension RefusalCode {
         "The request did not arrive in time",
         what: """
           The request began, and its head or the next piece of its body did not arrive in time; or the body came, \
-          but at less than `limits.client_body_rate` over as long as `timeouts.body_silence`.
+          but at less than `limits.client_body_rate` over as long as `timeouts.body_silence` (10 minutes if that is none). \
+          `key` in the body, and `detail` in the log, name the limit that was reached.
           """,
         todo: """
           See why the program stops. Should it be slow by nature, raise `limits.client_head` for the head, or \
@@ -124,7 +126,10 @@ extension RefusalCode {
       RefusalRow(
         .parser, 414, "target-too-long", "http_request_error",
         "The request-target is too long",
-        what: "The path and query of the request are longer than `limits.target`, 16 KiB unless you say otherwise.",
+        what: """
+          The path and query of the request are longer than `limits.target`, 16 KiB unless you say otherwise. `limit` in \
+          the body is the limit in bytes.
+          """,
         todo: "Send long parameters in a body, or raise `limits.target`.")
     case .unknownExpectation:
       RefusalRow(
@@ -141,7 +146,7 @@ extension RefusalCode {
         "The request's fields are too large or too many",
         what: """
           The fields of the request, or its trailers, are larger than `limits.head` (64 KiB) or more than \
-          `limits.fields` (128).
+          `limits.fields` (128). In the body, `key` says which limit it was, and `limit` how large it is.
           """,
         todo: "See what grew: mostly cookies or a token that is no token. Or raise the limit.")
     case .unknownTransferCoding:
@@ -211,8 +216,9 @@ extension RefusalCode {
         "The request has an Origin field, so a web page sent it, and its origin is not listed under browsers of the listener",
         what: """
           The request has an `Origin` field, so a web page sent it. Pages may not use credentials, whichever user \
-          the browser runs as (T2), but for those whose origin stands in `browsers` of the listener. `null` is the \
-          origin of pages that have none of their own, such as files, and cannot be listed.
+          the browser runs as (T2), but for those whose origin stands in `browsers` of the listener. Editors and \
+          desktop programs that show pages have origins such as `app://obsidian.md`, which can be listed. `null` is \
+          the origin of pages that have none of their own, such as files, and cannot be listed.
           """,
         todo: """
           If the page is yours, add its origin: the answer's `add` is the line, and the log has it together with the \
@@ -261,13 +267,15 @@ extension RefusalCode {
     case .hostNotAllowed:
       RefusalRow(
         .admission, 421, "host-not-allowed", "http_request_denied",
-        "The Host field does not name this listener; use localhost with its port, or add the name to hosts of the listener",
+        "The Host field does not name this listener; use localhost, or add the name to hosts of the listener",
         what: """
           The `Host` field is none of the listener's names. That is how a web page under a foreign name would reach \
-          this port (DNS rebinding, T1).
+          this port (DNS rebinding, T1). On a loopback listener, `localhost` and the loopback addresses are its names, \
+          with any port and without one, so that a tunnel such as `ssh -L 9000:localhost:7070` works. A service with \
+          `at: localhost:PORT` answers only under its own port.
           """,
         todo: """
-          Call the listener `localhost` with its port. Where a program has to call it something else, such as \
+          Call the listener `localhost`. Where a program has to call it something else, such as \
           `host.docker.internal:7070`, add that to `hosts` of the listener. It is for programs: browsers are refused \
           by such a name, as `site-unknown`.
           """)
@@ -329,15 +337,18 @@ extension RefusalCode {
     case .forbiddenCharacter:
       RefusalRow(
         .rules, 400, "forbidden-character", "http_request_error",
-        "The request-target has a character that may not stand there, as a backslash, or the escape of one",
+        "The request-target has a character that may not stand there",
         what: """
-          The path or the query has a control character or a byte outside ASCII; or the path has a backslash, one of \
-          `"<>[]^{|}` and the backquote, which a URL writes escaped, or the escape of a backslash or of a control \
-          character.
+          The path has a backslash, `"`, `<` or `>`, a control character or the escape of one; or the query has a \
+          control character. In the body, `character` names it, `position` is its byte in the request-target, the \
+          first being 1, and `escape` is how it is written in a URL. The log has the same as `detail`. Bytes outside \
+          ASCII, `[ ] { } | ^` and the backquote are percent-encoded and pass, and so does everything but control \
+          characters in a query.
           """,
         todo: """
-          Percent-escape it. A backslash, which some servers take for a slash, and control characters pass in no \
-          form within the path.
+          Have the program percent-escape it. A plain backslash is a slash to some servers and a character to others, \
+          so that only its escape passes, where the rules decide both readings in the same way. Control characters \
+          pass in no form within the path.
           """)
     case .fragment:
       RefusalRow(
@@ -350,7 +361,7 @@ extension RefusalCode {
         .rules, 400, "ambiguous-path", "http_request_denied",
         "The path can be read in several ways, and the rules decide them differently",
         what: """
-          The path has `%2F`, `//` or `;`, which servers read differently, and your rules would decide one reading \
+          The path has `%2F`, `%5C`, `//` or `;`, which servers read differently, and your rules would decide one reading \
           otherwise than another (T12).
           """,
         todo: """
@@ -675,21 +686,28 @@ extension RefusalCode {
         "The upstream closed the connection before it had answered",
         what: """
           The upstream took the request and closed the connection before it had answered. Whether it acted on the \
-          request is not known; where that would do no harm, bearerd has tried a second time.
+          request is not known; where that would do no harm, bearerd has tried a second time. With `reused` in the body and \
+          in the log, the connection was kept from an earlier request: the upstream may have closed it before it read this one.
           """,
-        todo: "See the upstream's log. For a request that changes something, look before you repeat it.")
+        todo: """
+          See the upstream's log. For a request that changes something, look before you repeat it. If `reused` comes often, \
+          let `limits.upstream_idle` be shorter than the time after which the upstream closes its connections.
+          """)
     case .upstreamMalformed:
       RefusalRow(
         .answer, 502, "upstream-malformed", "http_protocol_error",
         "The upstream's answer is not valid HTTP",
         what: """
-          The upstream's answer is not clean HTTP/1.1: two lengths, odd codings, stray bytes, an answer to nobody, \
-          or another protocol altogether. `reason` in the log says what it was, in the words of \
-          [malformed-request](#malformed-request).
+          The upstream's response is not clean HTTP/1.1: two different lengths, unknown codings, stray bytes, or \
+          another protocol. `reason` in the body and in the log says what is wrong, in the words of \
+          [malformed-request](#malformed-request). `line` and `field` name the place in the head, where the status line is \
+          line 1. A head that is too large comes with `limit`, and with `key`, the key that raises the limit. Faults \
+          with one meaning are [repaired](requests.md#responses-that-are-not-clean), unless the service says `responses: strict`.
           """,
         todo: """
-          `curl -v` may show it. It is for the upstream, or what stands before it, to correct: guessing here is how \
-          caches get poisoned (T26).
+          `curl -v` may show the fault. The upstream, or a proxy in front of it, has to correct the response: a client that \
+          reads another end of it than bearerd takes the rest for the next response (T26). If `key` is there, you can \
+          raise that limit.
           """)
     case .upstreamTimeout:
       RefusalRow(
@@ -697,7 +715,7 @@ extension RefusalCode {
         "The upstream did not answer in time",
         what: """
           The upstream has the request, and did not answer within `timeouts.response_head`, `body_silence` or \
-          `total`.
+          `total`. `key` in the body says which. Each interim response (1xx) begins the time of `response_head` again.
           """,
         todo: """
           If it needs long by nature, raise that time for this service. Look before you repeat what changes \
@@ -721,15 +739,15 @@ extension RefusalCode {
         "The upstream's answer is coded so that it cannot be searched for the credential",
         what: """
           The answer came compressed or otherwise coded, and in it the credential would not be found. By default \
-          (`redact: errors`) that concerns bodies of 4xx and 5xx alone: gzip and deflate are decoded, up to 256 KiB, \
-          and of any other coding the upstream's status and fields go on, with this text in the place of the body. \
+          (`redact: errors`) that concerns only bodies of 4xx and 5xx: gzip and deflate are decoded, up to `limits.decoded_error`. \
+          For another known coding the upstream's status and fields go on, with this text in the place of the body. \
+          The upstream was offered only gzip, deflate and identity, from what the program accepts. \
           What turns out to be larger, or broken, is cut where it stands. With `redact: all` answers are asked for \
           uncoded (`Accept-Encoding: identity`), and one that is coded all the same is refused with 502.
           """,
         todo: """
-          Have the program accept `gzip` alone, or set that for the service: `set_headers: { Accept-Encoding: gzip \
-          }`. Some servers keep what they send in one form only: for such a service, `redact: headers` lets bodies \
-          pass unread.
+          Raise `limits.decoded_error` if the body was only too large. Some servers send one coding whatever they are \
+          offered. For such a service, `redact: headers` lets bodies pass without a search.
           """)
     case .redirectToSelf:
       RefusalRow(
@@ -757,7 +775,10 @@ extension RefusalCode {
       RefusalRow(
         .answer, 502, "too-many-informational", "http_protocol_error",
         "The upstream sent too many interim answers",
-        what: "The upstream sent more than 32 interim answers (1xx) to one request.",
+        what: """
+          The upstream sent interim responses (1xx) to one request too fast: 256 may come at once and 10 more each second, and \
+          1 MiB at once and 16 KiB more each second. Their number is not bounded.
+          """,
         todo: "It is for the upstream to correct.")
     case .draining:
       RefusalRow(

@@ -29,7 +29,7 @@ enum Scanning {
     var position = start
     while bytes.count &- position >= 8 {
       let word = load(bytes, at: position)
-      let stops = (word | below(0x21, word) | equal(0x7F, word) | equal(0x23, word)) & high
+      let stops = (below(0x21, word) | equal(0x7F, word) | equal(0x23, word)) & high
       if stops != 0 { return position &+ stops.trailingZeroBitCount >> 3 }
       position &+= 8
     }

@@ -21,6 +21,16 @@ struct FieldLines: Sendable {
 
   init(at position: Int = 0) { self.position = position }
 
+  /// The first byte of the line that is being read.
+  var lineStart: Int { phase == .lineStart ? position : nameStart }
+  /// The name of the field whose value is being read; `nil` elsewhere.
+  var currentName: Range<Int>? {
+    switch phase {
+    case .valueStart, .value: nameStart..<nameEnd
+    case .lineStart, .name: nil
+    }
+  }
+
   /// - Parameter bytes: the same bytes as before, and more.
   @inline(__always)
   mutating func next(_ bytes: Span<UInt8>, _ names: KnownNames) throws(MessageError) -> Step {
@@ -89,6 +99,7 @@ struct FieldLines: Sendable {
 
   private static func nameError(_ byte: UInt8) -> MessageError {
     if Grammar.isBlank(byte) { return MessageError(.spaceBeforeColon) }
+    if byte == Byte.carriageReturn { return MessageError(.noColon) }
     return MessageError(byte == Byte.lineFeed ? .bareLineFeed : .badFieldName)
   }
 

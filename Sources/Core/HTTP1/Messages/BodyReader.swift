@@ -18,6 +18,8 @@ package struct BodyReader: Sendable {
   /// authenticate, are not among them.
   package var trailers: [Field] { trailerSection?.fields ?? [] }
   package var trailerBytes: [UInt8] { trailerSection?.bytes ?? [] }
+  /// `true` if some fields of the trailers were left out.
+  package var hasDroppedTrailers: Bool { trailerSection?.hasDropped ?? false }
 
   /// Bytes of the trailers may be written over once the body is complete; what is read of `trailers` has been judged before.
   /// In their own place: a copy would leave behind what it was made to hide.

@@ -70,10 +70,29 @@ struct Framing: Sendable {
     expectsContinue = version == .http11
   }
 
-  /// RFC 9110 §8.6: digits and nothing else, once. Equal duplicates and lists of equal numbers are refused too.
+  /// RFC 9110 §8.6: one number. Repeated numbers are refused, even if they are equal: see `HeadRepair` for responses.
   private mutating func readContentLength(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) {
     guard contentLength == nil else { throw MessageError(.duplicateContentLength) }
     guard !isChunked else { throw MessageError(.lengthWithTransferEncoding) }
+    contentLength = try Self.length(value, of: bytes)
+  }
+
+  /// Reads a Content-Length value. Throws `duplicateContentLength` for a list of numbers, and `badContentLength` for other text.
+  private static func length(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) -> UInt64 {
+    do throws(MessageError) {
+      return try number(value, of: bytes)
+    } catch {
+      var (start, count) = (value.lowerBound, 0)
+      for index in value.lowerBound...value.upperBound where index == value.upperBound || bytes[index] == Byte.comma {
+        _ = try number(trimmed(start..<index, bytes), of: bytes)
+        (start, count) = (index &+ 1, count &+ 1)
+      }
+      throw count > 1 ? MessageError(.duplicateContentLength) : error
+    }
+  }
+
+  /// Reads digits. Throws `badContentLength` for other text, and for a number that does not fit.
+  static func number(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) -> UInt64 {
     guard !value.isEmpty else { throw MessageError(.badContentLength) }
     var length: UInt64 = 0
     for index in value {
@@ -81,7 +100,15 @@ struct Framing: Sendable {
       guard digit < 10, length <= (Self.greatestLength &- digit) / 10 else { throw MessageError(.badContentLength) }
       length = length &* 10 &+ digit
     }
-    contentLength = length
+    return length
+  }
+
+  /// The range without blanks at its ends.
+  static func trimmed(_ range: Range<Int>, _ bytes: Span<UInt8>) -> Range<Int> {
+    var range = range
+    while !range.isEmpty, Grammar.isBlank(bytes[range.lowerBound]) { range = range.dropFirst() }
+    while !range.isEmpty, Grammar.isBlank(bytes[range.upperBound &- 1]) { range = range.dropLast() }
+    return range
   }
 
   /// RFC 9112 §6.1: `chunked` alone is understood.
@@ -90,7 +117,12 @@ struct Framing: Sendable {
   ) throws(MessageError) {
     guard version == .http11 else { throw MessageError(.transferEncodingInHTTP10) }
     guard contentLength == nil else { throw MessageError(.lengthWithTransferEncoding) }
-    guard !isChunked else { throw MessageError(.badTransferEncoding) }
+    if isChunked {
+      let isRepeated =
+        FieldName.matches(value, of: bytes, "chunked")
+        || Self.codingError(bytes.extracting(value)).reason == .duplicateTransferEncoding
+      throw MessageError(isRepeated ? .duplicateTransferEncoding : .badTransferEncoding)
+    }
     guard FieldName.matches(value, of: bytes, "chunked") else { throw Self.codingError(bytes.extracting(value)) }
     isChunked = true
   }
@@ -115,23 +147,25 @@ struct Framing: Sendable {
     return true
   }
 
-  /// A well-formed list of codings that we do not know is 501, unless `chunked` stands in a place where it frames
-  /// nothing; that, and all else, is an attempt to be misread.
-  private static func codingError(_ value: Span<UInt8>) -> MessageError {
-    var start = 0
+  /// The error for a Transfer-Encoding value other than `chunked`: a repeated `chunked`; a well-formed list of codings that we do
+  /// not know, which is 501; or text that two readers could take differently, such as `chunked` before another coding.
+  static func codingError(_ value: Span<UInt8>) -> MessageError {
+    var (start, count, chunkedCount) = (0, 0, 0)
+    var isMisplaced = false
     for index in 0...value.count where index == value.count || value[index] == Byte.comma {
-      var coding = start..<index
-      while !coding.isEmpty, Grammar.isBlank(value[coding.lowerBound]) { coding = coding.dropFirst() }
-      while !coding.isEmpty, Grammar.isBlank(value[coding.upperBound &- 1]) { coding = coding.dropLast() }
-      let isLast = index == value.count
-      if coding.isEmpty || !coding.allSatisfy({ Grammar.isToken(value[$0]) })
-        || !isLast && FieldName.matches(coding, of: value, "chunked")
-      {
+      let coding = trimmed(start..<index, value)
+      if coding.isEmpty || !coding.allSatisfy({ Grammar.isToken(value[$0]) }) {
         return MessageError(.badTransferEncoding)
+      }
+      count &+= 1
+      if FieldName.matches(coding, of: value, "chunked") {
+        chunkedCount &+= 1
+        if index < value.count { isMisplaced = true }
       }
       start = index &+ 1
     }
-    return MessageError(.unknownTransferCoding)
+    if chunkedCount == count, count > 1 { return MessageError(.duplicateTransferEncoding) }
+    return MessageError(isMisplaced ? .badTransferEncoding : .unknownTransferCoding)
   }
 
   /// The most options in all Connection fields of a head. Each is compared with all of its fields, and no program names more

@@ -78,6 +78,7 @@ package struct RequestHead: Sendable {
 
 /// The head of a response: checked; its framing depends on the request (`bodyLength(answering:)`).
 package struct ResponseHead: Sendable {
+  /// The head as it came, or as it was repaired. All ranges point in here.
   package var bytes: [UInt8] = []
   /// 100...999.
   package var status = 0
@@ -91,6 +92,8 @@ package struct ResponseHead: Sendable {
   package var isKeepAlive = true
   /// Connection names something besides `close` and `keep-alive`.
   package var hasConnectionOptions = false
+  /// The repairs that made `bytes` of the bytes that came. Empty if the head came clean.
+  package var repairs = HeadRepairs.none
 
   package init() {}
 
@@ -98,6 +101,7 @@ package struct ResponseHead: Sendable {
   package mutating func forget() {
     bytes.wipe()
     if !fields.isEmpty { fields.removeAll(keepingCapacity: fields.capacity <= mostFieldsKept) }
+    repairs = .none
     status = 0
     reason = 0..<0
     version = .http11

@@ -63,19 +63,26 @@ struct RequestLine: Sendable {
       target = start..<position
       return true
     }
-    if position == sum { throw MessageError(.targetTooLong) }
+    if position == sum { throw MessageError(.targetTooLong, MessageFault(limit: MessageLimit(.target, limit))) }
     if byte == Byte.carriageReturn {
       // `GET /` and the end of the line: HTTP/0.9.
       guard position &+ 1 < bytes.count else { return false }
       throw MessageError(bytes[position &+ 1] == Byte.lineFeed ? .unsupportedVersion : .bareCarriageReturn)
     }
     if byte == Byte.lineFeed { throw MessageError(.bareLineFeed) }
-    throw MessageError(byte == Self.hash ? .fragmentInTarget : .forbiddenInTarget)
+    if byte == Self.hash { throw MessageError(.fragmentInTarget) }
+    throw MessageError(
+      .forbiddenInTarget, MessageFault(line: 1, character: TargetCharacter(byte, at: position &- start &+ 1)))
   }
 
   @inline(__always)
   private mutating func scanVersion(_ bytes: Span<UInt8>) throws(MessageError) -> Int? {
     let start = target.upperBound &+ 1
+    if start < bytes.count, bytes[start] | 0x20 != Self.h {
+      // What follows the space is no version, so that the space was probably a part of the target.
+      let space = TargetCharacter(Byte.space, at: target.count &+ 1)
+      throw MessageError(.badRequestLine, MessageFault(line: 1, character: space))
+    }
     guard let version = try Version(bytes, at: start, orThrow: .badRequestLine) else { return nil }
     self.version = version
     let end = start &+ Version.bytes
@@ -91,6 +98,7 @@ struct RequestLine: Sendable {
   /// The longest registered method has 17.
   private static var methodBytes: Int { 32 }
   private static var hash: UInt8 { 0x23 }
+  private static var h: UInt8 { 0x68 }
 }
 
 /// The status line (RFC 9112 §4), restartable at every byte.

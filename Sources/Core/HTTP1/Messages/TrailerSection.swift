@@ -4,6 +4,8 @@ internal import Primitives
 struct TrailerSection: Sendable {
   var bytes: [UInt8] = []
   private(set) var fields: [Field] = []
+  /// `true` if a field was left out, because it may not be in trailers.
+  private(set) var hasDropped = false
   private var lines = FieldLines(at: 0)
   private let names = KnownNames.all
   private let limits: HeadLimits
@@ -41,7 +43,7 @@ struct TrailerSection: Sendable {
         guard lineCount < limits.fields else { throw MessageError(.trailersTooLarge) }
         lineCount &+= 1
         // RFC 9110 §6.5.1: what may not stand here is left out, unseen.
-        if Self.isAllowed(field, of: bytes.span) { fields.append(field) }
+        if Self.isAllowed(field, of: bytes.span) { fields.append(field) } else { hasDropped = true }
       }
     }
   }

@@ -7,16 +7,20 @@ package struct Admission: Sendable, Equatable {
   /// network is no user, so the token is all.
   package var clients: [Client]
   /// Authorities that `Host` may name, lower-case, with port (`localhost:7070`); the port may be absent in the request only
-  /// if it is 80. nil: not checked (unix sockets).
+  /// if it is 80. nil: not checked (unix sockets). `loopbackPorts` adds to them.
   package var authorities: [String]? { didSet { known = authorities.map(Authorities.init) } }
   private var known: Authorities?
+  /// The ports of loopback names and addresses that `Host` may name besides `authorities`.
+  package var loopbackPorts: LoopbackPorts
   /// The web pages that may ask; every other is refused.
   package var pages: PageOrigins
 
   package init(
-    callers: Callers, authorities: [String]?, clients: [Client] = [], pages: PageOrigins = PageOrigins([])
+    callers: Callers, authorities: [String]?, loopbackPorts: LoopbackPorts = .none, clients: [Client] = [],
+    pages: PageOrigins = PageOrigins([])
   ) {
     self.callers = callers
+    self.loopbackPorts = loopbackPorts
     self.clients = clients
     self.authorities = authorities
     self.pages = pages
@@ -31,7 +35,7 @@ package struct Admission: Sendable, Equatable {
     let caller = try checkCaller(caller)
     // Its target and Host name another server by design: what it asks for is refused, not whom.
     if head.method == .connect { throw .methodNotSupported }
-    let name = if let known { try Self.checkHost(head, known, localEnd) } else { try Self.uncheckedHost(head) }
+    let name = if let known { try checkHost(head, known, localEnd) } else { try Self.uncheckedHost(head) }
     let visit = try checkBrowser(head, name)
     try Self.checkMethod(head.method, head.bytes.span.extracting(head.methodRange))
     let preflight = visit.page == nil ? nil : try Self.preflight(head)
@@ -40,7 +44,7 @@ package struct Admission: Sendable, Equatable {
     return AdmittedRequest(
       caller: caller.proven(as: client), listener: listener, host: name.host,
       isSandboxed: visit.isNavigation || !name.isLoopback, page: visit.page, preflight: preflight,
-      dependsOnOrigin: !pages.isEmpty)
+      dependsOnOrigin: !pages.isEmpty, tunnelledPort: name.tunnelledPort)
   }
 
   /// The part of `admit` that needs no request: whether a caller of this uid, or one whom the kernel does not know, may ask
@@ -57,7 +61,7 @@ package struct Admission: Sendable, Equatable {
 
   /// The name of our own by which a service is chosen; nil: the path chooses, or the name is not ours.
   package func name(of head: RequestHead, localEnd: LocalEnd? = nil) -> String? {
-    let name = if let known { try? Self.checkHost(head, known, localEnd) } else { try? Self.uncheckedHost(head) }
+    let name = if let known { try? checkHost(head, known, localEnd) } else { try? Self.uncheckedHost(head) }
     return name?.host
   }
 
@@ -70,22 +74,27 @@ package struct Admission: Sendable, Equatable {
     return name
   }
 
-  /// The name that a page which had its own point at us cannot forge (T1). An absolute-form target names the authority a second
-  /// time; both must be ours and choose the same service (T10; RFC 9112 §3.2.2).
-  private static func checkHost(
+  /// The name that a page which had its own point at us cannot forge (T1): such a page sends its own name, with any port. An
+  /// absolute-form target names the authority a second time; both must be ours and choose the same service (T10; RFC 9112 §3.2.2).
+  /// Then only listed ports are ours: a program that takes us for a forward proxy writes the URLs of other local servers so.
+  private func checkHost(
     _ head: RequestHead, _ known: Authorities, _ localEnd: LocalEnd?
   ) throws(PolicyRefusal) -> CheckedName {
     func named(_ range: Range<Int>) -> Authorities.Name? {
       let text = head.bytes.span.extracting(range)
       return known.named(text) ?? localEnd?.named(text)
     }
-    guard let host = head.host, let name = named(host) else { throw .hostNotAllowed }
+    guard let host = head.host else { throw .hostNotAllowed }
+    let listed = named(host)
+    guard let name = listed ?? known.loopback(head.bytes.span.extracting(host), loopbackPorts) else {
+      throw .hostNotAllowed
+    }
     if let absolute = head.absoluteAuthority {
       // A name that was never proved to the client (RFC 9110 section 7.4).
-      if isHTTPS(head, absolute) { throw .authorityMismatch }
-      guard let target = named(absolute), target.host == name.host else { throw .authorityMismatch }
+      if Self.isHTTPS(head, absolute) { throw .authorityMismatch }
+      guard listed != nil, let target = named(absolute), target.host == name.host else { throw .authorityMismatch }
     }
-    return CheckedName(host: name.host, isLoopback: name.isLoopback)
+    return CheckedName(host: name.host, isLoopback: name.isLoopback, tunnelledPort: name.tunnelledPort)
   }
 
   /// Whether `https://` stands before an absolute-form target's authority.
@@ -102,10 +111,12 @@ package struct Admission: Sendable, Equatable {
       let isSame = head.bytes[absolute].map(ByteClass.lowercased) == head.bytes[host].map(ByteClass.lowercased)
       if !isSame { throw .authorityMismatch }
     }
-    guard let authority = head.absoluteAuthority ?? head.host else { return CheckedName(host: nil, isLoopback: true) }
+    guard let authority = head.absoluteAuthority ?? head.host else {
+      return CheckedName(host: nil, isLoopback: true, tunnelledPort: nil)
+    }
     let bytes = head.bytes[authority]
     let name = bytes.prefix { $0 != UInt8(ascii: ":") }
-    return CheckedName(host: Authorities.selector(name[...])?.lowercased(), isLoopback: true)
+    return CheckedName(host: Authorities.selector(name[...])?.lowercased(), isLoopback: true, tunnelledPort: nil)
   }
 
   /// The name by which the request calls us.
@@ -115,6 +126,8 @@ package struct Admission: Sendable, Equatable {
     /// No browser asks by another name without saying what sent it there; see `Authorities.Name`. Of a unix socket, true: no
     /// browser asks there at all.
     let isLoopback: Bool
+    /// As `AdmittedRequest.tunnelledPort`.
+    let tunnelledPort: UInt16?
   }
 
   private struct Visit {
@@ -140,6 +153,7 @@ package struct Admission: Sendable, Equatable {
         guard visit.page == nil, let page = pages.listed(head.bytes.span.extracting(field.value)) else {
           throw .originNotAllowed
         }
+        if let port = name.tunnelledPort, Self.isOwnPage(page, port: port) { throw .originNotAllowed }
         visit.page = page
       }
       if case .secFetchSite = field.known {
@@ -154,6 +168,13 @@ package struct Admission: Sendable, Equatable {
     visit.isNavigation = isBrowser && navigates
     if !name.isLoopback, clients.isEmpty, !isBrowser, visit.page == nil, head.looksLikeBrowsers { throw .siteUnknown }
     return visit
+  }
+
+  /// Whether a page comes from this machine and the port of the tunnel by which it calls us, whatever loopback name either has: it is
+  /// what a browser shows of an upstream (T35).
+  private static func isOwnPage(_ page: [UInt8], port: UInt16) -> Bool {
+    guard let origin = try? Origin(parsing: String(decoding: page, as: UTF8.self)) else { return false }
+    return origin.scheme == .http && origin.host.isLocal && origin.port == port
   }
 
   /// The method that a page asks about before it uses it (Fetch standard, "CORS-preflight request"); nil: this is no preflight.
@@ -229,10 +250,12 @@ package struct AdmittedRequest: Sendable, Equatable {
   package let preflight: Range<Int>?
   /// Pages may ask here, so that answers differ by who asks.
   package let dependsOnOrigin: Bool
+  /// The port of the loopback name by which the request calls us, if it is none of the listener's own: this client reaches us there.
+  package let tunnelledPort: UInt16?
 
   fileprivate init(
     caller: Caller, listener: Int, host: String?, isSandboxed: Bool, page: [UInt8]?, preflight: Range<Int>?,
-    dependsOnOrigin: Bool
+    dependsOnOrigin: Bool, tunnelledPort: UInt16?
   ) {
     self.caller = caller
     self.listener = listener
@@ -241,6 +264,7 @@ package struct AdmittedRequest: Sendable, Equatable {
     self.page = page
     self.preflight = preflight
     self.dependsOnOrigin = dependsOnOrigin
+    self.tunnelledPort = tunnelledPort
   }
 }
 

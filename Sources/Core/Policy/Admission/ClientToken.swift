@@ -89,7 +89,9 @@ package enum ClientToken {
     guard value.count >= length else { return .nowhere }
     let span = bytes.span
     let last = (value.upperBound - length)..<value.upperBound
-    if looksLikeOne(span.extracting(last)), last.lowerBound == value.lowerBound || isBlank(span[last.lowerBound - 1]) {
+    if looksLikeOne(span.extracting(last)),
+      last.lowerBound == value.lowerBound || ByteClass.isBlank(span[last.lowerBound - 1])
+    {
       return .plain(last)
     }
     guard field.known == .authorization, value.count <= longestBasic else { return .nowhere }
@@ -98,9 +100,9 @@ package enum ClientToken {
 
   private static func foundAnywhere(in field: Field, of bytes: [UInt8]) -> Found {
     guard CredentialSubprotocol.names(field, of: bytes) else { return found(in: field, of: bytes) }
-    var entries = ListElements(field.value)
-    while let entry = entries.next(in: bytes.span) {
-      let found = found(inEntry: entry, of: bytes)
+    var entries = SubprotocolEntries(field, among: [], of: bytes)
+    while let entry = entries.next(in: bytes) {
+      let found = found(inEntry: entry.range, of: bytes)
       if case .nowhere = found { continue }
       return found
     }
@@ -122,7 +124,7 @@ package enum ClientToken {
 
   private static func basic(_ value: ArraySlice<UInt8>) -> Found {
     guard value.prefix(6).map(ByteClass.lowercased).elementsEqual("basic ".utf8) else { return .nowhere }
-    let encoded = value.dropFirst(6).drop(while: isBlank)
+    let encoded = value.dropFirst(6).drop(while: ByteClass.isBlank)
     guard let pair = Base64.decode(Array(encoded)), let colon = pair.firstIndex(of: UInt8(ascii: ":")) else {
       return .nowhere
     }
@@ -132,5 +134,4 @@ package enum ClientToken {
     return .nowhere
   }
 
-  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }

@@ -2,11 +2,11 @@ package import HTTP1
 
 /// The web pages that may ask at a listener, by their origins.
 package struct PageOrigins: Sendable, Equatable {
-  package let origins: [Origin]
-  /// As browsers write them in `Origin` (RFC 6454 §6.2): lower-case, without the scheme's own port.
+  package let origins: [PageOrigin]
+  /// The origins as browsers write them in `Origin`.
   private let texts: [[UInt8]]
 
-  package init(_ origins: [Origin]) {
+  package init(_ origins: [PageOrigin]) {
     self.origins = origins
     texts = origins.map { Array($0.description.utf8) }
   }
@@ -31,7 +31,7 @@ package struct PageOrigins: Sendable, Equatable {
   }
 
   /// The line of a configuration that lets pages of one origin more ask.
-  package func line(adding origin: Origin) -> String {
+  package func line(adding origin: PageOrigin) -> String {
     let names = (origins.filter { $0 != origin } + [origin]).map { origin in
       // To YAML the bracket of an address would begin a list.
       origin.description.utf8.contains(UInt8(ascii: "[")) ? "\"\(origin)\"" : origin.description
@@ -40,11 +40,17 @@ package struct PageOrigins: Sendable, Equatable {
   }
 
   /// The origin of the page that sent this request, if it is one that could be listed.
-  package static func origin(of head: RequestHead) -> Origin? {
-    guard let field = head.fields.first(where: { $0.known == .origin }) else { return nil }
-    let origin = try? Origin(parsing: String(decoding: head.bytes[field.value], as: UTF8.self))
+  package static func origin(of head: RequestHead) -> PageOrigin? {
+    guard let field = head.fields.first(where: { $0.known == .origin }), field.value.count <= PageOrigin.longest else {
+      return nil
+    }
+    let text = String(decoding: head.bytes[field.value], as: UTF8.self)
+    // Only what browsers write can be compared with what they write.
+    guard let origin = try? PageOrigin(parsing: text), origin.web != nil || origin.description == text else {
+      return nil
+    }
     // A page of our own: what the browser shows of us may not ask (T35).
-    if let origin, let host = head.host, head.bytes[host].elementsEqual(origin.authority.utf8) { return nil }
+    if let web = origin.web, let host = head.host, head.bytes[host].elementsEqual(web.authority.utf8) { return nil }
     return origin
   }
 

@@ -15,6 +15,7 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     do throws(PolicyRefusal) {
       if PathReading.hasDotSegment(parts.path) { throw .dotSegment }
       try canonical.read(parts.path.span)
+      if !ByteClass.isWrittenAsSent(parts.path) { throw .forbiddenCharacter }
     } catch {
       throw OriginError(
         "the path of this URL cannot be sent: dot segments, bad escapes, or bytes outside of RFC 3986, got \(quoted(text))"

@@ -1,4 +1,4 @@
-/// A host as it is compared: a lower-case LDH name without trailing dot, or an IP address.
+/// A host as it is compared: an IP address, or a lower-case name of letters, digits, hyphens and underscores, without trailing dot.
 package enum HostName: Hashable, Sendable, CustomStringConvertible {
   case name(String)
   case address(IPAddress)
@@ -66,10 +66,16 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
     if has("*") { return "every host is named; a wildcard is none, got \(quoted(text))" }
     if IPAddress(parsing: text) != nil, has(":") { return "an IPv6 address stands in brackets: [\(text)]" }
     if has(":") { return "wanted a host without port, got \(quoted(text))" }
-    if !text.utf8.allSatisfy({ ByteClass.isLetter($0) || ByteClass.isDigit($0) || $0 == 0x2d || $0 == 0x2e }) {
-      return "a host name consists of letters, digits, hyphens and dots, got \(quoted(text))"
+    if !text.utf8.allSatisfy(isNameCharacter) {
+      return "a host name consists of letters, digits, hyphens, underscores and dots, got \(quoted(text))"
     }
     return nil
+  }
+
+  /// Whether a name may have the byte. Underscores are in the names of many containers and Windows machines.
+  static func isNameCharacter(_ byte: UInt8) -> Bool {
+    ByteClass.isLetter(byte) || ByteClass.isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+      || byte == UInt8(ascii: "_")
   }
 
   private static func isNumeric(_ label: Substring.UTF8View.SubSequence) -> Bool {

@@ -17,6 +17,7 @@ package struct Upstream: Sendable, Equatable {
       // A dot segment in a file means something else to its author.
       if PathReading.hasDotSegment(path) { throw .dotSegment }
       try target.read(path.span)
+      if !ByteClass.isWrittenAsSent(path) { throw .forbiddenCharacter }
     } catch {
       if error == .dotSegment { throw OriginError("an upstream's path has no . or .. segments, got \(quoted(text))") }
       if error == .badEscape {

@@ -15,8 +15,25 @@ enum ByteClass {
     isIn(byte, low: 0x2c00_1fd2_0000_0000, high: 0x1)
   }
 
+  /// Whether a path has the byte only percent-encoded, and no server reads the plain byte in another way: bytes outside ASCII,
+  /// `[ ] { } | ^` and the backquote.
+  static func isEncodedInPaths(_ byte: UInt8) -> Bool {
+    byte >= 0x80 || isIn(byte, low: 0, high: 0x3800_0001_6800_0000)
+  }
+
+  /// Whether a path of the configuration has only the characters of RFC 3986, so that it is sent as it is written.
+  static func isWrittenAsSent(_ path: [UInt8]) -> Bool { !path.contains(where: isEncodedInPaths) }
+
+  /// Whether the byte may be plain in a query, the `%` of escapes included (RFC 3986 §3.4).
+  static func isQueryCharacter(_ byte: UInt8) -> Bool {
+    isPathCharacter(byte) || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "%")
+  }
+
   /// 0x00-0x1F and 0x7F.
   static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
+
+  /// SP and HTAB.
+  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
   /// 0x21-0x7E.
   static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7f }

@@ -1,12 +1,13 @@
+package import HTTP1
 internal import Primitives
 
 /// A request-target in its one canonical form, with the other readings that an upstream might take of it.
-/// Plain `.` segments removed (RFC 3986 §5.2.4, as browsers do), unreserved characters decoded, remaining escapes in upper case,
-/// nothing else changed (§6.2.2).
+/// Plain `.` segments removed (RFC 3986 §5.2.4, as browsers do), unreserved characters decoded, remaining escapes in upper case
+/// (§6.2.2), bytes that a URL only has in escaped form percent-encoded, nothing else changed.
 package struct CanonicalTarget: Sendable {
   /// Matched, logged and sent; begins with `/`. Empty for `*` (OPTIONS).
   package private(set) var path: [UInt8] = []
-  /// With its `?`, as it came; empty when there is none.
+  /// The query with its `?`, as it came but for bytes that are percent-encoded. Empty if the target has no query.
   package private(set) var query: [UInt8] = []
   /// Other paths that an upstream might read (see `PathReading`). Empty for plain paths, which take the fast path.
   package private(set) var readings: [[UInt8]] = []
@@ -16,11 +17,12 @@ package struct CanonicalTarget: Sendable {
   /// Reads the origin-form (RFC 9112 §3.2.1), the asterisk-form, or what follows the authority of an absolute-form: there
   /// an empty path means `/`. Keeps its storage; after an error the value means nothing.
   ///
+  /// Encodes bytes outside ASCII and `[ ] { } | ^` and the backquote, which no server reads in two ways. In a query, `"`, `<`,
+  /// `>` and the backslash are encoded as well: nothing there separates segments.
+  ///
   /// Refuses `..` segments, and in any reading those of dots that are escaped (twice as well: cheap, and no honest path has
-  /// them) or have parameters; backslash, NUL and
-  /// control bytes (plain or escaped), bad escapes, fragments, every byte that RFC 3986 does not let stand in a path, and
-  /// paths with more readings than anybody needs.
-  /// In a query only control bytes, blanks, non-ASCII and `#` are refused: upstreams know what they asked for.
+  /// them) or have parameters; control bytes (plain or escaped), blanks, bad escapes and fragments; `\`, `"`, `<` and `>` in a
+  /// path; and paths with more readings than anybody needs.
   package mutating func read(_ target: Span<UInt8>) throws(PolicyRefusal) {
     if !query.isEmpty { query.removeAll(keepingCapacity: true) }
     if !readings.isEmpty { readings.removeAll(keepingCapacity: true) }
@@ -28,8 +30,11 @@ package struct CanonicalTarget: Sendable {
 
     let (end, isPlain) = try Self.scanPath(target)
     if end < target.count {
-      try Self.checkQuery(target, from: end)
-      query.append(target.extracting(end...))
+      if try Self.isPlainQuery(target, from: end) {
+        query.append(target.extracting(end...))
+      } else {
+        appendQuery(target.extracting(end...))
+      }
     }
     if end == 0 {
       path = [UInt8(ascii: "/")]
@@ -80,17 +85,35 @@ package struct CanonicalTarget: Sendable {
       case UInt8(ascii: "#"):
         throw .fragment
       default:
-        if !ByteClass.isPathCharacter(byte) { throw .forbiddenCharacter }
+        if ByteClass.isPathCharacter(byte) { break }
+        if !ByteClass.isEncodedInPaths(byte) { throw .forbiddenCharacter }
+        isPlain = false
       }
       previous = byte
     }
     return (target.count, isPlain)
   }
 
-  private static func checkQuery(_ target: Span<UInt8>, from start: Int) throws(PolicyRefusal) {
+  /// Whether a query has no byte that is to be encoded.
+  private static func isPlainQuery(_ target: Span<UInt8>, from start: Int) throws(PolicyRefusal) -> Bool {
+    var isPlain = true
     for index in start..<target.count {
-      if target[index] == UInt8(ascii: "#") { throw .fragment }
-      if !ByteClass.isVisible(target[index]) { throw .forbiddenCharacter }
+      let byte = target[index]
+      if ByteClass.isQueryCharacter(byte) { continue }
+      if byte == UInt8(ascii: "#") { throw .fragment }
+      if byte <= 0x20 || byte == 0x7f { throw .forbiddenCharacter }
+      isPlain = false
+    }
+    return isPlain
+  }
+
+  private mutating func appendQuery(_ text: Span<UInt8>) {
+    for index in text.indices {
+      if ByteClass.isQueryCharacter(text[index]) {
+        query.append(text[index])
+      } else {
+        EscapedByte.write(text[index], to: &query)
+      }
     }
   }
 
@@ -109,15 +132,39 @@ package struct CanonicalTarget: Sendable {
         continue
       }
       guard text[index] == UInt8(ascii: "%") else {
-        path.append(text[index])
+        if ByteClass.isEncodedInPaths(text[index]) {
+          EscapedByte.write(text[index], to: &path)
+        } else {
+          path.append(text[index])
+        }
         index += 1
         continue
       }
       guard let byte = EscapedByte.at(index, in: text) else { throw .badEscape }
-      if ByteClass.isControl(byte) || byte == UInt8(ascii: "\\") { throw .forbiddenCharacter }
+      if ByteClass.isControl(byte) { throw .forbiddenCharacter }
       if ByteClass.isUnreserved(byte) { path.append(byte) } else { EscapedByte.write(byte, to: &path) }
       index += 3
     }
+  }
+}
+
+extension CanonicalTarget {
+  /// Returns the first byte for which `read` refuses a target as `forbiddenCharacter`, or `nil` if there is none.
+  package static func forbiddenCharacter(in target: Span<UInt8>) -> TargetCharacter? {
+    var isQuery = false
+    for index in target.indices {
+      let byte = target[index]
+      if byte == UInt8(ascii: "?") { isQuery = true }
+      if byte <= 0x20 || byte == 0x7f { return TargetCharacter(byte, at: index + 1) }
+      if isQuery || byte == UInt8(ascii: "/") || ByteClass.isPathCharacter(byte) || ByteClass.isEncodedInPaths(byte) {
+        continue
+      }
+      guard byte == UInt8(ascii: "%") else { return TargetCharacter(byte, at: index + 1) }
+      if let escaped = EscapedByte.at(index, in: target), ByteClass.isControl(escaped) {
+        return TargetCharacter(escaped, at: index + 1, isEscaped: true)
+      }
+    }
+    return nil
   }
 }
 

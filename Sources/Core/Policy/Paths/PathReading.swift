@@ -1,7 +1,7 @@
 /// The ways in which an upstream might read a canonical path. Servers differ in what they decode, in whether they cut
-/// `;params`, of all segments or of the last, in whether `//` is `/`, and in the order of all that; every combination is a
-/// reading. Of those who decode twice only the first step is one (`%252F` as `%2F`, `%2561` as `a`), and a `?` out of `%3F`
-/// ends no path.
+/// `;params`, of all segments or of the last, in whether `//` is `/`, whether `%5C` is `/`, and in the order of all that; every
+/// combination is a reading. Of those who decode twice only the first step is one (`%252F` as `%2F`, `%2561` as `a`), and a `?`
+/// out of `%3F` ends no path.
 enum PathReading {
   /// All readings of a canonical path that differ from it and from each other: for most paths none.
   static func others(of path: [UInt8]) throws(PolicyRefusal) -> [[UInt8]] {
@@ -23,7 +23,11 @@ enum PathReading {
     var isDecoded = false
     for reading in readings.paths where reading.contains(UInt8(ascii: "%")) {
       isDecoded = true
-      for step in [decodeSlashes, decodeOnce, decodeToEscapes] { try readings.note(step(reading)) }
+      let slashed = decodeBackslashes(reading)
+      for text in slashed == reading ? [reading] : [slashed, reading] {
+        for step in [decodeSlashes, decodeOnce, decodeToEscapes] { try readings.note(step(text)) }
+      }
+      try readings.note(slashed)
     }
     if isDecoded { try close(&readings) }
     for reading in readings.paths.dropFirst() where hasDotSegment(reading) { throw .dotSegment }
@@ -70,6 +74,14 @@ enum PathReading {
   private static func decodeSlashes(_ text: [UInt8]) -> [UInt8] {
     decode(text) { byte, _, path in
       if byte == UInt8(ascii: "/") { path.append(byte) } else { EscapedByte.write(byte, to: &path) }
+      return 0
+    }
+  }
+
+  /// `%5C` is a separator.
+  private static func decodeBackslashes(_ text: [UInt8]) -> [UInt8] {
+    decode(text) { byte, _, path in
+      if byte == UInt8(ascii: "\\") { path.append(UInt8(ascii: "/")) } else { EscapedByte.write(byte, to: &path) }
       return 0
     }
   }

@@ -70,7 +70,7 @@ package struct URLPattern: Sendable, Equatable {
     }
     if bytes.contains(UInt8(ascii: "#")) { return "a fragment never reaches a server, got \(quoted(text))" }
     if bytes.contains(UInt8(ascii: "\\")) {
-      return "no request with a backslash gets as far as the rules, got \(quoted(text))"
+      return "no request with a backslash gets as far as the rules: write %5C for an escaped one, got \(quoted(text))"
     }
     if bytes.contains(where: ByteClass.isControl) { return "a path has no control characters, got \(quoted(text))" }
     if looksLikeQuery(bytes) {
@@ -124,9 +124,9 @@ package struct URLPattern: Sendable, Equatable {
         guard let byte = EscapedByte.at(index, in: text.span) else {
           throw OriginError("a % in a pattern is followed by two hexadecimal digits, got \(quoted(shown))")
         }
-        if ByteClass.isControl(byte) || byte == UInt8(ascii: "\\") {
+        if ByteClass.isControl(byte) {
           throw OriginError(
-            "no request with an escaped control character or backslash gets as far as the rules, got \(quoted(shown))")
+            "no request with an escaped control character gets as far as the rules, got \(quoted(shown))")
         }
         symbols.append(ByteClass.isPathCharacter(byte) ? Glob.Symbol(byte) : Glob.escaped(byte))
         index += 3

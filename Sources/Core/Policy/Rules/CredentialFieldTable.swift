@@ -9,7 +9,8 @@ package enum CredentialFieldTable {
   }
 
   /// All rows: the place of a row in it is what a `CredentialField` holds. At most 255.
-  package static let rows = credentials + identities + parameters + partly
+  package static let rows =
+    credentials + identities + parameters + made(UnwantedField.allCases.map { ($0.name, $0.source) })
 
   // MARK: fields that carry a credential
 
@@ -184,14 +185,13 @@ package enum CredentialFieldTable {
     ("x-method-override", "general use"),
   ])
 
-  // MARK: fields that lose a part of their value
-
-  static let partly = made([("sec-websocket-protocol", "RFC 6455; the entries are below")])
+  // MARK: entries of Sec-WebSocket-Protocol
 
   /// Beginnings of the entries of `Sec-WebSocket-Protocol` that carry a credential. Pages can set no other field of a
   /// WebSocket's request.
   static let subprotocols = made([
     (kubernetesSubprotocol, "Kubernetes"),
+    ("header-", "AWS AppSync Events"),
     ("openai-insecure-api-key.", "OpenAI"),
     ("v1.token.websocket.jupyter.org.", "Jupyter Server"),
   ])

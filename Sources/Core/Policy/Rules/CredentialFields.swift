@@ -52,9 +52,10 @@ package struct CredentialField: Equatable, Sendable {
 
   init(index: UInt8) { self.index = index }
 
-  /// `Sec-WebSocket-Protocol`, which loses the entries that carry a credential.
-  package static var subprotocols: CredentialField {
-    CredentialField(index: UInt8(truncatingIfNeeded: CredentialFieldTable.rows.count &- 1))
+  /// The row of a field that is removed although it neither carries a credential nor chooses an identity.
+  package init(_ field: UnwantedField) {
+    let first = CredentialFieldTable.rows.count &- UnwantedField.allCases.count
+    index = UInt8(truncatingIfNeeded: first &+ Int(field.rawValue))
   }
 
   fileprivate var isCredential: Bool { Int(index) < CredentialFieldTable.credentials.count }

@@ -1,26 +1,50 @@
-/// The names of what was removed from a request because it carries a credential or chooses an identity, a method or a path.
-/// They are the table's own, so that no byte of a client's gets into the log.
+/// The names of the fields and parameters that were removed from a request. They are the table's or the configuration's own, so that no
+/// byte of a client's gets into the log.
 package struct RemovedNames: Sendable, Equatable {
   /// One bit for each row of `CredentialFieldTable.rows`.
   private var words = SIMD4<UInt64>()
+  /// One bit for each name of `HeaderPolicy.removedNames`.
+  private var configured: UInt64 = 0
+  /// Whether names of the configuration were removed that have no bit.
+  private var hasMore = false
 
   package init() {}
 
-  package var isEmpty: Bool { words == SIMD4() }
+  package var isEmpty: Bool { words == SIMD4() && configured == 0 && !hasMore }
 
   package mutating func insert(_ field: CredentialField) {
     words[Int(field.index >> 6)] |= 1 << UInt64(field.index & 63)
   }
 
-  /// Names that are written out; of others there is the number.
-  private static let most = 8
-
-  /// The names with commas between them, in the table's order, and how many more there are: `cookie,sudo,+2`.
-  package var description: String {
-    let rows = CredentialFieldTable.rows
-    let places = rows.indices.filter { words[$0 >> 6] & 1 << UInt64($0 & 63) != 0 }
-    let named = places.prefix(Self.most).map { rows[$0].name }
-    let more = places.count > Self.most ? ["+\(places.count - Self.most)"] : []
-    return (named + more).joined(separator: ",")
+  /// - Parameter index: an index of `HeaderPolicy.removedNames`.
+  package mutating func insert(configured index: Int) {
+    if (0..<64).contains(index) { configured |= 1 << UInt64(index) } else { hasMore = true }
   }
+
+  /// Names that are written out; of others there is the number.
+  private static let most = 16
+
+  /// The names with commas between them, in the order of the table and then of the configuration, and how many more there are:
+  /// `cookie,sudo,+2`.
+  /// - Parameter policy: the header policy of the request's route; `nil` if it has none.
+  package func description(under policy: HeaderPolicy?) -> String {
+    let rows = CredentialFieldTable.rows
+    var names = rows.indices.filter { words[$0 >> 6] & 1 << UInt64($0 & 63) != 0 }.map { rows[$0].name }
+    if configured != 0 {
+      for (index, name) in (policy?.removedNames ?? []).prefix(64).enumerated()
+      where configured & 1 << UInt64(index) != 0 && !names.contains(name) {
+        names.append(name)
+      }
+    }
+    let more = names.count - Self.most + (hasMore ? 1 : 0)
+    return (names.prefix(Self.most) + (more > 0 ? ["+\(more)"] : [])).joined(separator: ",")
+  }
+}
+
+extension HeaderPolicy {
+  /// The names of the fields and parameters that it takes out of requests: of `remove`, of `set`, and of `removeParameters`.
+  var removedNames: [String] { remove + set.map(\.folded) + removeParameters }
+
+  /// The index in `removedNames` of the first name of `removeParameters`.
+  package var firstRemovedParameter: Int { remove.count &+ set.count }
 }

@@ -25,6 +25,8 @@ package struct Service: Sendable, Equatable {
   package var rejected = OnRejected.pass
   /// The parts of its answers that are searched for the credential that was added.
   package var redact = Redact.errors
+  /// Whether a response head that is not clean is repaired where that is unambiguous. `false` refuses the response.
+  package var repairsResponses = true
   /// How often one caller may ask; nil: as often as it likes.
   package var rate: Rate?
   /// To which protocols its connections may switch.

@@ -62,17 +62,22 @@ extension SettingsReader {
     }
     guard status.isRegular else { return refuse("\(path) is not a regular file", at: place) }
     let security = environment.files.security(path)
-    let forbidden = security.isReadOnly ? 0o005 : Self.othersAny | Self.othersAndGroupWrite
+    let forbidden = security.isMountOfSecrets ? Self.othersAndGroupWrite : Self.othersAny | Self.othersAndGroupWrite
     if status.mode & forbidden != 0 {
       refuse(
         "others can \(status.mode & Self.othersAny != 0 ? "read or change" : "change") \(path) (mode \(octal(status.mode)))",
-        at: place, help: "chmod o-rwx,g-w \(shellQuoted(path))")
+        at: place, help: "chmod o-rwx,g-w \(shellQuoted(path))" + security.containerHelp)
+    } else if status.mode & Self.othersAny != 0, security.isReadOnly || isTrusted(status.owner) {
+      let mount = security.isReadOnly ? "a read-only mount" : "a container's file system in memory"
+      report.warning(
+        place, "others can read \(path) (mode \(octal(status.mode))). It is used, because it is on \(mount)",
+        help: "let only the daemon read it" + security.containerHelp)
     }
     if !isTrusted(status.owner), !security.isReadOnly {
       refuse(
         "\(path) belongs to uid \(status.owner), who can change it", at: place,
-        help: "chown root \(shellQuoted(path))")
-    } else if status.owner != Self.root, status.mode & Self.groupRead != 0 {
+        help: "chown root \(shellQuoted(path))" + security.containerHelp)
+    } else if status.owner != Self.root, status.mode & Self.groupRead != 0, !security.isMountOfSecrets {
       // The group of a file of root's is the daemon's own; that of any other is unknown.
       refuse(
         "the group can read \(path) (mode \(octal(status.mode)))", at: place, help: "chmod g-r \(shellQuoted(path))")

@@ -6,6 +6,10 @@ package struct PathSecurity: Sendable {
   package var pardon: String?
   /// `true` if the file is on a read-only mount.
   package var isReadOnly = false
+  /// `true` if the file is on a mount as containers have for secrets, which they make readable for everybody.
+  package var isMountOfSecrets = false
+  /// What to write where a container's files are described, as the end of a sentence. Empty outside containers.
+  package var containerHelp = ""
   package var isEmpty = false
 
   package init() {}

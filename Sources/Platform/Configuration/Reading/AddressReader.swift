@@ -102,6 +102,17 @@ extension ListenerSettings.Address {
     }
   }
 
+  /// Whether `Host` may call it so, which for a loopback address is any other one, too.
+  func isCalled(_ host: HostName, port own: UInt16) -> Bool {
+    if answers(host, port: own) { return true }
+    guard own != 0, host.isLocal else { return false }
+    switch self {
+    case .localhost(let port): return port == own
+    case .tcp(let ip, let port): return port == own && ip.isLoopback
+    case .unix, .systemd: return false
+    }
+  }
+
   /// nil for unix sockets; 0 while it is not known.
   var port: UInt16? {
     switch self {

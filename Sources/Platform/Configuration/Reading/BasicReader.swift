@@ -17,16 +17,36 @@ extension SettingsReader {
       missing(.password, in: fields, "\"basic\" has no password", help: "add to it: password: { file: NAME }")
       return nil
     }
+    if node.text == "", !node.isAbsent { return withoutPassword(user, fields) }
     let use = SecretUse(role: .password(of: user?.plainText), origins: origins)
     let password = source(node, at: fields.place(of: .password), for: use)
     guard !fields.has(.user) else {
       guard let user, let password else { return nil }
-      return .basic(user: user, password: password)
+      return .basic(user: user, password: .secret(password))
     }
     if case .command(let command) = password, command.format.givesUser {
-      return .basic(user: .secret(.userOfCommand(command)), password: .command(command))
+      return .basic(user: .secret(.userOfCommand(command)), password: .secret(.command(command)))
     }
     missingUser(fields, password)
+    return nil
+  }
+
+  /// `password: ""`: APIs that take their key as the user want an empty password. The user is the secret then.
+  private func withoutPassword(
+    _ user: CredentialSettings.Value?, _ fields: Fields<BasicKey>
+  ) -> CredentialSettings.Scheme? {
+    switch user {
+    case .secret: return user.map { .basic(user: $0, password: .plain("")) }
+    case .plain:
+      report.error(
+        fields.place(of: .password),
+        "the password is empty, so the user is the secret, and no secret stands in this file",
+        help: "put the user into a file that only the daemon can read, and write: user: { file: NAME }")
+    case nil:
+      if !fields.has(.user) {
+        missing(.user, in: fields, "\"basic\" has no user", help: "add to it: user: { file: NAME }")
+      }
+    }
     return nil
   }
 
@@ -50,7 +70,8 @@ extension SettingsReader {
 }
 
 extension CredentialSettings.Value {
-  var plainText: String? {
+  /// The text; `nil` if it is a secret's source.
+  package var plainText: String? {
     switch self {
     case .plain(let text): text
     case .secret: nil

@@ -2,7 +2,7 @@ internal import Policy
 
 /// `browsers`: the web pages that may ask at a listener.
 extension SettingsReader {
-  func pages(_ node: YAMLNode, at place: TextLocation) -> [(origin: Origin, place: TextLocation)] {
+  func pages(_ node: YAMLNode, at place: TextLocation) -> [(origin: PageOrigin, place: TextLocation)] {
     guard let fields = fields(node, at: place, of: BrowsersKey.self) else { return [] }
     guard let list = fields[.origins] else {
       missing(
@@ -10,7 +10,7 @@ extension SettingsReader {
         help: "add to it: origins: [https://app.example.com]")
       return []
     }
-    var pages: [(origin: Origin, place: TextLocation)] = []
+    var pages: [(origin: PageOrigin, place: TextLocation)] = []
     for node in filledList(list, of: "origins like https://app.example.com") ?? [] {
       guard let origin = page(node) else { continue }
       if pages.contains(where: { $0.origin == origin }) {
@@ -24,7 +24,7 @@ extension SettingsReader {
 
   /// Strictly what a browser writes into `Origin`, but for the case of letters and the scheme's own port: what looks like
   /// more would not be obeyed.
-  private func page(_ node: YAMLNode) -> Origin? {
+  private func page(_ node: YAMLNode) -> PageOrigin? {
     guard let text = text(node, "an origin like https://app.example.com") else { return nil }
     if text == "null" {
       report.error(
@@ -37,29 +37,34 @@ extension SettingsReader {
       return nil
     }
     guard let scheme = text.firstRange(of: "://") else {
+      if ASCII.lowercased(text).hasPrefix("file:") { return refuseFiles(at: node.place) }
       let isHost = !text.contains { "@/?#".contains($0) }
       report.error(
         node.place, "an origin begins with its scheme",
         help: isHost ? "write \(likelyScheme(text))://\(quotedPlain(text))" : "write it like https://app.example.com")
       return nil
     }
-    guard ["http", "https"].contains(ASCII.lowercased(String(text[..<scheme.lowerBound]))) else {
-      report.error(node.place, "only pages that come over https or http have an origin that could be listed")
-      return nil
-    }
+    if ASCII.lowercased(String(text[..<scheme.lowerBound])) == "file" { return refuseFiles(at: node.place) }
     guard checkURL(text, at: node.place) else { return nil }
     do throws(OriginError) {
-      let origin = try Origin(parsing: text)
+      let origin = try PageOrigin(parsing: text)
       if text[scheme.upperBound...].contains("/") {
         report.error(node.place, "an origin has no path, and no slash at its end", help: "write \(origin)")
         return nil
       }
-      warn(of: origin, at: node.place)
+      if let web = origin.web { warn(of: web, at: node.place) }
       return origin
     } catch {
       report.error(node.place, error.message)
       return nil
     }
+  }
+
+  private func refuseFiles(at place: TextLocation) -> PageOrigin? {
+    report.error(
+      place, "pages from files have no origin that tells them apart",
+      help: "serve the page from a server, and name that")
+    return nil
   }
 
   private func likelyScheme(_ host: String) -> String {
@@ -83,7 +88,7 @@ extension SettingsReader {
     var seen: [TextLocation] = []
     for page in listeners.flatMap(\.pages) where !seen.contains(page.place) {
       seen.append(page.place)
-      guard let own = listeners.first(where: { $0.isReached(at: page.origin) }) else { continue }
+      guard let web = page.origin.web, let own = listeners.first(where: { $0.isReached(at: web) }) else { continue }
       report.error(
         page.place, "this is our own listener \"\(own.name)\": of what a browser shows of it, nothing may ask",
         help: "name the server that the page comes from")
@@ -96,7 +101,7 @@ extension ListenerDraft {
     switch origin.scheme {
     case .https: false
     case .http:
-      addresses.contains { $0.address.answers(origin.host, port: origin.port) }
+      addresses.contains { $0.address.isCalled(origin.host, port: origin.port) }
         || hosts.contains("\(origin.host):\(origin.port)")
     }
   }

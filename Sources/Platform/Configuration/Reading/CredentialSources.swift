@@ -17,8 +17,9 @@ extension CredentialSettings.Scheme {
     case .bearer(.token(let token)): [.token(token)] + token.secrets
     case .bearer(.login(let login)): [.login(login)] + login.secrets
     case .bearer(let source): [source]
-    case .basic(.secret(.userOfCommand(let user)), .command(let command)) where user == command: [.command(command)]
-    case .basic(let user, let password): user.sources + [password]
+    case .basic(.secret(.userOfCommand(let user)), .secret(.command(let command))) where user == command:
+      [.command(command)]
+    case .basic(let user, let password): user.sources + password.sources
     case .headers(let headers): headers.flatMap(\.value.sources) + (login?.secrets ?? [])
     case .digest(let digest): digest.user.sources + [digest.password]
     case .registry(let registry): (registry.user?.sources ?? []) + [registry.password].compactMap(\.self)

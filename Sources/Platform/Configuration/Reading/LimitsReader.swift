@@ -19,9 +19,13 @@ extension SettingsReader {
     if let time = fields[.clientHead].flatMap({ duration($0) }) { limits.clientHead = time }
     if let time = fields[.clientIdle].flatMap({ duration($0) }) { limits.clientIdle = time }
     if let bytes = size(.clientBodyRate, of: fields) { limits.clientBodyRate = bytes }
+    if let bytes = size(.decodedError, of: fields) { limits.decodedError = bytes }
     if let time = fields[.upstreamIdle].flatMap({ duration($0) }) { limits.upstreamIdle = time }
     if let time = fields[.drain].flatMap({ duration($0, orZero: true) }) { limits.drain = time }
     if let time = fields[.revokedGrace].flatMap({ duration($0, orZero: true) }) { limits.revokedGrace = time }
+    if let node = fields[.tcpKeepalive] {
+      limits.keepalive = keepalive(node, at: fields.place(of: .tcpKeepalive))
+    }
     if let perUser = limits.connectionsPerUser, perUser > limits.connections {
       report.warning(
         fields.place(of: .connectionsPerUser),
@@ -36,6 +40,24 @@ extension SettingsReader {
       )
     }
     return limits
+  }
+
+  /// `nil` if there are no probes, or something was reported.
+  private func keepalive(_ node: YAMLNode, at place: TextLocation) -> Keepalive? {
+    if let text = node.text, !node.isAbsent {
+      if text == "off" { return nil }
+      report.error(
+        node.place, "expected a mapping, or off, not \(quoted(text))",
+        help: "write tcp_keepalive: { idle: 60s, interval: 15s, probes: 4 }, or tcp_keepalive: off")
+      return nil
+    }
+    var keepalive = Keepalive()
+    guard let fields = fields(node, at: place, of: KeepaliveKey.self) else { return nil }
+    let reason = "Linux counts no longer"
+    if let time = duration(.idle, of: fields, reason) { keepalive.idle = time }
+    if let time = duration(.interval, of: fields, reason) { keepalive.interval = time }
+    if let count = integer(.probes, of: fields) { keepalive.probes = count }
+    return keepalive
   }
 
   /// The timeouts of a service over the file's, or the file's over the built-in ones.

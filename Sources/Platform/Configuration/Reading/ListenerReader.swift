@@ -13,7 +13,7 @@ struct ListenerDraft {
   var namesCallers: Bool
   var hosts: [String]
   /// The web pages that may ask.
-  var pages: [(origin: Origin, place: TextLocation)] = []
+  var pages: [(origin: PageOrigin, place: TextLocation)] = []
   var clients: [Client] = []
   /// The key stands there, whatever it says.
   var hasClients = false

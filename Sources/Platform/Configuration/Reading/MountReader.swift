@@ -83,7 +83,7 @@ extension SettingsReader {
       guard listeners.indices.contains(service.listener) else { continue }
       if let address = services[index].ownAddress {
         var own = listeners[service.listener]
-        own.name = "services/\(service.name)"
+        own.name = ListenerSettings.servicePrefix + service.name
         own.place = services[index].mountPlace
         own.addresses = [(address, services[index].mountPlace)]
         services[index].service.listener = all.count

@@ -57,6 +57,7 @@ extension SettingsReader {
     let redact = fields[.redact].flatMap {
       choice($0, [("off", Service.Redact.off), ("headers", .headers), ("errors", .errors), ("all", .all)])
     }
+    let repairs = fields[.responses].flatMap { choice($0, [("repair", true), ("strict", false)]) }
     let rate = fields[.rate].flatMap { self.rate($0) }
     let upgrades = fields[.upgrades].map { self.upgrades($0) }
     let dedicates = fields[.dedicatedConnections].flatMap { boolean($0) }
@@ -73,6 +74,7 @@ extension SettingsReader {
     service.timeouts = timeouts ?? surrounding.timeouts
     service.rejected = rejected ?? .pass
     service.redact = redact ?? service.redact
+    service.repairsResponses = repairs ?? service.repairsResponses
     if case .own(let rate) = rate { service.rate = rate }
     service.upgrades = upgrades ?? service.upgrades
     service.dedicatesConnections = dedicates ?? false

@@ -327,6 +327,7 @@ package enum ServiceKey: String, ConfigurationKey {
   case via
   case onRejected = "on_rejected"
   case redact
+  case responses
   case rate
   case upgrades
   case timeouts
@@ -361,7 +362,6 @@ package enum TimeoutKey: String, ConfigurationKey {
   package static let connectDefault: UInt64 = 10_000
   package static let handshakeDefault: UInt64 = 10_000
   package static let responseHeadDefault: UInt64 = 600_000
-  package static let bodySilenceDefault: UInt64 = 600_000
 }
 
 package enum LimitKey: String, ConfigurationKey {
@@ -376,7 +376,9 @@ package enum LimitKey: String, ConfigurationKey {
   case clientHead = "client_head"
   case clientIdle = "client_idle"
   case clientBodyRate = "client_body_rate"
+  case decodedError = "decoded_error"
   case upstreamIdle = "upstream_idle"
+  case tcpKeepalive = "tcp_keepalive"
   case drain
   case revokedGrace = "revoked_grace"
   package static let headDefault = 65_536
@@ -387,6 +389,7 @@ package enum LimitKey: String, ConfigurationKey {
   package static let clientHeadDefault: UInt64 = 30_000
   package static let clientIdleDefault: UInt64 = 600_000
   package static let clientBodyRateDefault = 1
+  package static let decodedErrorDefault = 262_144
   package static let upstreamIdleDefault: UInt64 = 60_000
   package static let drainDefault: UInt64 = 30_000
   package static let revokedGraceDefault: UInt64 = 30_000
@@ -401,7 +404,26 @@ package enum LimitKey: String, ConfigurationKey {
     case .requestsPerUser: 1...1_000_000
     case .idlePerIdentity: 0...65_536
     case .clientBodyRate: 0...1_048_576
+    case .decodedError: 4_096...16_777_216
     default: 0...0
+    }
+  }
+}
+
+package enum KeepaliveKey: String, ConfigurationKey {
+  package static let kind = "\"tcp_keepalive\""
+  case idle
+  case interval
+  case probes
+  package static let idleDefault: UInt64 = 60_000
+  package static let intervalDefault: UInt64 = 15_000
+  package static let probesDefault = 4
+
+  package var bounds: ClosedRange<Int> {
+    switch self {
+    case .idle: 1_000...32_400_000
+    case .interval: 1_000...32_400_000
+    case .probes: 1...127
     }
   }
 }
@@ -430,5 +452,6 @@ extension SchemaWords {
     table(RuleKey.self),
     table(TimeoutKey.self),
     table(LimitKey.self),
+    table(KeepaliveKey.self),
   ]
 }

@@ -78,7 +78,8 @@ package struct CredentialSettings: Sendable, Equatable {
   }
   package enum Scheme: Sendable, Equatable {
     case bearer(Source)
-    case basic(user: Value, password: Source)
+    /// A value that is plain text is empty, or the user.
+    case basic(user: Value, password: Value)
     case headers([Header])
     case digest(Digest)
     case registry(Registry)
@@ -118,6 +119,10 @@ package struct ListenerSettings: Sendable, Equatable {
   }
   /// The name of the listener that `metrics` makes; no other may be called so beside it.
   package static let metricsName = "metrics"
+  /// The beginning of the names of listeners that a service with a port of its own makes (`at: localhost:PORT`).
+  static let servicePrefix = "services/"
+  /// Whether the listener belongs to one service, which is found by its port.
+  package var isOfOneService: Bool { name.hasPrefix(Self.servicePrefix) }
   package let name: String
   package let addresses: [Address]
   package let callers: Callers
@@ -160,8 +165,23 @@ package struct Limits: Sendable, Equatable {
   package var clientIdle = LimitKey.clientIdleDefault
   /// Bytes per second, on average over the time of a service's body silence; 0: any.
   package var clientBodyRate = LimitKey.clientBodyRateDefault
+  /// Bytes that the compressed body of an error may decode to.
+  package var decodedError = LimitKey.decodedErrorDefault
   package var upstreamIdle = LimitKey.upstreamIdleDefault
   package var drain = LimitKey.drainDefault
   package var revokedGrace = LimitKey.revokedGraceDefault
+  /// `nil` if connections are not probed.
+  package var keepalive: Keepalive? = Keepalive()
+  package init() {}
+}
+
+/// When TCP asks a silent peer whether it still lives.
+package struct Keepalive: Sendable, Equatable {
+  /// Milliseconds of silence before the first probe.
+  package var idle = KeepaliveKey.idleDefault
+  /// Milliseconds between two probes.
+  package var interval = KeepaliveKey.intervalDefault
+  /// Number of probes without a response after which the connection fails.
+  package var probes = KeepaliveKey.probesDefault
   package init() {}
 }

@@ -23,15 +23,15 @@ package final class Listener {
 
   private unowned let loop: Loop
   private let memory: HandleMemory<uv_poll_t>
-  private let descriptor: Int32
-  private let isUnix: Bool
+  let descriptor: Int32
+  let isUnix: Bool
   /// Held for the moment when there is no other, see `closeWaiting`.
   private var spareDescriptor: Int32
   /// The local address of each connection, too; nil: theirs differ.
   private var boundAddress: SocketAddress?
   private var isAccepting = false
   private var round: UInt64 = 0
-  private var isClosed = false
+  private(set) var isClosed = false
 
   /// Binds and listens at once; nothing is accepted before `start()`. IPv6 sockets are V6ONLY. CLOEXEC. SO_REUSEADDR, so
   /// that a restart need not wait for TIME_WAIT; `reusePort`: several loops share the address (SO_REUSEPORT).

@@ -90,6 +90,12 @@ package final class FileWalk {
     return Self.isReadOnly(end?.descriptor ?? directory)
   }
 
+  /// The mount of the file at the end; nothing is known of one that was not reached.
+  package var mount: MountKind {
+    guard failure == nil else { return MountKind() }
+    return MountKind(end?.descriptor ?? directory)
+  }
+
   private static func isReadOnly(_ descriptor: Int32) -> Bool {
     var system = statvfs()
     return fstatvfs(descriptor, &system) == 0 && system.f_flag & UInt(ST_RDONLY) != 0

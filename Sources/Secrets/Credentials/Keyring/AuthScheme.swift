@@ -4,7 +4,7 @@ package import Secrets
 /// The way in which a credential is written: fields with their values.
 package enum AuthScheme: Sendable, Equatable {
   case bearer(SecretSource)
-  case basic(user: FieldValue, password: SecretSource)
+  case basic(user: FieldValue, password: FieldValue)
   case headers([HeaderTemplate])
   /// RFC 7616: what is written depends on what the upstream has asked for.
   case digest(user: FieldValue, password: SecretSource, hashes: Set<DigestHash>)
@@ -20,10 +20,9 @@ package enum AuthScheme: Sendable, Equatable {
   /// Every source that it reads, and what may come from it.
   var sources: [(source: SecretSource, form: SecretForm)] {
     switch self {
-    case .bearer(let source): [(source, .token)]
-    case .basic(.plain, let password), .digest(.plain, let password, _): [(password, .text)]
-    case .basic(.secret(let user), let password), .digest(.secret(let user), let password, _):
-      [(user, .userName), (password, .text)]
+    case .bearer(let source): [(source, source.bearerForm)]
+    case .basic(let user, let password): user.sources(of: .userName) + password.sources(of: .text)
+    case .digest(let user, let password, _): user.sources(of: .userName) + [(password, .text)]
     case .registry(nil, _): []
     case .registry(let login?, _):
       switch login.user {
@@ -71,6 +70,25 @@ package enum AuthScheme: Sendable, Equatable {
   /// The source of its tokens, one for each thing that is asked for; nil: it has no such tokens.
   var registry: TokenSource? {
     if case .registry(_, let source) = self { source } else { nil }
+  }
+}
+
+extension SecretSource {
+  /// The form of a bearer token from here.
+  var bearerForm: SecretForm {
+    switch self {
+    case .file, .systemd, .env, .command, .userOfCommand: .bearer
+    case .token: .token
+    }
+  }
+}
+
+extension FieldValue {
+  fileprivate func sources(of form: SecretForm) -> [(source: SecretSource, form: SecretForm)] {
+    switch self {
+    case .plain: []
+    case .secret(let source): [(source, form)]
+    }
   }
 }
 

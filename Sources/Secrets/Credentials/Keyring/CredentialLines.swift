@@ -61,7 +61,10 @@ struct CredentialLines {
     case .bearer, .basic, .headers, .digest, .registry: try addLines(scheme, to: &parts.lines, values: &values)
     case .query(let name, let source):
       let value = try reader.read(source)
-      try value.withBytes { try checkText($0, name: source.name) }
+      try value.withBytes { (bytes) throws in
+        try checkText(bytes, name: source.name)
+        try checkWrapping(bytes, name: source.name)
+      }
       if parts.parameter.count > 0 { try parts.parameter.append(UInt8(ascii: "&")) }
       try parts.parameter.append(escaped: name)
       try parts.parameter.append(UInt8(ascii: "="))
@@ -105,7 +108,7 @@ struct CredentialLines {
     case .query, .oauth1, .all: break
     case .bearer(let source):
       let token = try reader.read(source)
-      try token.withBytes { try checkToken($0, name: source.name) }
+      try token.withBytes { try source.bearerForm.check($0, name: source.name) }
       try values.add(token)
       try appendLine("Authorization", prefix: "Bearer ", token, to: &lines)
     case .basic(let user, let password):
@@ -118,19 +121,24 @@ struct CredentialLines {
       try lines.append("\r\n")
     case .digest(let user, let password, _):
       // No line yet: what one is made of.
-      let pair = try pair(user: user, password: password, values: &values)
+      let pair = try pair(user: user, password: .secret(password), values: &values)
       try pair.withBytes { try lines.append($0) }
     case .registry(let login, _):
       // The login that the token server is shown, if any.
       guard let login else { break }
-      let pair = try pair(user: login.user, password: login.password, values: &values)
+      let pair = try pair(user: login.user, password: .secret(login.password), values: &values)
       try pair.withBytes { try lines.append(base64: $0) }
       try values.add(lines)
     case .headers(let templates):
       for template in templates {
         try checkFieldName(template.name)
         let value = try self.value(template.value)
-        try value.withBytes { try checkFieldValue($0, name: template.value.name(in: template)) }
+        try value.withBytes { (bytes) throws in
+          let name = template.value.name ?? "the value of \(template.name)"
+          try checkFieldValue(bytes, name: name)
+          // Behind `token=` quotation marks may be meant.
+          if template.value.isSecret, !template.prefix.hasSuffix("=") { try checkWrapping(bytes, name: name) }
+        }
         try checkPrefix(template)
         try appendLine(template.name, prefix: template.prefix, value, to: &lines)
         if template.value.isSecret { try values.add(value) }
@@ -149,19 +157,15 @@ struct CredentialLines {
   }
 
   /// RFC 7617 section 2: user-id and password, both UTF-8 without control characters, the user-id without a colon.
-  private func pair(user: FieldValue, password source: SecretSource, values: inout SecretList) throws -> Secret {
-    let isSecret = user.isSecret
-    let userName: String =
-      switch user {
-      case .plain: "the user"
-      case .secret(let source): source.name
-      }
-    let user = try value(user)
-    try user.withBytes { try checkUserName($0, name: userName) }
-    if isSecret { try values.add(user) }
-    let password = try reader.read(source)
-    try password.withBytes { try checkText($0, name: source.name) }
-    try values.add(password)
+  private func pair(
+    user userValue: FieldValue, password passwordValue: FieldValue, values: inout SecretList
+  ) throws -> Secret {
+    let user = try value(userValue)
+    try user.withBytes { try checkUserName($0, name: userValue.name ?? "the user") }
+    if userValue.isSecret { try values.add(user) }
+    let password = try value(passwordValue)
+    try password.withBytes { try checkText($0, name: passwordValue.name ?? "the password") }
+    if passwordValue.isSecret { try values.add(password) }
 
     var pair = try Secret(capacity: user.count + 1 + password.count, in: reader.arena)
     try user.withBytes { try pair.append($0) }
@@ -191,9 +195,10 @@ extension FieldValue {
     }
   }
 
-  fileprivate func name(in template: HeaderTemplate) -> String {
+  /// The name of its source; `nil` if it is plain text.
+  fileprivate var name: String? {
     switch self {
-    case .plain: "the value of \(template.name)"
+    case .plain: nil
     case .secret(let source): source.name
     }
   }

@@ -5,10 +5,15 @@ internal import System
 
 /// The form that a secret has to have where it is written.
 enum SecretForm {
-  case token, userName, text, fieldValue
+  /// A token that a person has put somewhere.
+  case bearer
+  /// A token that a token endpoint has granted.
+  case token
+  case userName, text, fieldValue
 
   func check(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
     switch self {
+    case .bearer: try checkBearer(bytes, name: name)
     case .token: try checkToken(bytes, name: name)
     case .userName: try checkUserName(bytes, name: name)
     case .text: try checkText(bytes, name: name)
@@ -17,8 +22,54 @@ enum SecretForm {
   }
 }
 
-/// RFC 6749 appendix A.12: 1*VSCHAR without the space, which no server's parser would take. Not only b64token: real tokens
-/// have `|` and `:` in them.
+/// RFC 6750 section 2.1: b64token. What a person has put somewhere has quotation marks, a name or another format around it by
+/// mistake, and those would go out as if they belonged to the token.
+func checkBearer(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
+  try checkWrapping(bytes, name: name)
+  if isAssignment(bytes[...]) {
+    throw SecretProblem("\(name) looks like NAME=value: only the value belongs there")
+  }
+  if bytes.first == UInt8(ascii: "{") {
+    throw SecretProblem("\(name) begins with a brace, as JSON does: only the token belongs there")
+  }
+  try checkToken(bytes, name: name)
+  let padding = bytes.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+  guard padding < bytes.count, bytes.dropLast(padding).allSatisfy(isBase64Token) else {
+    throw SecretProblem(
+      "\(name) has punctuation that no bearer token may have (RFC 6750 section 2.1). If the server's tokens are like that, "
+        + "write headers: [{ name: Authorization, prefix: \"Bearer \", value: … }]")
+  }
+}
+
+/// Quotation marks around the whole value, or a command of a shell in front of it. Both would go out as part of the value.
+func checkWrapping(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
+  if bytes.count > 1, let first = bytes.first, first == bytes.last, "\"'`".utf8.contains(first) {
+    throw SecretProblem("\(name) is in quotation marks: write it without them")
+  }
+  for command in ["export ", "set ", "setenv ", "$env:"] where bytes.starts(with: command.utf8) {
+    if isAssignment(bytes.dropFirst(command.utf8.count)) {
+      throw SecretProblem("\(name) looks like a shell's NAME=value: only the value belongs there")
+    }
+  }
+}
+
+/// Whether a value begins with a variable's name and an equals sign, behind which something but padding stands.
+private func isAssignment(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
+  let name = bytes.prefix { $0 == UInt8(ascii: "_") || isLetterOrDigit($0) }
+  guard let first = name.first, !(0x30...0x39).contains(first) else { return false }
+  let rest = bytes[name.endIndex...].drop { $0 == 0x20 }
+  guard rest.first == UInt8(ascii: "=") else { return false }
+  return rest.contains { $0 != UInt8(ascii: "=") }
+}
+
+private func isLetterOrDigit(_ byte: UInt8) -> Bool {
+  (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
+}
+
+private func isBase64Token(_ byte: UInt8) -> Bool { isLetterOrDigit(byte) || "-._~+/".utf8.contains(byte) }
+
+/// RFC 6749 appendix A.12: 1*VSCHAR without the space, which no server's parser would take. Not only b64token: tokens of real
+/// endpoints have `|` and `:` in them.
 func checkToken(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
     throw SecretProblem(

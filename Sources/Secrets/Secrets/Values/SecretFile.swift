@@ -49,19 +49,19 @@ package struct SecretFile {
     do { memory = try LockedMemory(byteCount: room, mustLock: mustLock) } catch {
       throw SecretProblem(error, reading: path)
     }
-    guard let (count, status, isReadOnly) = try content(into: memory) else { return nil }
-    try checkAccess(status, isReadOnly: isReadOnly)
+    guard let (count, status, mount) = try content(into: memory) else { return nil }
+    try checkAccess(status, on: mount)
     let secret = try secretBytes(UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]), name: path)
     return Content(memory: memory, count: secret.count, modified: status.modified / 1_000_000_000)
   }
 
   private func content(
     into scratch: LockedMemory
-  ) throws(SecretProblem) -> (count: Int, status: FileStatus, isReadOnly: Bool)? {
+  ) throws(SecretProblem) -> (count: Int, status: FileStatus, mount: MountKind)? {
     do {
       let walk = try FileWalk(path).judged()
       let (count, status) = try FileReader.read(walk, into: scratch)
-      return (count, status, walk.isReadOnly)
+      return (count, status, walk.mount)
     } catch {
       switch error.errno {
       case ENOENT, ENOTDIR:
@@ -74,26 +74,32 @@ package struct SecretFile {
         throw SecretProblem(
           "\(path) changed while it was read: write another file and rename it", isPassing: error.isPassing)
       case EACCES:
-        throw SecretProblem("\(path) may not be read by uid \(Users.currentUID): chown \(Users.currentUID) \(path)")
+        throw SecretProblem(
+          "\(path) may not be read by uid \(Users.currentUID): chown \(Users.currentUID) \(path)"
+            + MountedSecret.help(MountKind.here))
       case EPERM: throw SecretProblem("\(path) is not used: \(error)")
       default: throw SecretProblem(error, reading: path)
       }
     }
   }
 
-  /// Refuses a file that another user can read or could have written (T44); on a read-only mount no user can write.
-  private func checkAccess(_ status: FileStatus, isReadOnly: Bool) throws(SecretProblem) {
-    guard status.owner == 0 || status.owner == Users.currentUID || isReadOnly else {
+  /// Refuses a file that another user can read or could have written (T44). On a read-only mount no user can write, and on one
+  /// as containers have for secrets every mode is readable; the configuration's check warns of that.
+  private func checkAccess(_ status: FileStatus, on mount: MountKind) throws(SecretProblem) {
+    guard status.owner == 0 || status.owner == Users.currentUID || mount.isReadOnly else {
       throw SecretProblem(
-        "\(path) belongs to uid \(status.owner), who could change it: chown root \(path), or uid \(Users.currentUID)")
+        "\(path) belongs to uid \(status.owner), who could change it: chown root \(path), or uid \(Users.currentUID)"
+          + MountedSecret.help(mount))
     }
     // systemd grants us access by an ACL, whose mask looks like a group's bits
     let groupMayRead = unitCredential != nil || (status.owner == 0 && isOurs(group: status.group))
-    let forbidden: UInt32 = groupMayRead ? 0o037 : 0o077
+    let usual: UInt32 = groupMayRead ? 0o037 : 0o077
+    let forbidden: UInt32 = mount.isOfSecrets ? MountedSecret.forbidden : usual
     guard status.mode & forbidden == 0 else {
       let mode = String(status.mode, radix: 8)
       let wanted = groupMayRead ? "0640" : "0600"
-      throw SecretProblem("\(path) is open to others (mode 0\(mode)): chmod \(wanted) \(path)")
+      throw SecretProblem(
+        "\(path) is open to others (mode 0\(mode)): chmod \(wanted) \(path)" + MountedSecret.help(mount))
     }
   }
 

@@ -18,7 +18,8 @@ extension ClientSession {
     if actions.concernResponseHead {
       if actions.contains(.offerCookie) { offerFreshCookie() }
       if actions.contains(.keepCookies) { keepCookies() }
-      if actions.contains(.inspectResponse) { inspectResponse(status: output.upstreamStatus) }
+      if actions.contains(.restartDeadline) { flow.lastDeadline = nil }
+      if actions.contains(.inspectResponse) { inspectResponse(status: output.upstreamStatus, output.verdict) }
     }
     if actions.contains(.sendHead) {
       if !sendHead(input, &output) { return nil }
@@ -51,14 +52,14 @@ extension ClientSession {
   }
 
   /// The upstream has answered, and so has judged what went out.
-  private func inspectResponse(status: Int) {
+  private func inspectResponse(status: Int, _ verdict: CredentialVerdict?) {
     if timing.headSentAt != 0, summary.hasResponseHead {
       timing.responseHeadTook = Clock.monotonicMicroseconds &- timing.headSentAt
       timing.headSentAt = 0
     }
     if attempt.challenge != nil { recordChallenge(status: status) }
-    if attempt.hasBreaker { attempt.answered(status: status, log: worker.log) }
-    if !attempt.helperValues.isEmpty { reportVerdict(status: status) }
+    if attempt.hasBreaker { attempt.answered(verdict, log: worker.log) }
+    if !attempt.helperValues.isEmpty { report(verdict) }
   }
 
   private func sendMetrics() {

@@ -41,10 +41,10 @@ extension ClientSession {
   }
 
   /// The upstream's verdict, to the programs that gave a part of the credential.
-  func reportVerdict(status: Int) {
+  func report(_ verdict: CredentialVerdict?) {
     let values = attempt.helperValues
     attempt.helperValues = []
-    guard let verdict = CredentialVerdict(status: status) else { return }
+    guard let verdict else { return }
     worker.providers.commands?.answered(verdict, to: values)
   }
 }

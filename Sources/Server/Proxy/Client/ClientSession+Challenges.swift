@@ -13,7 +13,10 @@ extension ClientSession {
   func note(_ challenge: ChallengeAttempt?) {
     attempt.challenge = challenge
     // Whatever the upstream answers, it has not judged what it was not shown.
-    if challenge?.isBare == true { attempt.returnBreaker() }
+    if challenge?.isBare == true {
+      attempt.returnBreaker()
+      slot?.machine.withExchange { $0.wentOutBare() }
+    }
     // Nor has the program that gave it anything to hear of it; a registry never sees it.
     if let challenge, challenge.isBare || challenge.tokenServer != nil { attempt.helperValues = [] }
   }

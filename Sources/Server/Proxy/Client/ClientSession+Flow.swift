@@ -81,10 +81,22 @@ extension ClientSession {
     case .none: nil
     case .linger: 2_000
     case .responseHead: if let routeContext { routeContext.timeouts.responseHead } else { worker.limits.clientIdle }
-    case .silence: if let routeContext { routeContext.timeouts.bodySilence } else { worker.limits.clientIdle }
+    case .silence:
+      if let routeContext { routeContext.timeouts.bodySilence ?? longestSilence } else { worker.limits.clientIdle }
     case .upgraded: if let routeContext { routeContext.timeouts.upgraded } else { worker.limits.clientIdle }
     }
   }
+
+  /// The time without a byte where the service sets none: a response, or an upgraded connection, may be silent for any time,
+  /// and TCP keep-alive says whether its peers are alive. A client that owes the rest of its request has no answer to wait
+  /// for (T54); nor has one that does not take the end of its last response.
+  private var longestSilence: UInt64? {
+    if summary.awaitsRequestBody { return worker.limits.clientBodyRate > 0 ? ClientSession.requestSilence : nil }
+    return summary.deadline == .linger || summary.deadline == .idle ? worker.limits.clientIdle : nil
+  }
+
+  /// Milliseconds within which a request's body has to bring something before its response begins.
+  private static let requestSilence: UInt64 = 600_000
 
   func record() {
     slot?.machine.withExchange { exchange in record(&exchange) }

@@ -1,3 +1,4 @@
+internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
@@ -25,6 +26,7 @@ extension ClientSession {
     let sent = worker.generation.keyring.takeSent(ofGrant: grant)
     guard summary.redacts, let slot else { return }
     slot.redactor.begin(sent)
+    slot.redactor.mostDecoded = worker.limits.decodedError
   }
 
   /// Whenever something came from the upstream.

@@ -29,8 +29,9 @@ extension ClientSession: UpstreamSessionOwner {
   func receiveResponse(_ input: Span<UInt8>) {
     var position = 0
     let buffer = worker.borrowOutput()
+    let now = worker.loop.now
     tell(&buffer.output) { [redactor = slot?.redactor] machine, output in
-      machine.receivedFromUpstream(input, position: &position, redaction: redactor, output: &output)
+      machine.receivedFromUpstream(input, position: &position, redaction: redactor, now: now, output: &output)
     }
     let opened = perform(input, &buffer.output)
     let continuesLater = buffer.output.actions.contains(.continueLater)
@@ -198,6 +199,7 @@ extension ClientSession: UpstreamSessionOwner {
     guard let session = upstream.session else { return }
     upstream.session = nil
     upstream.response = PendingResponse()
+    if reuse { slot?.machine.withExchange { session.announcedIdle = $0.announcedIdle } }
     if reuse, session.isDedicated { return keepDedicated(session) }
     if reuse { session.release() } else if isCut { session.reset() } else { session.close() }
   }

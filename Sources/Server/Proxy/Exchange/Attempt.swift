@@ -74,9 +74,9 @@ final class Attempt {
   }
 
   /// The upstream has judged the credential.
-  func answered(status: Int, log: EventLog) {
+  func answered(_ verdict: CredentialVerdict?, log: EventLog) {
     guard var permit = breaker.take() else { return }
-    permit.answered(status: status, log: log)
+    permit.answered(verdict, log: log)
   }
 
   /// The exchange is over. Returns whether it counted among its caller's requests.

@@ -56,10 +56,10 @@ struct BreakerPermit: ~Copyable {
     (self.view, self.permission, self.loop) = (view, permission, loop)
   }
 
-  /// - Parameter status: what the upstream has answered.
-  mutating func answered(status: Int, log: EventLog) {
+  /// - Parameter verdict: of the upstream's response; `nil` if it says nothing of the credential.
+  mutating func answered(_ verdict: CredentialVerdict?, log: EventLog) {
     isUsed = true
-    view.answered(status: status, to: permission, at: loop.now, log: log)
+    view.answered(verdict, to: permission, at: loop.now, log: log)
   }
 
   /// The exchange is over, and no verdict has come.

@@ -59,6 +59,11 @@ package final class BoundListener: ListenerDelegate {
     addresses = settings.addresses
   }
 
+  /// Probes the connections that are accepted from now on in this way.
+  package func setKeepalive(_ keepalive: Keepalive?) {
+    for listener in listeners { listener.setKeepalive(TCPKeepalive(keepalive)) }
+  }
+
   package func start() throws(UVError) {
     for listener in listeners { try listener.start() }
   }
@@ -84,6 +89,16 @@ package final class BoundListener: ListenerDelegate {
   }
 
   package func listener(_ listener: Listener, didFail error: UVError) { acceptor.failed(error, on: self) }
+}
+
+extension TCPKeepalive {
+  /// The configuration's times in whole seconds, rounded up; `nil` if there are no probes.
+  init?(_ keepalive: Keepalive?) {
+    guard let keepalive else { return nil }
+    func seconds(_ time: UInt64) -> Int32 { Int32(clamping: time / 1_000 + (time % 1_000 == 0 ? 0 : 1)) }
+    self.init(
+      idle: seconds(keepalive.idle), interval: seconds(keepalive.interval), probes: Int32(clamping: keepalive.probes))
+  }
 }
 
 extension ListenerSettings.Address {

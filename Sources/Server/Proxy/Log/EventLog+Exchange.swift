@@ -47,18 +47,22 @@ extension EventLog {
     line.field(keys.milliseconds, session.worker.loop.now - session.timing.startedAt)
     let decidedBy = exchange.record.generation
     line.field(keys.generation, decidedBy == 0 ? generation.snapshot.generation : decidedBy)
-    if !exchange.record.removed.isEmpty { line.field("removed", exchange.record.removed.description) }
+    if !exchange.record.removed.isEmpty { line.field("removed", exchange.removedNames) }
+    if !exchange.record.repairs.isEmpty { line.field("repaired", exchange.record.repairs.description) }
+    if !exchange.record.dropped.isEmpty { line.field("dropped", exchange.record.dropped.description) }
     if exchange.record.isPreflight { line.raw(" preflight=true") }
     if exchange.record.isRejected { line.raw(" credential_rejected=true") }
     if exchange.record.redactions > 0 { line.field("redacted", exchange.record.redactions) }
     if exchange.record.isWithheld { line.raw(" withheld=true") }
     if exchange.record.isRetried { line.raw(" retried=true") }
+    if exchange.record.isReused { line.raw(" reused=true") }
     if exchange.record.isRenewed { line.raw(" renewed=true") }
     if exchange.record.isAborted { line.raw(" aborted=true") }
     if let refusal = exchange.record.refusal {
       let problem = if case .malformed(let reason) = refusal { reason } else { exchange.record.answerProblem }
       if let problem { line.field("reason", problem.rawValue) }
-      if let detail = session.attempt.failureDetail { line.field("detail", detail) }
+      let details = [session.attempt.failureDetail, exchange.faultDetail].compactMap { $0?.isEmpty == false ? $0 : nil }
+      if !details.isEmpty { line.field("detail", details.joined(separator: "; ")) }
       let help =
         help(with: problem)
         ?? help(

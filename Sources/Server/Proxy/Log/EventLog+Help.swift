@@ -25,6 +25,15 @@ extension EventLog {
     }
   }
 
+  /// The name and port of `Host`, if they are ones that `hosts` could have: taken apart, and put together again.
+  private func calledAuthority(of head: RequestHead) -> String? {
+    guard let host = head.host, !ClientToken.isIn(head.bytes.span.extracting(host)),
+      let origin = try? Origin(parsing: "http://\(String(decoding: head.bytes[host], as: UTF8.self))"),
+      !origin.host.isLocal
+    else { return nil }
+    return "\(origin.host):\(origin.port)"
+  }
+
   /// The line of the configuration that would have let this caller, or this page, in.
   /// - Parameter listener: The request's listener. `nil` if the configuration no longer has it.
   func help(for refusal: Refusal, head: RequestHead, listener: ListenerSettings?, settings: Settings) -> String? {
@@ -38,6 +47,9 @@ extension EventLog {
     case .originNotAllowed:
       guard let listener, let origin = PageOrigins.origin(of: head) else { return nil }
       return "to let this page ask, \(listener.admission) needs \(listener.pages.line(adding: origin))"
+    case .hostNotAllowed:
+      guard let listener, let authority = calledAuthority(of: head) else { return nil }
+      return "if \(authority) is a name of this machine, \(listener.admission) needs hosts: [\"\(authority)\"]"
     case .clientTokenMissing: return "no client token came with the request"
     case .clientTokenMalformed:
       return

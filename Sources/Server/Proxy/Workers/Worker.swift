@@ -57,7 +57,7 @@ package final class Worker {
       Heap.giveBack()
     }
     context.onDescriptorShortage = { [unowned self] in makeRoom() }
-    limitIdleConnections()
+    limitUpstreams()
     flushAgain = Timer(loop: loop) { [unowned self] in flushLog() }
     loop.onStall = { [unowned self] in stalled($0) }
     loop.onTurnEnd = { [unowned self] in
@@ -133,7 +133,7 @@ package final class Worker {
     let old = generation
     providers.adopt(new)
     (generation, limits) = (new, new.settings.limits)
-    limitIdleConnections()
+    limitUpstreams()
     for pool in old.upstreamPools { pool.retire() }
     var revoked: [ClientSession] = []
     for session in Array(sessions.values) {
@@ -146,9 +146,10 @@ package final class Worker {
     deadlines.schedule(RevokedSessions(revoked), at: loop.now + grace)
   }
 
-  private func limitIdleConnections() {
+  private func limitUpstreams() {
     context.limitIdleConnections(
       to: isDraining ? 0 : context.share(of: limits.idlePerIdentity), time: limits.upstreamIdle)
+    context.keepalive = TCPKeepalive(limits.keepalive)
   }
 
   // MARK: the end
@@ -156,7 +157,7 @@ package final class Worker {
   /// No new connections, no new requests; what runs may finish.
   package func drain() {
     sessions.isDraining = true
-    limitIdleConnections()
+    limitUpstreams()
     acceptor?.closeListeners()
     for pool in generation.upstreamPools { pool.retire() }
     sessions.drain()

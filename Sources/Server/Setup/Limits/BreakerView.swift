@@ -26,8 +26,10 @@ package final class BreakerView {
     if let change { tell(change, to: log) }
   }
 
-  package func answered(status: Int, to permission: CredentialBreaker.Permission, at now: UInt64, log: EventLog) {
-    if let change = shared.answered(status: status, to: permission, at: now) { tell(change, to: log) }
+  package func answered(
+    _ verdict: CredentialVerdict?, to permission: CredentialBreaker.Permission, at now: UInt64, log: EventLog
+  ) {
+    if let change = shared.answered(verdict, to: permission, at: now) { tell(change, to: log) }
   }
 
   private func tell(_ change: CredentialBreaker.Change, to log: EventLog) {

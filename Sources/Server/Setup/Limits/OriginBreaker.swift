@@ -111,8 +111,9 @@ package final class OriginBreaker: @unchecked Sendable {
     return change { $0.acquirePermission(suspension, at: now) }
   }
 
-  func answered(status: Int, to permission: CredentialBreaker.Permission, at now: UInt64) -> CredentialBreaker.Change? {
-    let verdict = CredentialVerdict(status: status)
+  func answered(
+    _ verdict: CredentialVerdict?, to permission: CredentialBreaker.Permission, at now: UInt64
+  ) -> CredentialBreaker.Change? {
     lock.enter()
     defer { lock.leave() }
     return change { $0.answered(verdict, to: permission, suspension, at: now) }

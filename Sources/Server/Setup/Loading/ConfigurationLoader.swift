@@ -129,20 +129,55 @@ package enum ConfigurationLoader {
     limits.headBytes = settings.limits.headBytes
     limits.fields = settings.limits.fields
     limits.targetBytes = settings.limits.targetBytes
+    var responseLimits = HeadLimits.ofResponses
+    responseLimits.headBytes = max(responseLimits.headBytes, limits.headBytes)
+    responseLimits.fields = max(responseLimits.fields, limits.fields)
     var own: Set<String> = []
+    let servicePorts = Set(
+      zip(settings.listeners, ports).filter { $0.0.isOfOneService }.flatMap { $0.0.tcpPorts(bound: $0.1) })
     let admissions = settings.listeners.enumerated().map { index, listener in
       let authorities = listener.authorities(ports: index < ports.count ? ports[index] : [])
       own.formUnion(authorities ?? [])
       return Admission(
-        callers: listener.callers, authorities: authorities, clients: listener.clients, pages: listener.pages)
+        callers: listener.callers, authorities: authorities,
+        loopbackPorts: listener.loopbackPorts(ports: index < ports.count ? ports[index] : [], beside: servicePorts),
+        clients: listener.clients, pages: listener.pages)
     }
     return Snapshot(
-      generation: generation, rules: settings.rules, admissions: admissions, headLimits: limits, ownAuthorities: own,
+      generation: generation, rules: settings.rules, admissions: admissions, headLimits: limits,
+      responseLimits: responseLimits, ownAuthorities: own,
       listeners: listeners, metricsListener: settings.metricsListener, tables: tables, tokenHash: tokenHash)
   }
 }
 
 extension ListenerSettings {
+  /// The ports that a loopback name or address may have in `Host`, beside the names of `authorities`.
+  /// - Parameter servicePorts: the ports of all services with a port of their own.
+  fileprivate func loopbackPorts(ports: [UInt16], beside servicePorts: Set<UInt16>) -> LoopbackPorts {
+    let isLoopback = addresses.allSatisfy { address in
+      switch address {
+      case .localhost, .unix: true
+      case .tcp(let ip, _): ip.isLoopback
+      // Without clients, only sockets that this machine alone can reach are taken.
+      case .systemd: clients.isEmpty
+      }
+    }
+    guard isLoopback else { return .none }
+    return isOfOneService ? .only(Set(tcpPorts(bound: ports))) : .any(except: servicePorts)
+  }
+
+  /// The TCP ports of its addresses.
+  /// - Parameter bound: the ports of the sockets, which a port 0 and a socket of the service manager stand for.
+  fileprivate func tcpPorts(bound: [UInt16]) -> [UInt16] {
+    addresses.flatMap { address -> [UInt16] in
+      switch address {
+      case .localhost(let port), .tcp(_, let port): port == 0 ? bound : [port]
+      case .systemd: bound
+      case .unix: []
+      }
+    }
+  }
+
   /// The values that `Host` may have here; nil when it is not checked (unix sockets only).
   package func authorities(ports: [UInt16]) -> [String]? {
     // A host that was mounted on port 0 stands on whatever port was bound.

@@ -77,6 +77,8 @@ extension PathSecurity {
     problem = walk.problem.map { ($0.message, $0.help) }
     pardon = walk.pardoned?.message
     isReadOnly = walk.isReadOnly
+    isMountOfSecrets = walk.mount.isOfSecrets
+    containerHelp = MountedSecret.help(walk.mount)
     isEmpty = walk.status?.size == 0
   }
 }

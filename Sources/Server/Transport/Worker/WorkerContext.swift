@@ -19,6 +19,8 @@ package final class WorkerContext {
   package let workers: Int
   /// How many connections each upstream pool keeps while no request uses them, and for how many milliseconds.
   private(set) var idleConnections: (count: Int, time: UInt64) = (0, 0)
+  /// TCP keep-alive of upstream connections; `nil` if they are not probed.
+  package var keepalive: TCPKeepalive?
   /// Closes unused connections: no file descriptor is left.
   package var onDescriptorShortage: () -> Void = {}
   private var clockSteps = ClockSteps()
@@ -37,7 +39,9 @@ package final class WorkerContext {
       diagnostics = try SocketDiagnostics()
     } catch {
       diagnostics = nil
-      log.event(.callersUnknown, ("detail", "every TCP caller will be refused: \(error)"))
+      log.event(
+        .callersUnknown, ("detail", "every TCP caller will be refused: \(error)"),
+        ("help", "listen on unix:/PATH, or on another address of this machine with clients"))
     }
     _ = moment()
   }

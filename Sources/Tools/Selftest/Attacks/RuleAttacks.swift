@@ -76,7 +76,10 @@ enum RuleAttacks {
     var tally = AttackTally()
     for target in stage.byCredential {
       for canary in stage.canaries(of: target) {
-        let secret = "$HOME${HOME}$(id)`id`%s%2541{{token}}<%=x%>\\1&amp;#{x}"
+        // A bearer token has no other punctuation than this (RFC 6750 section 2.1): one with more is refused.
+        let isBearer = canary.value.hasPrefix("Bearer ")
+        let secret =
+          isBearer ? "~root/~/../.env+HOME+_id-~1/./x==" : "$HOME${HOME}$(id)`id`%s%2541{{token}}<%=x%>\\1&amp;#{x}"
         let value = canary.value(with: secret)
         try stage.directory.write(canary.file, secret + "\n")
         let isThere = try stage.settle(target) { $0.values(canary.field).contains(value) }

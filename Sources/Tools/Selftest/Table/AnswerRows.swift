@@ -2,7 +2,7 @@ internal import Console
 
 /// Rows of answers by upstreams (T26, T32, T34, T35, T36).
 enum AnswerRows {
-  static let all = surplus + malformed + redirects + places + cookies + hygiene + challenges
+  static let all = surplus + malformed + repaired + redirects + places + cookies + hygiene + challenges
 
   private static let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
@@ -18,26 +18,43 @@ enum AnswerRows {
   ]
 
   private static let malformed: [AttackRow] = [
-    contained(
-      "two kinds of length", "200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + evil),
     contained("two lengths", "200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nevil!"),
-    contained("a length twice", "200 OK\r\nContent-Length: 4\r\nContent-Length: 4\r\n\r\nevil"),
-    contained("a list of lengths", "200 OK\r\nContent-Length: 4, 4\r\n\r\nevil"),
+    contained("a list of two lengths", "200 OK\r\nContent-Length: 4, 5\r\n\r\nevil!"),
+    contained(
+      "two lengths beside chunked",
+      "200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + evil),
+    contained("a folded length", "200 OK\r\nX: a\r\nContent-Length: 4\r\n 5\r\n\r\nevil"),
+    contained("a length with a blank in its name", "200 OK\r\nContent Length: 4\r\n\r\nevil"),
+    contained(
+      "a coding with a byte behind its name", "200 OK\r\nTransfer-Encoding\u{B}: chunked\r\n\r\n0\r\n\r\n" + evil),
+    contained("a line without a colon", "200 OK\r\nevil\r\nContent-Length: 4\r\n\r\nevil"),
+    contained("a zero byte in a name", "200 OK\r\nX\0: a\r\nContent-Length: 4\r\n\r\nevil"),
     contained("a negative length", "200 OK\r\nContent-Length: -4\r\n\r\nevil"),
     contained("a length with a sign", "200 OK\r\nContent-Length: +4\r\n\r\nevil"),
     contained("a length beyond 64 bits", "200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nevil"),
     contained("a coding that nobody asked for", "200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
-    contained("a folded field", "200 OK\r\nX: a\r\n b\r\nContent-Length: 4\r\n\r\nevil"),
-    contained("a head of 70,000 bytes", "200 OK\r\nX: \(String(repeating: "x", count: 70_000))\r\n\r\n"),
-    contained("200 fields", "200 OK\r\n\(String(repeating: "X: x\r\n", count: 200))\r\n"),
+    contained("a head of 300,000 bytes", "200 OK\r\nX: \(String(repeating: "x", count: 300_000))\r\n\r\n"),
+    contained("1,200 fields", "200 OK\r\n\(String(repeating: "X: x\r\n", count: 1_200))\r\n"),
     contained(
       "a switch of protocols", "101 Switching Protocols\r\nUpgrade: evil\r\nConnection: upgrade\r\n\r\n" + evil),
     contained("chunks in HTTP/1.0", [502], "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-    contained("bare line feeds", [502], "HTTP/1.1 200 OK\nContent-Length: 4\n\nevil"),
     contained("no answer", [502], "evil\r\n\r\n"), contained("a line before the answer", [502], "\r\n" + evil),
     contained(
       "interim answers without an end", [502], String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 1_000)),
   ]
+
+  /// Heads that are repaired, unless the service is strict: nothing goes on but what the repaired head says.
+  private static let repaired: [AttackRow] = [
+    ("two kinds of length", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    ("a length twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok"),
+    ("a list of equal lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok"),
+    ("chunked twice", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
+    ("a folded field", "HTTP/1.1 200 OK\r\nX: a\r\n Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\nok"),
+    ("a blank before a colon", "HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nok"),
+    ("an illegal name", "HTTP/1.1 200 OK\r\nX Y: evil\r\nContent-Length: 2\r\n\r\nok"),
+    ("bare line feeds", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok"),
+    ("a repaired interim answer", "HTTP/1.1 103 E\r\nX : y\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
+  ].map { name, answer in contained(name, [200, 502, 103], answer + evil) }
 
   private static func contained(_ name: String, _ answer: String) -> AttackRow {
     contained(name, [502], "HTTP/1.1 \(answer)")
@@ -56,12 +73,13 @@ enum AnswerRows {
         "https://user@{stranger}/x", "https://sub.{stranger}/x", "https:\\\\{stranger}\\x", "https:{stranger}/x",
         "https://{upstream}@{stranger}/x", "https://sub.{upstream}/x", "http://{upstream}/x",
       ].map { place in
-        // One that names a listener of ours is a 502. The upstream's own name does not make another origin of it the upstream.
+        // One that names a listener of ours is a 502. A name below the upstream's own does not make another origin the upstream.
         AttackRow.answer(
           32, "\(status) to \(place)",
           "HTTP/1.1 \(status)\r\nContent-Length: 0\r\nLocation: \(place)\r\nRefresh: 0; url=\(place)\r\n\r\n",
           .cleaned(
-            [number, 502], without: ["//{host}/"], with: place == "http://{upstream}/x" ? "Location: \(place)" : nil))
+            [number, 502], without: ["//{host}/"],
+            with: place == "https://sub.{upstream}/x" ? "Location: \(place)" : nil))
       }
     }
 

@@ -5,9 +5,9 @@ enum NameRows {
   /// Malformed and unknown are both refusals; which of the two is the parser's to say.
   private static let rebound: [AttackRow] =
     [
-      "evil.test:{port}", "localhost.evil.test:{port}", "127.0.0.1.nip.io:{port}", "localhost:{other}",
-      "0.0.0.0:{port}", "127.9.8.7:{port}", "[::]:{port}", "[::ffff:127.0.0.1]:{port}", "2130706433:{port}",
-      "xlocalhost:{port}", "selftest-other.localhost:{port}", "localhost:0{port}", "evil.test", "localhost",
+      "evil.test:{port}", "localhost.evil.test:{port}", "127.0.0.1.nip.io:{port}",
+      "0.0.0.0:{port}", "[::]:{port}", "[::ffff:192.0.2.1]:{port}", "2130706433:{port}", "127.0.0.1.evil.test:{other}",
+      "xlocalhost:{port}", "selftest-other.localhost:{port}", "localhost:0{port}", "evil.test",
       "localhost:{port}.evil.test", "evil@localhost:{port}", "localhost@evil.test:{port}", "localhost:{port}@evil",
       "localhost:{port}#evil", "localhost:{port}/evil", "localhost:{port} evil", "localhost:{port}, evil", "",
     ].map { .host(1, "Host: \($0)", [400, 421]) } + [
@@ -21,7 +21,7 @@ enum NameRows {
       "localhost@evil.test", "[::1%25lo]",
     ].map { .host(11, "Host: \($0):{port}", [400]) }
     + [
-      "127.1", "0x7f.0.0.1", "2130706433", "0177.0.0.1", "evil-localhost", "localhost.evil.test", "[::ffff:7f00:1]",
+      "127.1", "0x7f.0.0.1", "2130706433", "0177.0.0.1", "evil-localhost", "localhost.evil.test", "[64:ff9b::7f00:1]",
     ].map { .host(11, "Host: \($0):{port}", [421]) }
 
   private static let authorities: [AttackRow] =

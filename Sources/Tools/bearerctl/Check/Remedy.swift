@@ -14,7 +14,7 @@ struct Remedy {
   /// The name that the request says in `Host`.
   let host: String
   /// The origin of the page that asks, if it is one that could be listed.
-  let origin: Origin?
+  let origin: PageOrigin?
   /// Canonical.
   let path: String
 
@@ -76,7 +76,8 @@ struct Remedy {
         "- { match: \"\(path(below: service))\", methods: [\(method.harmless)] }")
     case .ambiguousPath:
       return wrapped(
-        "Let the rules decide every reading in the same way, or let the program write the path without %2F, // and ;.")
+        "Let the rules decide every reading in the same way, or let the program write the path without %2F, %5C, // and ;."
+      )
     case .originNotAllowed:
       guard let origin else { return "Credentials are for programs." }
       return line("To let this page ask, \(listener.admission) needs", listener.pages.line(adding: origin))

@@ -12,7 +12,7 @@ struct ExplainReport {
   /// The name that the request says in `Host`: a `--header` may say something other than the URL.
   let host: String
   /// The origin of the page that asks, if it is one that could be listed.
-  let origin: Origin?
+  let origin: PageOrigin?
   let target: String
   let caller: Caller
   /// The unit of systemd in which it is.
@@ -38,7 +38,8 @@ struct ExplainReport {
       rows.append(Row("rules", RuleLines(service, explanation.rules, file: settings.file, terminal: terminal).lines))
     }
     if explanation.refusal == nil, let route = explanation.route { rows += outgoing(route, explanation, gates) }
-    let end = explanation.refusal.map { verdict($0, path: explanation.path) } ?? goesOut(explanation, gates)
+    let refused = explanation.refusal.map { verdict($0, path: explanation.path, explanation.fault) }
+    let end = refused ?? goesOut(explanation, gates)
     let other = gates.otherDecision.map {
       terminal.warning("The running daemon has not read the file as it is now, and decides otherwise: \($0.words).")
         + "\n"
@@ -48,7 +49,7 @@ struct ExplainReport {
 
   /// Not even HTTP.
   func malformed(_ error: MessageError) -> String {
-    start + verdict(.malformed(error.reason), path: "") + "The reason: \(error.reason.rawValue).\n"
+    start + verdict(.malformed(error.reason), path: "", error.fault) + "The reason: \(error.reason.rawValue).\n"
   }
 
   private struct Row {
@@ -172,13 +173,15 @@ struct ExplainReport {
     let set = explanation.notes.added.filter { !own.contains($0.lowercased()) }
     let redactsAll =
       explanation.grant != nil && explanation.route.map { settings.rules.services[$0.service].redact } == .all
-    return set.map { name in
+    let limited =
+      explanation.notes.limitsCodings ? ["Accept-Encoding: only codings that can be searched (by redact: errors)"] : []
+    let others = set.map { name in
       // set_headers cannot name the first, and has no say about the second.
       if name == "Via" { return "Via (by via: true)" }
       if redactsAll, name == "Accept-Encoding" { return "Accept-Encoding: identity (by redact: all)" }
       return "\(name) (by set_headers)"
     }
-      + written.map { "\($0.name): \($0.value)" }
+    return limited + others + written.map { "\($0.name): \($0.value)" }
   }
 
   // MARK: the verdict
@@ -202,13 +205,14 @@ struct ExplainReport {
       + wrapped("\(source). As long as the daemon finds none, it answers 503.") + "\n" + unknown
   }
 
-  private func verdict(_ refusal: Refusal, path: String) -> String {
+  private func verdict(_ refusal: Refusal, path: String, _ fault: MessageFault) -> String {
     let row = refusal.row
     let remedy = Remedy(
       settings: settings, listener: listener, caller: caller, method: method, host: host, origin: origin, path: path)
     let help = remedy.text(refusal).map { $0 + "\n" } ?? ""
+    let place = fault.isEmpty ? "" : "The place: \(fault).\n"
     return terminal.bad("Refused: \(row.status) \(row.code).") + "\n"
-      + wrapped("\(row.title.description.prefix { $0 != ";" }).") + "\n" + help
+      + wrapped("\(row.title.description.prefix { $0 != ";" }).") + "\n" + place + help
   }
 
   private func service(of explanation: Explanation) -> Int? {

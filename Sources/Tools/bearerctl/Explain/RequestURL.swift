@@ -11,8 +11,8 @@ struct RequestURL {
   /// `http://localhost:7070/github/user`, `localhost:7070/github/user` or `/github/user`; anything else is a sentence about
   /// what is wrong.
   init(_ text: String) throws(InvalidURL) {
-    guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-      throw InvalidURL("a URL has no spaces and only ASCII characters; clients send others as %20 or %C3%A9")
+    guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+      throw InvalidURL("a URL has no spaces and no control characters; clients send a space as %20")
     }
     var whole = text.prefix { $0 != "#" }
     // As curl(1) takes it.

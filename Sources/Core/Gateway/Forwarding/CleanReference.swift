@@ -1,0 +1,94 @@
+internal import Policy
+
+/// The URI reference that browsers read in a text (WHATWG URL standard, "basic URL parser"), with percent-escapes for all bytes that
+/// a URI cannot have (RFC 3986 section 2). Upstreams write what browsers take, so other readings are of no use: the client gets this
+/// one, which every reader takes alike.
+enum CleanReference {
+  /// - Parameter scheme: the scheme of the URL against which the reference is resolved.
+  static func bytes(of text: [UInt8], scheme: Origin.Scheme) -> [UInt8] {
+    normalised(text.contains(where: isOdd) ? escaped(text) : text, scheme)
+  }
+
+  /// Browsers trim blanks, pass over tabs, and read a backslash of a path or an authority as a slash.
+  private static func escaped(_ text: [UInt8]) -> [UInt8] {
+    var rest = text[...]
+    while let first = rest.first, first <= 0x20 { rest = rest.dropFirst() }
+    while let last = rest.last, last <= 0x20 { rest = rest.dropLast() }
+    let visible = rest.filter { $0 != 0x09 }
+    let isWeb =
+      !Reference.hasScheme(visible) || Reference.rest(of: visible, after: "http:") != nil
+      || Reference.rest(of: visible, after: "https:") != nil
+    let endOfPath = Reference.endOfPath(visible)
+    var result: [UInt8] = []
+    result.reserveCapacity(visible.count &+ 32)
+    let host = isWeb ? authority(of: visible, upTo: endOfPath) : 0..<0
+    for (index, byte) in visible.enumerated() {
+      if byte == UInt8(ascii: "\\"), isWeb, index < endOfPath {
+        result.append(UInt8(ascii: "/"))
+      } else if isWeb ? isOdd(byte) && (byte < 0x80 || !host.contains(index)) : isOddAnywhere(byte) {
+        result.append(UInt8(ascii: "%"))
+        result.append(hexDigit(byte >> 4))
+        result.append(hexDigit(byte & 0xF))
+      } else {
+        result.append(byte)
+      }
+    }
+    return result
+  }
+
+  /// Where a host is, whose name may have letters outside of ASCII.
+  private static func authority(of text: [UInt8], upTo endOfPath: Int) -> Range<Int> {
+    var start = 0
+    if let rest = Reference.rest(of: text, after: "http:") ?? Reference.rest(of: text, after: "https:") {
+      start = rest.startIndex
+    } else if text.count < 2 || !isSlash(text[0]) || !isSlash(text[1]) {
+      return 0..<0
+    }
+    while start < endOfPath, isSlash(text[start]) { start += 1 }
+    var end = start
+    while end < endOfPath, !isSlash(text[end]) { end += 1 }
+    return start..<end
+  }
+
+  /// Browsers read `https:x` as a relative reference below an https URL, `http:x` there as `http://x`, and more slashes as two.
+  private static func normalised(_ text: [UInt8], _ scheme: Origin.Scheme) -> [UInt8] {
+    let slash = UInt8(ascii: "/")
+    if text.starts(with: "//".utf8) {
+      guard text.count > 2, text[2] == slash else { return text }
+      return [slash, slash] + text.drop { $0 == slash }
+    }
+    for written in [Origin.Scheme.https, .http] {
+      guard let rest = Reference.rest(of: text, after: "\(written.rawValue):") else { continue }
+      let isAbsolute = rest.starts(with: "//".utf8)
+      if isAbsolute, rest.dropFirst(2).first != slash { return text }
+      if !isAbsolute, written == scheme {
+        // What follows would have a scheme of its own without the dot.
+        let isPath = rest.first.map { $0 != slash && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") } ?? false
+        return (isPath ? Array("./".utf8) : []) + rest
+      }
+      return Array("\(written.rawValue)://".utf8) + rest.drop { $0 == slash }
+    }
+    return text
+  }
+
+  /// Whether a URI cannot have the byte anywhere.
+  private static func isOdd(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0...0x20, 0x7F...0xFF, UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
+      UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+      true
+    default: false
+    }
+  }
+
+  /// Whether a URL of any scheme cannot have the byte. What other schemes make of their other bytes is their business.
+  private static func isOddAnywhere(_ byte: UInt8) -> Bool {
+    byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "\\")
+  }
+
+  private static func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
+
+  private static func hexDigit(_ digit: UInt8) -> UInt8 {
+    digit < 10 ? UInt8(ascii: "0") &+ digit : UInt8(ascii: "A") &+ digit &- 10
+  }
+}

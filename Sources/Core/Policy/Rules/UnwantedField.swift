@@ -1,0 +1,53 @@
+internal import HTTP1
+
+/// Fields that are removed from a request, as a whole or in part, although they neither carry a credential nor choose an identity.
+package enum UnwantedField: UInt8, CaseIterable, Sendable {
+  case proxy, keepAlive, contentLength, proxyConnection, transferEncoding
+  case upgrade, secFetchSite, aim, webSocketExtensions
+  /// Loses the entries that carry a credential.
+  case subprotocols
+
+  /// The field that a server may take an unknown one for: one that folds `_` and `.` to `-` (T14), or a CGI program, which chooses
+  /// its own proxy by `Proxy` (as the variable `HTTP_PROXY`). `nil` if there is none.
+  /// - Parameter name: the place in `bytes` of the name.
+  package init?(resembling name: Range<Int>, of bytes: Span<UInt8>) {
+    let candidate: UnwantedField
+    switch name.count {
+    case 5: candidate = .proxy
+    case 10: candidate = .keepAlive
+    case 14: candidate = .contentLength
+    case 16: candidate = .proxyConnection
+    case 17: candidate = .transferEncoding
+    default: return nil
+    }
+    guard FieldName.resembles(name, of: bytes, candidate.name) else { return nil }
+    self = candidate
+  }
+
+  /// The name in lower case.
+  package var name: String {
+    switch self {
+    case .proxy: "proxy"
+    case .keepAlive: "keep-alive"
+    case .contentLength: "content-length"
+    case .proxyConnection: "proxy-connection"
+    case .transferEncoding: "transfer-encoding"
+    case .upgrade: "upgrade"
+    case .secFetchSite: "sec-fetch-site"
+    case .aim: "a-im"
+    case .webSocketExtensions: "sec-websocket-extensions"
+    case .subprotocols: "sec-websocket-protocol"
+    }
+  }
+
+  var source: String {
+    switch self {
+    case .proxy: "CGI"
+    case .keepAlive, .contentLength, .proxyConnection, .transferEncoding: "servers that fold names"
+    case .upgrade: "RFC 9110, 7.8"
+    case .secFetchSite: "W3C Fetch Metadata"
+    case .aim: "RFC 3229"
+    case .webSocketExtensions, .subprotocols: "RFC 6455"
+    }
+  }
+}

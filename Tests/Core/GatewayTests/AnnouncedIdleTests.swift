@@ -1,0 +1,22 @@
+import Gateway
+import Testing
+
+/// How long the upstream keeps a connection, by its own word.
+@Suite struct AnnouncedIdleTests {
+  @Test(
+    arguments: [
+      ("Keep-Alive: timeout=5", 5_000), ("keep-alive: max=100, TIMEOUT = \"7\"", 7_000), ("Keep-Alive: timeout=0", 0),
+      ("Keep-Alive: timeout=99999999999999999999", 999_999_999_000),
+      ("Keep-Alive: timeout=5\r\nKeep-Alive: timeout=3", 3_000),
+      ("Keep-Alive: timeout=", nil), ("Keep-Alive: timeout", nil), ("Keep-Alive: timeout=-1", nil),
+      ("Keep-Alive: x", nil),
+      ("Keep-Alive: timeouts=5", nil), ("X-Keep-Alive: timeout=5", nil), ("Keep-Alive: ,=,timeout=x", nil),
+    ] as [(String, UInt64?)])
+  func `It is read from Keep-Alive`(field: String, time: UInt64?) throws {
+    let played = exchange(get(), ok(field), try snapshot())
+    var announced: UInt64?
+    played.box.machine.withExchange { announced = $0.announcedIdle }
+    #expect(announced == time)
+    #expect(!played.answer.lowercased().contains("\r\nkeep-alive"))
+  }
+}
