@@ -31,7 +31,7 @@ etcdir      = /etc/bearerd
 .DEFAULT_GOAL := help
 # What stands in a row is done in that order, with -j too.
 .NOTPARALLEL:
-.PHONY: help deps test-deps clients-deps bench-deps build demo test generate test-asan test-tsan e2e soak bench bench-gate format lint
+.PHONY: help deps test-deps clients-deps bench-deps build demo test generate test-asan test-tsan e2e interop soak bench bench-gate format lint
 .PHONY: check coverage mutate fuzz differential install uninstall deb clean
 
 help: ## this list
@@ -76,6 +76,9 @@ check: ## everything that .ci/run leaves out: fuzz targets, other parsers, all m
 
 e2e: clients-deps build ## real clients (curl, git, pip, ...) against real servers, through the release build (E2E_ARGS='curl git')
 	@Tests/RealClients/run $(E2E_ARGS)
+
+interop: clients-deps build ## what real servers and programs send, as bytes, through the release build (INTEROP_ARGS='Location lengths')
+	@Tests/Interop/run $(INTEROP_ARGS)
 
 soak: test-deps build ## the release build, reloaded under load and 10,000 times (RELOADS=...), then bodies of LOAD_MIB, and what its memory does
 	BEARERD_BIN=$(CURDIR)/$(release) BEARERD_RELOADS=$(RELOADS) BEARERD_LOAD_MIB=$(LOAD_MIB) $(run_tests) \
