@@ -15,20 +15,17 @@ enum CleanReference {
     while let first = rest.first, first <= 0x20 { rest = rest.dropFirst() }
     while let last = rest.last, last <= 0x20 { rest = rest.dropLast() }
     let visible = rest.filter { $0 != 0x09 }
-    let isWeb =
-      !Reference.hasScheme(visible) || Reference.rest(of: visible, after: "http:") != nil
-      || Reference.rest(of: visible, after: "https:") != nil
+    let web = Reference.webScheme(of: visible)
+    let isWeb = web != nil || !Reference.hasScheme(visible)
     let endOfPath = Reference.endOfPath(visible)
     var result: [UInt8] = []
     result.reserveCapacity(visible.count &+ 32)
-    let host = isWeb ? authority(of: visible, upTo: endOfPath) : 0..<0
+    let host = isWeb ? authority(of: visible, after: web?.end, upTo: endOfPath) : 0..<0
     for (index, byte) in visible.enumerated() {
       if byte == UInt8(ascii: "\\"), isWeb, index < endOfPath {
         result.append(UInt8(ascii: "/"))
       } else if isWeb ? isOdd(byte) && (byte < 0x80 || !host.contains(index)) : isOddAnywhere(byte) {
-        result.append(UInt8(ascii: "%"))
-        result.append(hexDigit(byte >> 4))
-        result.append(hexDigit(byte & 0xF))
+        EscapedByte.write(byte, to: &result)
       } else {
         result.append(byte)
       }
@@ -37,13 +34,9 @@ enum CleanReference {
   }
 
   /// Where a host is, whose name may have letters outside of ASCII.
-  private static func authority(of text: [UInt8], upTo endOfPath: Int) -> Range<Int> {
-    var start = 0
-    if let rest = Reference.rest(of: text, after: "http:") ?? Reference.rest(of: text, after: "https:") {
-      start = rest.startIndex
-    } else if text.count < 2 || !isSlash(text[0]) || !isSlash(text[1]) {
-      return 0..<0
-    }
+  private static func authority(of text: [UInt8], after scheme: Int?, upTo endOfPath: Int) -> Range<Int> {
+    var start = scheme ?? 0
+    if scheme == nil, text.count < 2 || !isSlash(text[0]) || !isSlash(text[1]) { return 0..<0 }
     while start < endOfPath, isSlash(text[start]) { start += 1 }
     var end = start
     while end < endOfPath, !isSlash(text[end]) { end += 1 }
@@ -57,18 +50,16 @@ enum CleanReference {
       guard text.count > 2, text[2] == slash else { return text }
       return [slash, slash] + text.drop { $0 == slash }
     }
-    for written in [Origin.Scheme.https, .http] {
-      guard let rest = Reference.rest(of: text, after: "\(written.rawValue):") else { continue }
-      let isAbsolute = rest.starts(with: "//".utf8)
-      if isAbsolute, rest.dropFirst(2).first != slash { return text }
-      if !isAbsolute, written == scheme {
-        // What follows would have a scheme of its own without the dot.
-        let isPath = rest.first.map { $0 != slash && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") } ?? false
-        return (isPath ? Array("./".utf8) : []) + rest
-      }
-      return Array("\(written.rawValue)://".utf8) + rest.drop { $0 == slash }
+    guard let web = Reference.webScheme(of: text) else { return text }
+    let rest = text[web.end...]
+    let isAbsolute = rest.starts(with: "//".utf8)
+    if isAbsolute, rest.dropFirst(2).first != slash { return text }
+    if !isAbsolute, web.scheme == scheme {
+      // What follows would have a scheme of its own without the dot.
+      let isPath = rest.first.map { $0 != slash && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") } ?? false
+      return (isPath ? Array("./".utf8) : []) + rest
     }
-    return text
+    return Array("\(web.scheme.rawValue)://".utf8) + rest.drop { $0 == slash }
   }
 
   /// Whether a URI cannot have the byte anywhere.
@@ -87,8 +78,4 @@ enum CleanReference {
   }
 
   private static func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
-
-  private static func hexDigit(_ digit: UInt8) -> UInt8 {
-    digit < 10 ? UInt8(ascii: "0") &+ digit : UInt8(ascii: "A") &+ digit &- 10
-  }
 }

@@ -16,17 +16,17 @@ enum QueryFilter {
     while true {
       var end = start
       while end < query.count, !isSeparator(query[end]) { end += 1 }
-      let hasBracket = decode(query, start..<end, &decoded, .root)
-      var named = names.firstIndex { CredentialFields.isParameter(decodedName: decoded, $0) }
-      var row = keepsCredentials || named != nil ? nil : CredentialFields.parameter(decodedName: decoded)
-      if hasBracket, named == nil, row == nil {
-        _ = decode(query, start..<end, &decoded, .unclosedBracket)
-        named = names.firstIndex { CredentialFields.isParameter(decodedName: decoded, $0) }
-        row = keepsCredentials || named != nil ? nil : CredentialFields.parameter(decodedName: decoded)
+      var match: Match?
+      for reading in [Reading.root, .unclosedBracket] {
+        let hasBracket = decode(query, start..<end, &decoded, reading)
+        match = Match(decoded, names, keepsCredentials: keepsCredentials)
+        if match != nil || !hasBracket { break }
       }
-      if named != nil || row != nil {
-        if let row { notes.removed.insert(row) }
-        if let named { notes.removed.insert(configured: firstIndex + named) }
+      if let match {
+        switch match {
+        case .credential(let row): notes.removed.insert(row)
+        case .configured(let index): notes.removed.insert(configured: firstIndex + index)
+        }
         notes.changes?.removedParameters.append(String(decoding: decoded, as: UTF8.self))
       } else {
         output.append(isFirst ? UInt8(ascii: "?") : query[start - 1])
@@ -35,6 +35,23 @@ enum QueryFilter {
       }
       if end >= query.count { return }
       start = end + 1
+    }
+  }
+
+  /// Why a parameter is taken out.
+  private enum Match {
+    case credential(CredentialField)
+    /// The index in the names that the configuration gives.
+    case configured(Int)
+
+    init?(_ name: [UInt8], _ names: [String], keepsCredentials: Bool) {
+      if let index = names.firstIndex(where: { CredentialFields.isParameter(decodedName: name, $0) }) {
+        self = .configured(index)
+      } else if !keepsCredentials, let row = CredentialFields.parameter(decodedName: name) {
+        self = .credential(row)
+      } else {
+        return nil
+      }
     }
   }
 

@@ -1,3 +1,4 @@
+internal import HTTP1
 internal import Policy
 
 /// The form of a URI reference (RFC 3986 §4.1), as far as rewriting asks.
@@ -23,10 +24,9 @@ enum Reference {
       self = Reference.authority(scheme: scheme, bytes[2...])
     } else if bytes.first == UInt8(ascii: "/") {
       self = .absolutePath
-    } else if let rest = Reference.rest(of: bytes, after: "https:") {
-      self = rest.starts(with: "//".utf8) ? Reference.authority(scheme: .https, rest.dropFirst(2)) : .odd
-    } else if let rest = Reference.rest(of: bytes, after: "http:") {
-      self = rest.starts(with: "//".utf8) ? Reference.authority(scheme: .http, rest.dropFirst(2)) : .odd
+    } else if let web = Reference.webScheme(of: bytes) {
+      let rest = bytes[web.end...]
+      self = rest.starts(with: "//".utf8) ? Reference.authority(scheme: web.scheme, rest.dropFirst(2)) : .odd
     } else {
       self = Reference.hasScheme(bytes) ? .otherScheme : .relative
     }
@@ -127,13 +127,12 @@ enum Reference {
     }
   }
 
-  static func rest(of bytes: [UInt8], after prefix: String) -> ArraySlice<UInt8>? {
-    guard bytes.count >= prefix.utf8.count else { return nil }
-    for (byte, wanted) in zip(bytes, prefix.utf8) {
-      let lower = byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
-      if lower != wanted { return nil }
-    }
-    return bytes[prefix.utf8.count...]
+  /// Returns the scheme with which a text begins, and the index behind its colon; `nil` unless it is `http` or `https`.
+  static func webScheme(of bytes: [UInt8]) -> (scheme: Origin.Scheme, end: Int)? {
+    guard bytes.count >= 5, FieldName.matches(0..<4, of: bytes.span, "http") else { return nil }
+    if bytes[4] == UInt8(ascii: ":") { return (.http, 5) }
+    guard bytes.count >= 6, bytes[4] | 0x20 == UInt8(ascii: "s"), bytes[5] == UInt8(ascii: ":") else { return nil }
+    return (.https, 6)
   }
 
   /// RFC 3986 §3.1. What only looks like one (`1:x/../../y`) is a path to browsers.

@@ -81,6 +81,7 @@ enum RewrittenReference: Equatable {
     if plan.nested.isEmpty { return false }
     // No request can have it for a target by default; its own place is elsewhere, which is never wrong.
     if path.count > longestLocal { return true }
+    guard room.take(path.count) else { return true }
     var target = CanonicalTarget()
     do throws(PolicyRefusal) {
       try target.read(Array(path.prefix { $0 != UInt8(ascii: "#") }).span)

@@ -169,7 +169,7 @@ extension CanonicalTarget {
 }
 
 /// `%` and two hexadecimal digits (RFC 3986 §2.1).
-enum EscapedByte {
+package enum EscapedByte {
   /// The byte that the escape at `index` stands for; nil when there is none.
   static func at(_ index: Int, in text: Span<UInt8>) -> UInt8? {
     guard text.count - index >= 3, text[index] == UInt8(ascii: "%"),
@@ -178,7 +178,8 @@ enum EscapedByte {
     return high << 4 | low
   }
 
-  static func write(_ byte: UInt8, to text: inout [UInt8]) {
+  /// Appends the escape that stands for a byte, in upper case.
+  package static func write(_ byte: UInt8, to text: inout [UInt8]) {
     text.append(UInt8(ascii: "%"))
     text.append(ByteClass.hexDigit(byte >> 4))
     text.append(ByteClass.hexDigit(byte))
