@@ -49,6 +49,20 @@ import Testing
     #expect(status(conversation.answer) == "200")
   }
 
+  @Test("A hint at metadata keeps no session from being begun anew that any 401 ends; what is explicit does")
+  func hint() throws {
+    func log(_ challenge: String, _ signs: ExpirySigns) throws -> [String] {
+      let answer = ok("WWW-Authenticate: \(challenge)", status: "401 Unauthorized", body: "no")
+      return exchange(get(), answer, try snapshot(replayBuffer: 16, expiry: signs)).log
+    }
+    let hint = "Bearer resource_metadata=\"https://mcp.test/x\""
+    #expect(try log(hint, ExpirySigns(takesAnyUnauthorized: true)).contains("renew"))
+    #expect(try !log(hint, ExpirySigns()).contains("renew"))
+    for demand in ["OTP", "Bearer error=insufficient_scope"] {
+      #expect(try !log(demand, ExpirySigns(takesAnyUnauthorized: true)).contains("renew"))
+    }
+  }
+
   @Test("A challenge for Digest is worth a second try where the credential can meet it, and there alone")
   func digest() throws {
     func log(_ challenge: String, _ reason: AuthRetryReason, status: String = "401 Unauthorized") throws -> [String] {

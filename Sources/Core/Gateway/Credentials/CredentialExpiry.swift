@@ -11,8 +11,10 @@ enum CredentialExpiry {
 
   /// Judges by the head of the answer.
   static func judge(_ head: ResponseHead, by signs: ExpirySigns) -> Judgement {
-    if isOfScope(head) || FurtherDemand.isMade(by: head) { return .isNotMeant }
-    if head.status == 401, signs.takesAnyUnauthorized || isMeant(by: head) { return .isMeant }
+    let demand = FurtherDemand(of: head)
+    if isOfScope(head) || demand == .explicit { return .isNotMeant }
+    // What the configuration says outweighs a hint.
+    if head.status == 401, signs.takesAnyUnauthorized || (demand == nil && isMeant(by: head)) { return .isMeant }
     var judgement = Judgement.isNotMeant
     for sign in signs.more where sign.status == head.status {
       guard sign.field != nil else { return .isMeant }

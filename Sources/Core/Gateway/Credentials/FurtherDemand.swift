@@ -4,29 +4,34 @@ internal import Primitives
 /// What a 401, 403 or 407 may ask for although the credential is good: a one-time password, another scope, a stronger login.
 /// Such an answer is for the program, and says nothing against the credential (T41).
 enum FurtherDemand {
-  /// Whether the answer makes such a demand. An error that says something else, or a challenge that cannot be read, speaks
+  case explicit
+  /// `resource_metadata` and no other challenge: RFC 9728 lets servers send it with any 401.
+  case hint
+
+  /// `nil` if the answer demands nothing further. An error that says something else, or a challenge that cannot be read, speaks
   /// against the credential.
-  static func isMade(by head: ResponseHead) -> Bool {
+  init?(of head: ResponseHead) {
     let bytes = head.bytes.span
     let isProxy = head.status == 407
     var (isExplicit, isHinted, hasOther) = (false, false, false)
     for field in head.fields {
       switch field.known {
       case .proxyAuthenticate where isProxy, .wwwAuthenticate where !isProxy:
-        guard let challenges = Challenge.read(field.value, of: bytes) else { return false }
+        guard let challenges = Challenge.read(field.value, of: bytes) else { return nil }
         for challenge in challenges {
-          switch demand(of: challenge, in: bytes) {
+          switch Self.demand(of: challenge, in: bytes) {
           case .explicit: isExplicit = true
           case .hint: isHinted = true
           case .none: hasOther = true
-          case .rejection: return false
+          case .rejection: return nil
           }
         }
-      case .other where head.status == 401: if asksGitHubOTP(field, of: bytes) { isExplicit = true }
+      case .other where head.status == 401: if Self.asksGitHubOTP(field, of: bytes) { isExplicit = true }
       default: break
       }
     }
-    return isExplicit || (isHinted && !hasOther)
+    guard isExplicit || (isHinted && !hasOther) else { return nil }
+    self = isExplicit ? .explicit : .hint
   }
 
   private enum Demand { case explicit, hint, none, rejection }
@@ -124,7 +129,7 @@ extension Exchange {
     output.verdict = CredentialVerdict(status: status)
     switch output.verdict {
     case .rejected, .forbidden:
-      if FurtherDemand.isMade(by: response) {
+      if FurtherDemand(of: response) != nil {
         passage.challenges = .promptless
         output.verdict = nil
       } else if case .rejected = output.verdict {
