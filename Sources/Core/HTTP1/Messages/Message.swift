@@ -37,7 +37,7 @@ package struct RequestHead: Sendable {
   /// The request-target as it came: origin-form or asterisk-form. Of an absolute-form target this is the part
   /// after the authority, `/` before it if it has no path, `*` if it has none and the method is OPTIONS (RFC 9112
   /// §3.2); the authority itself is `absoluteAuthority`. Of CONNECT it is the authority-form, with its port.
-  /// Never empty: visible ASCII without `#`.
+  /// Never empty, and never with blanks, control bytes or `#`.
   package var target = 0..<0
   /// The authority of an absolute-form target, for admission to compare with `Host` (RFC 9112 §3.2.2).
   package var absoluteAuthority: Range<Int>?

@@ -250,7 +250,8 @@ package struct AdmittedRequest: Sendable, Equatable {
   package let preflight: Range<Int>?
   /// Pages may ask here, so that answers differ by who asks.
   package let dependsOnOrigin: Bool
-  /// The port of the loopback name by which the request calls us, if it is none of the listener's own: this client reaches us there.
+  /// The port that `Host` names, if the listener has no such port: the client comes through a tunnel, such as `ssh -L`, that listens
+  /// on this port.
   package let tunnelledPort: UInt16?
 
   fileprivate init(

@@ -1,4 +1,4 @@
-/// The ports that a loopback name or address may have in `Host`, if it is not one of the listener's listed names.
+/// Which ports `Host` may name together with a loopback name or address, unless the listener lists that name itself.
 package enum LoopbackPorts: Sendable, Equatable {
   /// No port: other machines can reach the listener, or a service manager may hand it sockets that they can.
   case none
