@@ -123,9 +123,9 @@ extension LogEvent {
         "An upstream rejected the value of a credential command, which is asked for another one.")
     case .configuration:
       LogEventRow(
-        .warning, or: .error, "line detail",
+        .warning, or: .error, "file line detail",
         "One finding in the configuration: an error if it cannot be used for that, else a warning.",
-        todo: "Correct that line; `bearerctl check` shows it with its place.")
+        todo: "Correct that line; `bearerctl check` shows it.")
     case .configurationReadable:
       LogEventRow(
         .notice, "detail help",

@@ -1,6 +1,7 @@
 package import Configuration
 internal import Console
 internal import Policy
+internal import Setup
 internal import System
 internal import TestServer
 
@@ -55,8 +56,7 @@ package struct SelftestRun {
 
   private func tree() throws -> ConfigurationTree {
     do throws(SystemError) {
-      let text = try FileReader.read(path: file, maximum: 1 << 20).bytes
-      guard let tree = ConfigurationTree(reading: text) else {
+      guard let tree = try ConfigurationLoader.tree(of: file) else {
         throw SystemError(operation: "read \(file)", errno: 0)
       }
       return tree

@@ -43,7 +43,7 @@ import Testing
     machine.files["/etc/bearerd/secrets/github.token"] = .some(nil)
     let (settings, warnings) = try machine.read(Self.text("bearerd.yaml")).get()
     #expect(settings.rules.services.map(\.name) == ["github"])
-    #expect(warnings.filter { $0.severity == .warning }.map(\.line) == [26])
+    #expect(warnings.filter { $0.severity == .warning }.map(\.line) == [30])
   }
 
   /// `bearerd.yaml` without the `#` before keys. Alternatives that exclude each other are left out.

@@ -89,8 +89,10 @@ extension SettingsReader {
       case .https where !credential.origins.isEmpty && !credential.origins.contains(origin):
         report.error(
           use.place,
-          "credential \"\(credential.name)\" may not go to \(origin), the upstream on line \(draft.upstreamPlace.line)",
-          help: "line \(credential.originsPlace.line) says where it may go; if that is wrong, add \(origin) there")
+          "credential \"\(credential.name)\" may not go to \(origin), the upstream on \(report.line(draft.upstreamPlace, seenFrom: use.place))",
+          help:
+            "\(report.line(credential.originsPlace, seenFrom: use.place)) says where it may go; if that is wrong, add \(origin) there"
+        )
       case .https: break
       }
     }
@@ -168,11 +170,13 @@ extension SettingsReader {
     let message = "nobody who may use credential \"\(credential.name)\" may use this service"
     if let own = credential.callers?.uids, own.isDisjoint(with: uids) {
       report.warning(
-        use.place, message, help: "compare allow_users here and on line \(credential.place.line)")
+        use.place, message,
+        help: "compare allow_users here and on \(report.line(credential.place, seenFrom: use.place))")
     }
     if let own = credential.callers?.clients, own.isDisjoint(with: clients) {
       report.warning(
-        use.place, message, help: "compare clients here and allow_clients on line \(credential.place.line)")
+        use.place, message,
+        help: "compare clients here and allow_clients on \(report.line(credential.place, seenFrom: use.place))")
     }
   }
 
@@ -185,7 +189,8 @@ extension SettingsReader {
     }
     for (index, one) in all.enumerated() {
       guard let other = all[..<index].first(where: { $0.address.collides(with: one.address) }) else { continue }
-      let line = other.place.line > 0 ? "on line \(other.place.line)" : "by the default listener main"
+      let line =
+        other.place.line > 0 ? "on \(report.line(other.place, seenFrom: one.place))" : "by the default listener main"
       report.error(one.place, "this address is taken \(line) already")
     }
   }
@@ -196,7 +201,8 @@ extension SettingsReader {
       let location = "\(one.service.listener) \(one.service.mount.text)"
       if let other = taken[location] {
         report.error(
-          one.mountPlace, "service \"\(other.service.name)\" (line \(other.place.line)) is at the same place",
+          one.mountPlace,
+          "service \"\(other.service.name)\" (\(report.line(other.place, seenFrom: one.mountPlace))) is at the same place",
           help: "choose another, for example at: /\(one.service.name)/")
       } else {
         taken[location] = one

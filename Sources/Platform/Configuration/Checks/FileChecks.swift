@@ -10,21 +10,22 @@ extension SettingsReader {
   private static let anyExecute: UInt32 = 0o111
 
   /// The writer of the configuration decides where the credentials go (T51).
-  func checkConfigurationFile() {
+  /// - Parameter place: the file as a whole.
+  func checkConfigurationFile(_ file: String, at place: TextLocation) {
     guard let status = environment.files.status(file) else { return }
     let security = environment.files.security(file)
     if status.mode & Self.othersAndGroupWrite != 0, !security.isReadOnly {
       report.error(
-        .wholeFile, "others can write this file (mode \(octal(status.mode))): they decide where credentials go",
+        place, "others can write this file (mode \(octal(status.mode))): they decide where credentials go",
         help: "chmod go-w \(shellQuoted(file))")
     }
     if !isTrusted(status.owner), !security.isReadOnly {
       report.error(
-        .wholeFile, "this file belongs to uid \(status.owner), who can change it and decide where credentials go",
+        place, "this file belongs to uid \(status.owner), who can change it and decide where credentials go",
         help: "chown root \(shellQuoted(file))")
     }
-    if let problem = security.problem { report.error(.wholeFile, problem.message, help: problem.help) }
-    reportException(security, .wholeFile)
+    if let problem = security.problem { report.error(place, problem.message, help: problem.help) }
+    reportException(security, place)
   }
 
   private func reportException(_ security: PathSecurity, _ place: TextLocation) {

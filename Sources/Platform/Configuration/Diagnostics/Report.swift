@@ -1,10 +1,10 @@
-/// Collects what there is to say about one file, so that a person sees all of it in one go.
+/// Collects what there is to say about a configuration, so that a person sees all of it in one go.
 final class Report {
   /// A file with more errors than this is of another kind, not misspelt.
   static let mostErrors = 100
 
-  let file: String
-  var source: SourceText
+  /// The main file, and then those that it includes.
+  private var files: [(path: String, source: SourceText)]
   private(set) var errorCount = 0
   private var found: [Finding] = []
 
@@ -16,8 +16,27 @@ final class Report {
   }
 
   init(file: String, text: [UInt8]) {
-    self.file = file
-    source = SourceText(text)
+    files = [(file, SourceText(text))]
+  }
+
+  /// Returns the index of a further file.
+  func addFile(_ path: String, _ text: [UInt8]) -> Int {
+    files.append((path, SourceText(text)))
+    return files.count - 1
+  }
+
+  /// The paths of the files, in the order of reading.
+  var paths: [String] { files.map(\.path) }
+
+  /// From now on these stretches of a file are shown as dots.
+  func hide(_ stretches: [Hidden], inFile file: Int) { files[file].source.hide(stretches) }
+
+  /// Of a file that could not be parsed.
+  func hideValues(ofFile file: Int) { files[file].source.hideValues() }
+
+  /// `line 3`, with its file if `here` is in another one.
+  func line(_ place: TextLocation, seenFrom here: TextLocation) -> String {
+    place.file == here.file ? "line \(place.line)" : "line \(place.line) of \(files[place.file].path)"
   }
 
   /// Further errors are only counted: a person needs no more to find out what was meant.
@@ -32,7 +51,7 @@ final class Report {
 
   func advice(_ place: TextLocation, _ message: String, help: String? = nil) { add(.advice, place, message, help) }
 
-  /// In the order of the file. Lines are drawn only now, when it is known what must not be shown.
+  /// In the order of the files. Lines are drawn only now, when it is known what must not be shown.
   func diagnostics() -> [Diagnostic] {
     var all = found.enumerated()
       .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }
@@ -40,7 +59,7 @@ final class Report {
     if errorCount > Self.mostErrors {
       let rest = errorCount - Self.mostErrors
       let message = rest == 1 ? "1 more error is not shown" : "\(rest) more errors are not shown"
-      all.append(Diagnostic(severity: .error, file: file, message: message))
+      all.append(Diagnostic(severity: .error, file: files[0].path, message: message))
     }
     return all
   }
@@ -50,9 +69,10 @@ final class Report {
   }
 
   private func diagnostic(_ finding: Finding) -> Diagnostic {
+    let (path, source) = files[finding.place.file]
     let place = source.within(finding.place)
     return Diagnostic(
-      severity: finding.severity, file: file, line: place.line, column: place.column, length: place.length,
+      severity: finding.severity, file: path, line: place.line, column: place.column, length: place.length,
       message: finding.message, help: finding.help,
       sourceLine: place.line > 0 ? source.shown(at: place) : nil)
   }

@@ -27,7 +27,7 @@ struct SecretMask {
         named(entry.value, guesses: false)
       case .listeners, .services:
         named(entry.value, guesses: true)
-      case .limits, .timeouts, .requireLockedMemory, .control, .metrics, .audit, .workers:
+      case .include, .limits, .timeouts, .requireLockedMemory, .control, .metrics, .audit, .workers:
         visit(entry.value, under: entry.name, guesses: true)
       case nil:
         hide(entry.value)

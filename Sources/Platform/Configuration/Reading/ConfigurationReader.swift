@@ -50,20 +50,18 @@ package struct ConfigurationReader {
   package static func read(
     text: [UInt8], file: String, environment: Environment
   ) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {
-    // Some editors open every file with a byte order mark. To a parser of YAML it would be a column of the first line.
-    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    let text = text.starts(with: mark) ? Array(text.dropFirst(mark.count)) : text
+    let text = withoutMark(text)
     let report = Report(file: file, text: text)
     let reader = SettingsReader(report: report, environment: environment, file: file)
-    reader.checkConfigurationFile()
+    reader.checkConfigurationFile(file, at: .wholeFile)
     var settings: Settings?
     var controlSocket: String?
     if let root = YAMLDocument.read(text, report: report) {
-      report.source.hide(SecretMask.stretches(in: root))
-      settings = reader.settings(root)
+      report.hide(SecretMask.stretches(in: root), inFile: 0)
+      settings = reader.settings(reader.withIncludedFiles(root))
       if settings == nil { controlSocket = reader.controlSocket(in: root) }
     } else {
-      report.source.hideValues()
+      report.hideValues(ofFile: 0)
     }
     let diagnostics = report.diagnostics()
     guard report.errorCount == 0, let settings else {
@@ -74,10 +72,42 @@ package struct ConfigurationReader {
     }
     return .success((settings, warnings: diagnostics))
   }
+
+  /// Reads the control socket's path out of the main file alone, whatever that includes. `nil` if it does not say, or cannot be read.
+  package static func controlSocket(text: [UInt8], file: String, environment: Environment) -> String? {
+    let text = withoutMark(text)
+    let report = Report(file: file, text: text)
+    let reader = SettingsReader(report: report, environment: environment, file: file)
+    return YAMLDocument.read(text, report: report).flatMap { reader.controlSocket(in: $0) }
+  }
+
+  /// Whether the file includes others.
+  package static func includesFiles(text: [UInt8]) -> Bool {
+    ConfigurationTree(reading: text)?[TopKey.include.rawValue] != nil
+  }
+
+  /// A configuration as one tree, whichever files its parts stand in. `nil`: `read` says why.
+  package static func tree(text: [UInt8], file: String, environment: Environment) -> ConfigurationTree? {
+    let text = withoutMark(text)
+    let report = Report(file: file, text: text)
+    let reader = SettingsReader(report: report, environment: environment, file: file)
+    guard let root = YAMLDocument.read(text, report: report) else { return nil }
+    let merged = reader.withIncludedFiles(root)
+    guard report.errorCount == 0 else { return nil }
+    var tree = ConfigurationTree(merged)
+    tree[TopKey.include.rawValue] = nil
+    return tree
+  }
+}
+
+/// Some editors open every file with a byte order mark. To a parser of YAML it would be a column of the first line.
+func withoutMark(_ text: [UInt8]) -> [UInt8] {
+  let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+  return text.starts(with: mark) ? Array(text.dropFirst(mark.count)) : text
 }
 
 package struct ConfigurationErrors: Error, Sendable {
-  /// In the order of the file; at least one of severity error, and no advice.
+  /// In the order of the files; at least one of severity error, and no advice.
   package let diagnostics: [Diagnostic]
   /// The control socket, which the file names all the same: there its daemon can be asked.
   package let controlSocket: String?

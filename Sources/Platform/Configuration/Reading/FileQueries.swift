@@ -9,16 +9,31 @@ package struct FileQueries: Sendable {
   package var answering: @Sendable ([String]) -> Set<String>
   /// Content of a file; nil: cannot be read. Asked of `ca_file` only, never of a secret.
   package var content: @Sendable (String) -> [UInt8]?
+  /// The paths that a pattern of `include` stands for, in the order of reading.
+  package var matching: @Sendable (String) -> Result<[String], FileProblem>
+  /// The text of an included file.
+  package var text: @Sendable (String) -> Result<[UInt8], FileProblem>
 
   package init(
     status: @escaping @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?,
     security: @escaping @Sendable (String) -> PathSecurity = { _ in PathSecurity() },
     answering: @escaping @Sendable ([String]) -> Set<String> = { Set($0) },
-    content: @escaping @Sendable (String) -> [UInt8]?
+    content: @escaping @Sendable (String) -> [UInt8]?,
+    matching: @escaping @Sendable (String) -> Result<[String], FileProblem> = { _ in .success([]) },
+    text: @escaping @Sendable (String) -> Result<[UInt8], FileProblem> = { _ in .success([]) }
   ) {
     self.status = status
     self.security = security
     self.answering = answering
     self.content = content
+    self.matching = matching
+    self.text = text
   }
+}
+
+/// Why a file, or the files that match a pattern, cannot be read.
+package struct FileProblem: Error {
+  package let message: String
+
+  package init(_ message: String) { self.message = message }
 }

@@ -44,7 +44,7 @@ extension SettingsReader {
     let name = ListenerSettings.metricsName
     if let other = listeners.first(where: { $0.name == name }) {
       report.error(
-        other.place, "\"metrics\" (line \(node.place.line)) makes a listener of this name",
+        other.place, "\"metrics\" (\(report.line(node.place, seenFrom: other.place))) makes a listener of this name",
         help: "give this one another name")
     }
     var draft = listener(Named(name: name, place: top.place(of: .metrics), value: node))

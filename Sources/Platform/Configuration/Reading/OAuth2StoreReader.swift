@@ -28,7 +28,7 @@ extension SettingsReader {
       if let other = taken[store] {
         report.error(
           credential.place,
-          "\(store) keeps the login of credential \"\(other.name)\" (line \(other.place.line)) already",
+          "\(store) keeps the login of credential \"\(other.name)\" (\(report.line(other.place, seenFrom: credential.place))) already",
           help: "give this one another store")
       } else if sources.contains(store) {
         report.error(

@@ -26,6 +26,12 @@ struct ServiceDraft {
 extension SettingsReader {
   func services(_ top: Fields<TopKey>, _ surrounding: SurroundingSettings) -> [ServiceDraft] {
     guard let node = top[.services] else {
+      if top.has(.include) {
+        report.warning(
+          top.place(of: .include), "there are no services yet: every request gets 404",
+          help: "bearerctl add writes one: without a name it lists those that it knows")
+        return []
+      }
       report.error(
         top.place, "there are no services",
         help: "add:\nservices:\n  NAME: { upstream: https://HOST/, credential: NAME }")

@@ -42,7 +42,8 @@ struct SettingsReader {
     advise(listeners: listeners + (metrics.map { [$0] } ?? []), credentials: credentials, services: services)
     adviseOnCookies(services, listeners: allListeners)
     return Settings(
-      file: file, listeners: allListeners.map(\.settings), credentials: allCredentials.compactMap(\.settings),
+      file: file, included: Array(report.paths.dropFirst()), serviceFiles: services.map(\.place.file),
+      listeners: allListeners.map(\.settings), credentials: allCredentials.compactMap(\.settings),
       rules: rules,
       limits: limits, requireLockedMemory: isLocked, controlSocket: control,
       metricsListener: metrics == nil ? nil : allListeners.count - 1, audit: audit, workers: workers)
@@ -75,7 +76,7 @@ struct SettingsReader {
   /// unix(7): 108 bytes with the closing NUL.
   static let longestSocketPath = 107
 
-  /// A path, made absolute by the directory of the configuration file.
+  /// A path, made absolute by the directory of the file that it stands in.
   func path(_ node: YAMLNode, _ wanted: String) -> String? {
     guard var text = text(node, wanted) else { return nil }
     if text.hasPrefix("/") { return text }
@@ -84,11 +85,11 @@ struct SettingsReader {
       return nil
     }
     while text.hasPrefix("./") { text.removeFirst(2) }
+    let directory = directory(of: report.paths[node.place.file])
     return directory == "/" ? "/" + text : directory + "/" + text
   }
 
-  /// The directory of the configuration file.
-  var directory: String {
+  private func directory(of file: String) -> String {
     guard let slash = file.lastIndex(of: "/") else { return "." }
     return slash == file.startIndex ? "/" : String(file[..<slash])
   }

@@ -6,6 +6,7 @@ package enum TopKey: String, ConfigurationKey {
   case listeners
   case credentials
   case services
+  case include
   case limits
   case timeouts
   case requireLockedMemory = "require_locked_memory"

@@ -2,7 +2,12 @@ package import Policy
 
 /// A whole configuration, already valid. Immutable; names credentials, holds none.
 package struct Settings: Sendable, Equatable {
+  /// The main file.
   package let file: String
+  /// The paths of the files that it includes, in the order of reading.
+  package let included: [String]
+  /// The file of each service of `rules`: 0 is the main one, others follow.
+  let serviceFiles: [Int]
   /// The listeners of the file in its order, then one for each service with a port of its own, named `services/NAME`, then that
   /// of `metrics`.
   package let listeners: [ListenerSettings]
@@ -15,25 +20,37 @@ package struct Settings: Sendable, Equatable {
   package let metricsListener: Int?
   /// Absolute; nil: the daemon's choice.
   package let controlSocket: String?
+  /// Whether the daemon can be asked at all.
+  package let hasControlSocket: Bool
   /// nil: there is no such file.
   package let audit: AuditSettings?
   package let workers: WorkerCount
 
   package init(
-    file: String, listeners: [ListenerSettings], credentials: [CredentialSettings], rules: RuleSet, limits: Limits,
-    requireLockedMemory: Bool, controlSocket: String?, metricsListener: Int? = nil,
+    file: String, included: [String] = [], serviceFiles: [Int] = [], listeners: [ListenerSettings],
+    credentials: [CredentialSettings], rules: RuleSet, limits: Limits,
+    requireLockedMemory: Bool, controlSocket: String?, hasControlSocket: Bool = true, metricsListener: Int? = nil,
     audit: AuditSettings? = nil, workers: WorkerCount = .fixed(1)
   ) {
     self.file = file
+    self.included = included
+    self.serviceFiles = serviceFiles
     self.listeners = listeners
     self.credentials = credentials
     self.rules = rules
     self.limits = limits
     self.requireLockedMemory = requireLockedMemory
     self.controlSocket = controlSocket
+    self.hasControlSocket = hasControlSocket
     self.metricsListener = metricsListener
     self.audit = audit
     self.workers = workers
+  }
+
+  /// Returns the file that a service of `rules` stands in.
+  package func file(ofService service: Int) -> String {
+    guard serviceFiles.indices.contains(service), serviceFiles[service] > 0 else { return file }
+    return included[serviceFiles[service] - 1]
   }
 }
 

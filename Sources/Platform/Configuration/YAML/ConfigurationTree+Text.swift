@@ -21,8 +21,8 @@ extension ConfigurationTree {
     }
   }
 
-  /// YAML 1.1, 5.7: what JSON escapes, and nothing that either would read otherwise.
-  private static func quoted(_ text: String) -> String {
+  /// Text in double quotes. YAML 1.1, 5.7: what JSON escapes, and nothing that either would read otherwise.
+  package static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {
       switch scalar {

@@ -18,14 +18,13 @@ package enum ConfigurationTree: Sendable, Equatable {
 
   /// nil: not YAML that a configuration may be made of. `ConfigurationReader` says why.
   package init?(reading text: [UInt8]) {
-    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    let text = text.starts(with: mark) ? Array(text.dropFirst(mark.count)) : text
+    let text = withoutMark(text)
     let report = Report(file: "", text: text)
     guard let root = YAMLDocument.read(text, report: report), report.errorCount == 0 else { return nil }
     self.init(root)
   }
 
-  private init(_ node: YAMLNode) {
+  init(_ node: YAMLNode) {
     switch node.content {
     case .scalar(let text, let isPlain): self = .scalar(text, isPlain: isPlain)
     case .sequence(let nodes): self = .sequence(nodes.map(Self.init))

@@ -1,7 +1,9 @@
 import Policy
 
-/// A place in the file; line and column from 1, columns in Unicode scalars. Line 0: the file as a whole.
+/// A place in the configuration; line and column from 1, columns in Unicode scalars. Line 0: the file as a whole.
 package struct TextLocation: Sendable, Equatable, Comparable {
+  /// The index of the file in the order of reading; 0 is the main one.
+  package var file = 0
   package var line = 0
   package var column = 0
   /// Columns to underline, on this line.
@@ -10,7 +12,7 @@ package struct TextLocation: Sendable, Equatable, Comparable {
   package static let wholeFile = TextLocation()
 
   package static func < (one: TextLocation, other: TextLocation) -> Bool {
-    (one.line, one.column) < (other.line, other.column)
+    (one.file, one.line, one.column) < (other.file, other.line, other.column)
   }
 }
 
@@ -64,7 +66,7 @@ struct SourceText: Sendable {
   /// The place, or the end of the file if it lies behind that: libyaml ends every last line, where the file need not.
   func within(_ place: TextLocation) -> TextLocation {
     guard place.line > lines.count else { return place }
-    return TextLocation(line: lines.count, column: (scalars(ofLine: lines.count)?.count ?? 0) + 1)
+    return TextLocation(file: place.file, line: lines.count, column: (scalars(ofLine: lines.count)?.count ?? 0) + 1)
   }
 
   /// nil if there is no such line, or if the place lies beyond what is shown.

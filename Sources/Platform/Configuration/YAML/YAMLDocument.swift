@@ -45,13 +45,14 @@ enum YAMLDocument {
   static let mostLevels = 32
 
   /// nil when there is no tree; why is in the report.
-  static func read(_ text: [UInt8], report: Report) -> YAMLNode? {
+  /// - Parameter file: the index of the file in the report. Only the main one, 0, has to say something.
+  static func read(_ text: [UInt8], report: Report, file: Int = 0) -> YAMLNode? {
     guard text.count <= mostBytes else {
-      report.error(.wholeFile, "the file has \(text.count) bytes; the most is \(mostBytes) (1 MiB)")
+      report.error(TextLocation(file: file), "the file has \(text.count) bytes; the most is \(mostBytes) (1 MiB)")
       return nil
     }
-    guard checkEncoding(text, report: report) else { return nil }
-    let parsed = withYAMLParser(text) { (parser) -> YAMLNode? in
+    guard checkEncoding(text, report: report, file: file) else { return nil }
+    let parsed = withYAMLParser(text, file: file) { (parser) -> YAMLNode? in
       do throws(YAMLFailure) {
         return try YAMLTree(report: report).read(&parser)
       } catch {
@@ -59,6 +60,7 @@ enum YAMLDocument {
         return nil
       }
     }
+    if file > 0 { return parsed }
     guard let parsed, !parsed.isAbsent else {
       if report.errorCount == 0 { report.error(.wholeFile, "the file says nothing", help: smallest) }
       return nil
@@ -76,8 +78,8 @@ enum YAMLDocument {
     """
 
   /// UTF-8, and nothing in it that a person does not see: what is read must be what is shown.
-  private static func checkEncoding(_ text: [UInt8], report: Report) -> Bool {
-    var place = TextLocation(line: 1, column: 1, length: 1)
+  private static func checkEncoding(_ text: [UInt8], report: Report, file: Int) -> Bool {
+    var place = TextLocation(file: file, line: 1, column: 1, length: 1)
     if text.starts(with: [0xFE, 0xFF]) || text.starts(with: [0xFF, 0xFE]) {
       report.error(place, "the file is UTF-16; it has to be UTF-8")
       return false
@@ -99,7 +101,7 @@ enum YAMLDocument {
         }
         wasReturn = scalar == "\r"
         if scalar == "\n" {
-          place = TextLocation(line: place.line + 1, column: 1, length: 1)
+          place = TextLocation(file: file, line: place.line + 1, column: 1, length: 1)
         } else if isAllowed(scalar) || wasReturn {
           place.column += 1
         } else {

@@ -24,7 +24,7 @@ struct YAMLEvent {
 }
 
 /// Runs `body` with a parser over `text`, and frees what libyaml allocated.
-func withYAMLParser<Result>(_ text: [UInt8], _ body: (inout YAMLParser) -> Result) -> Result {
+func withYAMLParser<Result>(_ text: [UInt8], file: Int, _ body: (inout YAMLParser) -> Result) -> Result {
   let raw = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
   defer { raw.deallocate() }
   // The one way in which this can fail is a lack of memory.
@@ -34,7 +34,7 @@ func withYAMLParser<Result>(_ text: [UInt8], _ body: (inout YAMLParser) -> Resul
     let empty: StaticString = ""
     yaml_parser_set_input_string(raw, bytes.baseAddress ?? empty.utf8Start, bytes.count)
     yaml_parser_set_encoding(raw, YAML_UTF8_ENCODING)
-    var parser = YAMLParser(raw: raw)
+    var parser = YAMLParser(raw: raw, file: file)
     return body(&parser)
   }
 }
@@ -42,6 +42,8 @@ func withYAMLParser<Result>(_ text: [UInt8], _ body: (inout YAMLParser) -> Resul
 /// libyaml as an iterator of events (one funnel for its errors).
 struct YAMLParser {
   fileprivate let raw: UnsafeMutablePointer<yaml_parser_t>
+  /// The index of the file, for places in it.
+  fileprivate let file: Int
 
   mutating func next() throws(YAMLFailure) -> YAMLEvent {
     var event = yaml_event_t()
@@ -86,7 +88,7 @@ struct YAMLParser {
   private func failure() -> YAMLFailure {
     let problem = raw.pointee.problem.map { String(cString: $0) } ?? "not YAML"
     let isAtMark = raw.pointee.error == YAML_SCANNER_ERROR || raw.pointee.error == YAML_PARSER_ERROR
-    guard isAtMark else { return YAMLFailure(place: .wholeFile, message: "not YAML: \(problem)") }
+    guard isAtMark else { return YAMLFailure(place: TextLocation(file: file), message: "not YAML: \(problem)") }
     var message = "not YAML: \(problem)"
     if let context = raw.pointee.context {
       message += " (\(String(cString: context)) that began on line \(raw.pointee.context_mark.line &+ 1))"
@@ -116,6 +118,6 @@ struct YAMLParser {
 
   private func place(_ start: yaml_mark_t, to end: yaml_mark_t) -> TextLocation {
     let length = end.line == start.line && end.column > start.column ? end.column &- start.column : 1
-    return TextLocation(line: start.line &+ 1, column: start.column &+ 1, length: length)
+    return TextLocation(file: file, line: start.line &+ 1, column: start.column &+ 1, length: length)
   }
 }

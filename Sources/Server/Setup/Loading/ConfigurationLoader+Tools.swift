@@ -20,7 +20,11 @@ extension ConfigurationLoader {
     do throws(SystemError) {
       text = try FileReader.read(path: file, maximum: 1 << 20).bytes
     } catch {
-      throw LoadError(diagnostics: [.about(file: file, "cannot be read: \(error)")])
+      throw LoadError(diagnostics: [.unreadable(file, error)])
+    }
+    // Of what stands in other files nothing is known here.
+    if ConfigurationReader.includesFiles(text: text) {
+      return ConfigurationReader.controlSocket(text: text, file: file, environment: .unseen)
     }
     switch ConfigurationReader.read(text: text, file: file, environment: .unseen) {
     case .success(let (settings, _)): return settings.controlSocket

@@ -5,10 +5,10 @@ package import Gateway
 internal import HTTP1
 package import Policy
 package import Secrets
-internal import System
+package import System
 internal import TLS
 
-/// A configuration that could not be used: every finding, in the order of the file.
+/// A configuration that could not be used: every finding, in the order of the files.
 package struct LoadError: Error, Sendable {
   package let diagnostics: [Diagnostic]
   /// The control socket's path, if the file says it all the same.
@@ -43,6 +43,14 @@ package enum ConfigurationLoader {
     return (loaded.settings, loaded.findings)
   }
 
+  /// The configuration as one tree; `nil` if it cannot be used.
+  package static func tree(of file: String) throws(SystemError) -> ConfigurationTree? {
+    let text = try FileReader.read(path: file, maximum: 1 << 20).bytes
+    let answers = FileProbe.Answers(as: Users.currentUID)
+    let environment = ConfigurationReader.Environment.system(Preparation.Step(), FileProbe(), answers)
+    return ConfigurationReader.tree(text: text, file: file, environment: environment)
+  }
+
   struct Loaded {
     let settings: Settings
     let findings: [Diagnostic]
@@ -68,7 +76,7 @@ package enum ConfigurationLoader {
         answers.note(walk)
       }
     } catch {
-      throw LoadError(diagnostics: [.about(file: file, "cannot be read: \(error)")])
+      throw LoadError(diagnostics: [.unreadable(file, error)])
     }
     let certificates = ClientCertificates()
     var environment = ConfigurationReader.Environment.system(step, probe, answers, as: user)
@@ -151,7 +159,7 @@ package enum ConfigurationLoader {
 }
 
 extension ListenerSettings {
-  /// The ports that a loopback name or address may have in `Host`, beside the names of `authorities`.
+  /// Which ports `Host` may name together with a loopback name or address, in addition to the `authorities`.
   /// - Parameter servicePorts: the ports of all services with a port of their own.
   fileprivate func loopbackPorts(ports: [UInt16], beside servicePorts: Set<UInt16>) -> LoopbackPorts {
     let isLoopback = addresses.allSatisfy { address in
@@ -235,6 +243,21 @@ extension ConfigurationReader.Environment {
         content: { path in
           step.begin(path)
           do throws(SystemError) { return try FileReader.read(path: path, maximum: 4 << 20).bytes } catch { return nil }
+        },
+        matching: { pattern in
+          step.begin(pattern)
+          do throws(SystemError) {
+            return .success(try PathPattern.matches(of: pattern))
+          } catch { return .failure(FileProblem("\(error)")) }
+        },
+        text: { path in
+          step.begin(path)
+          do throws(SystemError) {
+            let walk = FileWalk(path, as: user ?? Users.currentUID)
+            let text = try FileReader.read(walk, maximum: 1 << 20).bytes
+            answers.note(walk)
+            return .success(text)
+          } catch { return .failure(FileProblem("\(error)")) }
         }),
       auditProblem: { path in
         step.begin(path)
@@ -246,5 +269,15 @@ extension ConfigurationReader.Environment {
         return UnixSocket.Outlook(path: path).problem.map { ($0.message, $0.help, $0.isPassing) }
       },
       hasIPv6: true, stateDirectory: StateDirectory.path)
+  }
+}
+
+extension Diagnostic {
+  /// The main file cannot be read.
+  static func unreadable(_ file: String, _ error: SystemError) -> Diagnostic {
+    guard error.isOfMissing else { return .about(file: file, "cannot be read: \(error)") }
+    return .about(
+      file: file, "there is no configuration here",
+      help: "\"bearerctl init\" writes a first one, and \"bearerctl add openai\" one with a provider and its key")
   }
 }

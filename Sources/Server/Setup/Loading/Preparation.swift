@@ -106,7 +106,8 @@ package struct Preparation: Sendable {
   package func report(to log: EventLog) { for warning in warnings { Preparation.report(warning, to: log) } }
 
   package static func report(_ warning: Diagnostic, to log: EventLog) {
-    log.event(.configuration, ("line", String(warning.line)), ("detail", warning.message))
+    log.event(
+      .configuration, ("file", warning.file), ("line", String(warning.line)), ("detail", warning.message))
   }
 
   private static func systemTrust(for settings: Settings, step: Step) -> Result<TrustStore, TLSError>? {

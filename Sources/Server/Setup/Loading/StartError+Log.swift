@@ -7,7 +7,9 @@ extension StartError {
     guard case .configuration(let findings) = self else { return }
     for finding in findings where finding.severity == .error {
       let help = finding.help.map { "; \($0.split(separator: "\n").joined(separator: " "))" } ?? ""
-      log.event(.configuration, at: .error, ("line", String(finding.line)), ("detail", finding.message + help))
+      log.event(
+        .configuration, at: .error, ("file", finding.file), ("line", String(finding.line)),
+        ("detail", finding.message + help))
     }
   }
 }

@@ -35,7 +35,10 @@ struct ExplainReport {
     if let index = service(of: explanation) {
       let service = settings.rules.services[index]
       rows.append(Row("service", ["\(service.name), for \(service.upstream.origin)\(text(service.upstream.basePath))"]))
-      rows.append(Row("rules", RuleLines(service, explanation.rules, file: settings.file, terminal: terminal).lines))
+      rows.append(
+        Row(
+          "rules",
+          RuleLines(service, explanation.rules, file: settings.file(ofService: index), terminal: terminal).lines))
     }
     if explanation.refusal == nil, let route = explanation.route { rows += outgoing(route, explanation, gates) }
     let refused = explanation.refusal.map { verdict($0, path: explanation.path, explanation.fault) }
