@@ -127,7 +127,7 @@ install: ## copy what `make build` made below DESTDIR and PREFIX (default /usr/l
 	@test -x $(release)/bearerd && test -x $(release)/bearerctl \
 	  || { echo "make install: nothing is built yet; run 'make build' first (no need to be root for that)" >&2; exit 1; }
 	install -d $(addprefix $(DESTDIR),$(bindir) $(unitdir) $(userunitdir) $(sysusersdir) $(tmpfilesdir) $(bashdir) $(zshdir) \
-	  $(fishdir) $(mandir)/man1 $(mandir)/man5 $(mandir)/man8 $(sharedir)/examples $(docdir) $(etcdir))
+	  $(fishdir) $(mandir)/man1 $(mandir)/man5 $(mandir)/man8 $(sharedir)/examples $(docdir) $(etcdir)/conf.d)
 	install -m 0755 $(release)/bearerd $(release)/bearerctl $(DESTDIR)$(bindir)
 	$(call text,systemd/bearerd.service,$(unitdir)/bearerd.service)
 	$(call text,systemd/bearerd.socket,$(unitdir)/bearerd.socket)

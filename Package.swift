@@ -132,6 +132,7 @@ let package = Package(
     module("TestServer", in: .tools, ["COpenSSL"], small),
     module("Console", in: .tools, ["System"], small),
     module("Demo", in: .tools, ["Console", "TestServer", "System"], small),
+    module("Presets", in: .tools, ["Configuration", "Policy"], small),
     module(
       "Selftest", in: .tools,
       [
@@ -141,7 +142,8 @@ let package = Package(
     .executableTarget(
       name: "bearerctl",
       dependencies: [
-        "Selftest", "Demo", "Console", "Setup", "Log", "TLS", "Crypto", "Gateway", "Audit", "Configuration", "Policy",
+        "Selftest", "Demo", "Presets", "Console", "Setup", "Secrets", "Log", "TLS", "Crypto", "Gateway", "Audit",
+        "Configuration", "Policy",
         "System", "HTTP1", "Primitives", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/bearerctl", swiftSettings: small,
@@ -194,7 +196,9 @@ let package = Package(
     tests(
       "SelftestTests", in: .tools,
       ["bearerctl", "bearerd", "Selftest", "TestServer", "Setup", "Configuration", "Policy", "TestSupport"]),
-    tests("BearerctlTests", in: .tools, ["bearerctl", "bearerd", "TestServer", "TestSupport"], exclude: ["Golden"]),
+    tests(
+      "BearerctlTests", in: .tools, ["bearerctl", "bearerd", "Presets", "TestServer", "TestSupport"],
+      exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests(
       "Differential", ["Policy", "HTTP1", "TestSupport"],

@@ -44,6 +44,7 @@ extension SystemError {
   /// EWOULDBLOCK: a lock that another process has.
   package var isHeldByAnother: Bool { errno == EWOULDBLOCK }
   package var isOfMissing: Bool { errno == ENOENT }
+  package var isOfExisting: Bool { errno == EEXIST }
   package var isOfReadOnlySystem: Bool { errno == EROFS }
   /// Another time it may well work: something was short (EMFILE), or a file server was away (EIO). Not so what has been set up,
   /// and would have to be set up otherwise.

@@ -58,6 +58,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   /// Stands where these settings say; stays if it does already. Without a place for it, or when it cannot be had, there is
   /// none, and the log says so.
   package func follow(_ settings: Settings) {
+    guard settings.hasControlSocket else { return }
     let wanted = settings.controlSocket ?? ControlPath.standard
     guard wanted != path || !hasFollowed else { return }
     hasFollowed = true

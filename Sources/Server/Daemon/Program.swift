@@ -6,11 +6,13 @@ internal import System
 /// The command line of `bearerd`. Ends the process.
 package enum Program {
   private static let usage = """
-    usage: bearerd [--config FILE]
+    usage: bearerd [--config FILE] [--private]
 
     Runs the gateway in the foreground until SIGTERM. SIGHUP reloads the configuration.
 
       --config FILE   the configuration; default \(ConfigurationLoader.defaultFile)
+      --private       serve on free ports of localhost, without unix sockets and without a control socket: for one
+                      program, as bearerctl run does it
       --version       print the version
       --help          print this
 
@@ -22,12 +24,14 @@ package enum Program {
   package static func run(arguments: [String]) -> Never {
     let proxies = ProcessHardening.apply()
     var file = ConfigurationLoader.defaultFile
+    var isPrivate = false
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       switch argument {
       case "--config", "-c":
         guard let value = rest.popFirst() else { fail("--config wants the name of a file\n\n\(usage)", code: 2) }
         file = value
+      case "--private": isPrivate = true
       case "--version":
         StandardOutput.print("bearerd \(ProgramVersion.text)\n")
         Process.exit(0)
@@ -39,7 +43,7 @@ package enum Program {
     }
     let held = InheritedSockets()
     do throws(StartError) {
-      try Server(file: FileReader.absolute(file), held: held, proxies: proxies).run()
+      try Server(file: FileReader.absolute(file), isPrivate: isPrivate, held: held, proxies: proxies).run()
     } catch {
       switch error {
       case .configuration:

@@ -21,6 +21,7 @@ package final class Server {
   let audit: AuditTrail
   private let initialLoad: InitialLoad
   private let probe: FileProbe
+  private let isPrivate: Bool
   /// What the other workers begin with. `nil` if there is only one worker.
   private let otherWorkers: WorkerThread.Beginning?
   private(set) var services = ServerServices()
@@ -30,14 +31,17 @@ package final class Server {
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
   /// - Parameters:
+  ///   - isPrivate: whether it serves on free ports, without a control socket.
   ///   - proxies: names of the environment's variables that name a proxy.
   ///   - sink: the receiver of the log. `nil` writes it to standard error.
   package init(
-    file: String, held: InheritedSockets, proxies: [String] = [], sink: LogSink? = nil
+    file: String, isPrivate: Bool = false, held: InheritedSockets, proxies: [String] = [], sink: LogSink? = nil
   ) throws(StartError) {
+    self.isPrivate = isPrivate
     probe = FileProbe()
     log = EventLog(hasPriorities: ServiceManager.isJournalStream, share: sink)
-    let preparation = try Preparation.atStart(file: file, seconds: Server.startPatience, probe: probe)
+    let preparation = try Preparation.atStart(
+      file: file, isPrivate: isPrivate, seconds: Server.startPatience, probe: probe)
     let settings = preparation.settings
     preparation.report(to: log)
     if !proxies.isEmpty {
@@ -115,7 +119,8 @@ package final class Server {
     worker.providers.begin(after: initialLoad)
     if let beginning = otherWorkers { try workerGroup.start(beginning) }
     let reloads = Reloads(
-      file: listeners.file, audit: audit, probe: probe, worker: worker, use: { [unowned self] in use($0, $1) },
+      file: listeners.file, isPrivate: isPrivate, audit: audit, probe: probe, worker: worker,
+      use: { [unowned self] in use($0, $1) },
       onFailure: { [unowned self] in reloadFailed($0) })
     services.reloads = reloads
     let control = ControlSocket(

@@ -6,6 +6,11 @@ package struct SocketError: Error {
   package enum Kind { case noHost, failed }
   package let kind: Kind
   package let message: String
+
+  package init(kind: Kind, message: String) {
+    self.kind = kind
+    self.message = message
+  }
 }
 
 /// A connection whose calls all of them together take no longer than until one deadline.

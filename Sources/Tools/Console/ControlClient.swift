@@ -9,10 +9,17 @@ package struct ControlClient {
   package let path: String
   /// Why the configuration did not say where to ask.
   package let broken: String?
+  /// What a person should do if no daemon answers.
+  private let hint: String
 
-  package init(path: String, broken: String? = nil) {
+  package init(
+    path: String, broken: String? = nil,
+    hint: String =
+      "is it running, and as whom? root or the daemon's own user may ask; --control PATH or --config FILE says where"
+  ) {
     self.path = path
     self.broken = broken
+    self.hint = hint
   }
 
   /// - Parameters:
@@ -29,7 +36,7 @@ package struct ControlClient {
         Failure.unavailable,
         """
         \(broken.map { $0 + "\n" } ?? "")no daemon answers at \(path): \(error.message)
-        (is it running, and as whom? root or the daemon's own user may ask; --control PATH or --config FILE says where)
+        (\(hint))
         """)
     }
     guard !bytes.isEmpty else {

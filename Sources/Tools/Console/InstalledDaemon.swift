@@ -3,12 +3,13 @@ package import System
 
 /// The `bearerd` that stands beside this program.
 package enum InstalledDaemon {
-  package static func start(configuration: String) throws -> ChildProcess {
+  /// - Parameter isPrivate: whether it serves on free ports.
+  package static func start(configuration: String, isPrivate: Bool = false) throws -> ChildProcess {
     let program = "\(directory)/bearerd"
     guard access(program, X_OK) == 0 else {
       throw Failure(Failure.unavailable, "there is no \(program); \"make build\" builds it beside bearerctl")
     }
-    return try ChildProcess(path: program, arguments: ["--config", configuration])
+    return try ChildProcess(path: program, arguments: ["--config", configuration] + (isPrivate ? ["--private"] : []))
   }
 
   /// The directory of this program.

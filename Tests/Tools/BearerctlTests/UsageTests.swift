@@ -7,7 +7,7 @@ import Testing
     "wrong usage exits with 2, says why on standard error, and prints nothing else",
     arguments: [
       (["chek"], "there is no command \"chek\": did you mean \"check\"?"),
-      (["whatever"], "it is one of check, explain,"),
+      (["whatever"], "it is one of init, add, remove, env, run, check, explain,"),
       (["check", "--bogus"], "--bogus"),
       (["check", "a.yaml", "b.yaml"], "b.yaml"),
       (["explain", "GET"], "url"),

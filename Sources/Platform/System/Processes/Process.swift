@@ -25,6 +25,23 @@ package enum StandardOutput {
 
 package enum Process {
   package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
+
+  /// Becomes another program, with this process's descriptors and children. Its name is looked for in `PATH`, as a shell does.
+  /// - Parameters:
+  ///   - words: its name and its arguments.
+  ///   - changes: variables that it gets; `nil`: one that it does not get.
+  /// - Returns: why it could not be started.
+  package static func become(_ words: [String], changes: [(name: String, value: String?)]) -> SystemError {
+    for (name, value) in changes {
+      if let value { setenv(name, value, 1) } else { unsetenv(name) }
+    }
+    var arguments = words.map { strdup($0) }
+    arguments.append(nil)
+    execvp(words[0], arguments)
+    let reason = errno
+    for argument in arguments { free(argument) }
+    return SystemError(operation: words[0], errno: reason)
+  }
 }
 
 extension CallerIdentity {

@@ -53,13 +53,15 @@ package struct Preparation: Sendable {
   /// - Parameters:
   ///   - audited: the audit file that is being written.
   ///   - before: the configuration that it replaces; nil: a start.
+  ///   - isPrivate: whether it is for a daemon on free ports.
   package init(
-    file: String, audited: AuditFile? = nil, before: PreparedTables.Former? = nil, probe: FileProbe, step: Step
+    file: String, isPrivate: Bool = false, audited: AuditFile? = nil, before: PreparedTables.Former? = nil,
+    probe: FileProbe, step: Step
   ) throws(StartError) {
     let settings: Settings
     do throws(LoadError) {
       let loaded = try ConfigurationLoader.load(file, probe: probe, step: step)
-      settings = loaded.settings
+      settings = isPrivate ? loaded.settings.onFreePorts() : loaded.settings
       unanswered = loaded.unanswered
       warnings = loaded.findings.filter { $0.severity == .warning }
       trust = Trust(
@@ -85,17 +87,21 @@ package struct Preparation: Sendable {
 
   /// For a start, which has no loop yet: the same, given up after a time. Without the configuration itself, the certificates and
   /// the users that it names, nothing could be served; secrets, and programs that print them, are not waited for.
-  package static func atStart(file: String, seconds: Int, probe: FileProbe) throws(StartError) -> Preparation {
+  package static func atStart(
+    file: String, isPrivate: Bool, seconds: Int, probe: FileProbe
+  ) throws(StartError) -> Preparation {
     let (step, outcome, end) = (Step(), Outcome(), ThreadSignal())
     let thread = BackgroundThread {
       let result: Result<Preparation, StartError>
-      do throws(StartError) { result = .success(try Preparation(file: file, probe: probe, step: step)) } catch {
+      do throws(StartError) {
+        result = .success(try Preparation(file: file, isPrivate: isPrivate, probe: probe, step: step))
+      } catch {
         result = .failure(error)
       }
       outcome.value.withLock { $0 = result }
       end.give()
     }
-    guard thread.isStarted else { return try Preparation(file: file, probe: probe, step: step) }
+    guard thread.isStarted else { return try Preparation(file: file, isPrivate: isPrivate, probe: probe, step: step) }
     guard end.wait(milliseconds: seconds * 1_000), let result = outcome.value.withLock({ $0 }) else {
       throw .system("a file system does not answer: \(step.name) is still being read after \(seconds) s")
     }

@@ -17,6 +17,8 @@ struct Bearerctl: ParsableCommand {
       New here? Begin with:
 
         bearerctl demo                       see it work; nothing is kept
+        bearerctl add openai                 add a provider and its key
+        bearerctl run openai -- python app.py   run a program that uses it
         bearerctl check                      is my configuration right?
         bearerctl explain GET /github/user   what would happen to it, and why?
         bearerctl selftest                   would attacks get through?
@@ -34,7 +36,9 @@ struct Bearerctl: ParsableCommand {
       """,
     version: "bearerctl \(ProgramVersion.text)",
     subcommands: [
-      Check.self, Explain.self, SelftestCommand.self, PinCommand.self, Token.self, Status.self, Errors.self,
+      Init.self, Add.self, Remove.self, Env.self, RunCommand.self, Check.self, Explain.self, SelftestCommand.self,
+      PinCommand.self, Token.self,
+      Status.self, Errors.self,
       Events.self, Reload.self, Metrics.self, AuditCommand.self, Login.self, Logout.self, Resume.self,
       DemoCommand.self,
     ])
@@ -42,7 +46,12 @@ struct Bearerctl: ParsableCommand {
   static func main() {
     do {
       try checkCommandName()
-      var command = try parseAsRoot()
+      let (words, program) = RunCommand.split(Array(CommandLine.arguments.dropFirst()))
+      var command = try parseAsRoot(words)
+      if var run = command as? RunCommand {
+        run.command = program
+        command = run
+      }
       try command.run()
     } catch let failure as Failure {
       if !failure.message.isEmpty { Terminal.complain("bearerctl: \(failure.message)\n") }

@@ -2,6 +2,7 @@ internal import Console
 internal import ArgumentParser
 internal import Configuration
 internal import Setup
+internal import System
 
 /// The place where the running daemon is asked.
 struct ControlOptions: ParsableArguments {
@@ -34,6 +35,10 @@ struct ControlOptions: ParsableArguments {
         Failure.unavailable,
         "\(broken.map { $0 + "\n" } ?? "")where is the control socket? XDG_RUNTIME_DIR is not set; --control PATH says it"
       )
+    }
+    if config == nil, FileStatus(path: file) == nil {
+      let hint = "there is no \(file) either: \"bearerctl init\" writes a first configuration"
+      return ControlClient(path: path, broken: broken, hint: hint)
     }
     return ControlClient(path: path, broken: broken)
   }

@@ -1,0 +1,32 @@
+internal import Policy
+
+extension Preset.Question {
+  /// Whether an answer is of the right form.
+  package func accepts(_ answer: String) -> Bool {
+    guard !answer.isEmpty, answer.utf8.count <= 253 else { return false }
+    let bytes = answer.utf8
+    func isWordByte(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 }
+    switch pattern {
+    case .hostLabel: return bytes.allSatisfy { isWordByte($0) || $0 == 0x2D }
+    case .word: return bytes.allSatisfy { isWordByte($0) || "_.-".utf8.contains($0) }
+    case .header: return bytes.allSatisfy { isWordByte($0) || "!#$%&'*+.^_`|~-".utf8.contains($0) }
+    case .host: return (try? HostName(parsing: answer)) != nil
+    case .origin: return answer.hasPrefix("https://") && (try? Origin(parsing: answer)) != nil
+    case .email: return answer.contains("@") && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ":") }
+    case .user: return bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ":") }
+    }
+  }
+
+  /// What the answer has to be, as the end of a sentence.
+  package var wanted: String {
+    switch pattern {
+    case .hostLabel: "letters, digits and \"-\", such as \(example)"
+    case .word: "letters, digits, \"_\", \".\" and \"-\", such as \(example)"
+    case .header: "the name of a header, such as \(example)"
+    case .host: "the name of a host, such as \(example)"
+    case .origin: "an https URL without a path, such as \(example)"
+    case .email: "an e-mail address, such as \(example)"
+    case .user: "a name without a colon, such as \(example)"
+    }
+  }
+}

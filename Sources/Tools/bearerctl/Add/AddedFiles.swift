@@ -1,0 +1,79 @@
+internal import Console
+internal import Crypto
+internal import Policy
+internal import Presets
+internal import Secrets
+internal import System
+
+/// The files of one service that `bearerctl add` has written, until it is certain that they stay.
+final class AddedFiles {
+  private var files: [String] = []
+  private var directories: [String] = []
+
+  /// Writes the key, then the part of the configuration; the main file first, if there is none. What a failure leaves is removed.
+  func write(_ service: AddedService, _ secret: borrowing IncomingSecret, in home: ConfigurationHome) throws {
+    let (part, key) = (home.part(service.name), home.secret(service.name))
+    try attempt(home.secrets) { () throws(SystemError) in
+      directories += try NewFile.directory(home.secrets, mode: home.secretsMode, group: home.secretGroup)
+    }
+    try attempt(home.parts) { () throws(SystemError) in directories += try NewFile.directory(home.parts, mode: 0o755) }
+    if FileStatus(path: home.file) == nil {
+      try attempt(home.file) { () throws(SystemError) in
+        do throws(SystemError) {
+          try NewFile.create(home.file, FirstConfiguration().text, mode: 0o644)
+          files.append(home.file)
+        } catch  where error.isOfExisting {
+          // Another "bearerctl add" was quicker.
+        }
+      }
+    }
+    do throws(SystemError) {
+      try secret.store(at: key, mode: home.secretMode, group: home.secretGroup)
+      files.append(key)
+    } catch { throw failure(key, error) }
+    try attempt(part) { () throws(SystemError) in
+      try NewFile.create(part, AddedFiles.marked(service.yaml(secretFile: key)), mode: 0o644)
+      files.append(part)
+    }
+  }
+
+  /// Removes everything that `write` has made.
+  func undo() {
+    for file in files.reversed() { try? NewFile.remove(file) }
+    for directory in directories.reversed() { NewFile.removeDirectory(directory) }
+    (files, directories) = ([], [])
+  }
+
+  private func attempt(_ path: String, _ write: () throws(SystemError) -> Void) throws {
+    do throws(SystemError) { try write() } catch { throw failure(path, error) }
+  }
+
+  private func failure(_ path: String, _ error: SystemError) -> Failure {
+    undo()
+    let what = error.isOfExisting ? "it is there already, and stays as it is" : "\(error)"
+    return Failure(Failure.no, "\(path) cannot be written: \(what). Nothing has changed")
+  }
+
+  // MARK: the mark
+
+  private static let mark = "# "
+
+  /// A text with its hash in the last line, by which `bearerctl remove` sees whether a person has changed it.
+  static func marked(_ text: String) -> String { text + "\(mark)\(hash(text))\n" }
+
+  enum Origin { case untouched, changed, foreign }
+
+  /// Who wrote a text.
+  static func origin(of text: String) -> Origin {
+    guard text.contains("Written by \"bearerctl add ") else { return .foreign }
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    if lines.last == "" { lines.removeLast() }
+    guard let last = lines.popLast(), last.hasPrefix(mark) else { return .changed }
+    let rest = lines.joined(separator: "\n") + "\n"
+    return last.dropFirst(mark.count) == hash(rest) ? .untouched : .changed
+  }
+
+  private static func hash(_ text: String) -> String {
+    TokenDigest.of(Array(text.utf8).span).map { "\($0)" } ?? ""
+  }
+}

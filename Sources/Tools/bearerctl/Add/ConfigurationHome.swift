@@ -1,0 +1,82 @@
+internal import Console
+internal import Configuration
+internal import Setup
+internal import System
+
+/// The places of a configuration that `bearerctl add` writes to.
+struct ConfigurationHome {
+  /// The main file.
+  let file: String
+  /// Whom the daemon runs as; `nil`: this user.
+  let user: UInt32?
+  /// The group that may read secrets besides their owner: that of the system's daemon.
+  let secretGroup: UInt32?
+
+  init(_ option: String?) {
+    file = absolute(option ?? ConfigurationLoader.defaultFile)
+    let isSystem = file == Self.systemFile && Users.currentUID == 0
+    secretGroup = isSystem ? Users.gid(named: "bearerd") : nil
+    user = isSystem ? Users.uid(named: "bearerd") : nil
+  }
+
+  private static let systemFile = "/etc/bearerd/bearerd.yaml"
+
+  /// The command that starts its daemon.
+  var start: String {
+    if file != ConfigurationLoader.defaultFile { return "bearerd --config \(file)" }
+    return file == Self.systemFile ? "systemctl enable --now bearerd" : "systemctl --user enable --now bearerd"
+  }
+
+  var directory: String { String(file[..<(file.lastIndex(of: "/") ?? file.startIndex)]) }
+  var parts: String { directory + "/conf.d" }
+  var secrets: String { directory + "/secrets" }
+
+  func part(_ name: String) -> String { "\(parts)/\(name).yaml" }
+  func secret(_ name: String) -> String { "\(secrets)/\(name).key" }
+
+  var secretMode: UInt32 { secretGroup == nil ? 0o600 : 0o640 }
+  var secretsMode: UInt32 { secretGroup == nil ? 0o700 : 0o750 }
+
+  /// Whether the main file includes a file.
+  func includes(_ path: String) throws -> Bool {
+    let text: [UInt8]
+    do throws(SystemError) { text = try FileReader.read(path: file, maximum: 1 << 20).bytes } catch {
+      throw Failure(Failure.usage, "\(file) cannot be read: \(error)")
+    }
+    guard case .sequence(let patterns)? = ConfigurationTree(reading: text)?["include"] else { return false }
+    return patterns.contains { pattern in
+      guard case .scalar(let pattern, _) = pattern else { return false }
+      let written = pattern.hasPrefix("./") ? String(pattern.dropFirst(2)) : pattern
+      return PathPattern.matches(path, written.hasPrefix("/") ? written : "\(directory)/\(written)")
+    }
+  }
+
+  /// Reads the configuration as its daemon would.
+  func load() throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
+    try ConfigurationLoader.load(file, as: user)
+  }
+}
+
+/// The first main file, which only includes others.
+struct FirstConfiguration {
+  var port: UInt16 = 7070
+  /// The user who may ask; `nil`: whose daemon it is. One of the system has to be told.
+  var caller: String?
+
+  init() {
+    guard Users.currentUID < 1_000 else { return }
+    caller = ProcessEnvironment.value("SUDO_USER") ?? Users.name(ofUID: Users.currentUID) ?? "\(Users.currentUID)"
+  }
+
+  var text: String {
+    let callers = caller.map { ", allow_users: [\(ConfigurationTree.quoted($0))]" } ?? ""
+    return """
+      # bearerd: carries the credentials of this machine's programs, so that the programs hold none.
+      # "bearerctl add" writes services to conf.d; bearerd.yaml(5) says what else can stand here.
+      include: [conf.d/*.yaml]
+      listeners:
+        main: { address: localhost:\(port)\(callers) }
+
+      """
+  }
+}

@@ -1,0 +1,86 @@
+internal import Console
+internal import Policy
+internal import Presets
+
+/// A harmless request through the running daemon, which shows whether the key works.
+struct KeyTrial {
+  enum Outcome {
+    /// The provider took the key.
+    case works(status: Int)
+    /// The provider did not.
+    case rejected(status: Int)
+    /// Nothing is known of the key.
+    case unknown(String)
+  }
+
+  private static let seconds: UInt64 = 30
+
+  /// - Parameters:
+  ///   - service: as the configuration has it now.
+  ///   - addresses: those of its listener.
+  static func play(_ added: AddedService, _ trial: Preset.Trial, _ service: Service, _ addresses: [String]) -> Outcome {
+    guard let address = addresses.first else { return .unknown("its listener has no address") }
+    let target = target(service, added.filled(trial.path))
+    let host =
+      if case .host(let host) = service.mount { host } else { address.hasPrefix("unix:") ? "localhost" : address }
+    var lines = [
+      "\(trial.method) \(target) HTTP/1.1", "Host: \(host)", "User-Agent: bearerctl", "Accept: */*",
+      "Connection: close",
+    ]
+    lines += trial.headers.map { "\($0.name): \($0.value)" }
+    do throws(SocketError) {
+      let socket = try connection(to: address)
+      try socket.send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
+      return outcome(String(decoding: try head(from: socket), as: UTF8.self), rejected: trial.rejected)
+    } catch { return .unknown("no request went out: \(error.message.harmless)") }
+  }
+
+  private static func target(_ service: Service, _ path: String) -> String {
+    guard case .path(let bytes) = service.mount else { return path }
+    let mount = String(decoding: bytes, as: UTF8.self)
+    return (mount.hasSuffix("/") ? String(mount.dropLast()) : mount) + path
+  }
+
+  private static func connection(to address: String) throws(SocketError) -> BlockingSocket {
+    if address.hasPrefix("unix:") {
+      return try BlockingSocket(unixPath: String(address.dropFirst("unix:".count)), seconds: seconds)
+    }
+    guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) else {
+      throw SocketError(kind: .failed, message: "\(address) is no address")
+    }
+    let host = address[..<colon].drop { $0 == "[" }.prefix { $0 != "]" }
+    return try BlockingSocket(host: String(host), port: port, seconds: seconds)
+  }
+
+  /// Up to the end of the head.
+  private static func head(from socket: borrowing BlockingSocket) throws(SocketError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count < 65_536, case let piece = try socket.receive(), !piece.isEmpty {
+      bytes += piece
+      if String(decoding: bytes, as: UTF8.self).contains("\r\n\r\n") { break }
+    }
+    return bytes
+  }
+
+  private static func outcome(_ text: String, rejected: Int) -> Outcome {
+    let head = text.firstRange(of: "\r\n\r\n").map { text[..<$0.lowerBound] } ?? text[...]
+    guard head.hasPrefix("HTTP/1.1 "), let status = Int(head.dropFirst("HTTP/1.1 ".count).prefix(3)) else {
+      return .unknown("no answer came")
+    }
+    let lines = head.split(separator: "\r\n")
+    let code = lines.first { $0.hasPrefix("Proxy-Status: bearerd; error=") }
+      .flatMap { $0.split(separator: "details=\"").last }.map { String($0.prefix { $0 != "\"" }).harmless }
+    if code == "credential-rejected" || (code == nil && (status == 401 || status == rejected)) {
+      return .rejected(status: status)
+    }
+    if let code {
+      return .unknown("bearerd answered \(status) (\(code)): \"bearerctl errors \(code)\" says what that means")
+    }
+    switch status {
+    case 200..<300: return .works(status: status)
+    case 403:
+      return .unknown("the provider answered 403: it knows the key, but the key has not the right for this request")
+    default: return .unknown("the provider answered \(status)")
+    }
+  }
+}

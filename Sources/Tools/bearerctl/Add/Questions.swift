@@ -1,0 +1,114 @@
+internal import Console
+internal import ArgumentParser
+internal import Presets
+internal import Secrets
+internal import System
+
+/// What a person is asked, or says by options.
+struct Questions {
+  /// By name.
+  private let given: [String: String]
+  private let terminal: TerminalInput?
+
+  init(_ given: [String], of preset: Preset) throws {
+    var all: [String: String] = [:]
+    for text in given {
+      guard let equals = text.firstIndex(of: "=") else {
+        throw Failure(Failure.usage, "--set wants NAME=VALUE, not \(text.harmless)")
+      }
+      let name = String(text[..<equals])
+      guard preset.questions.contains(where: { $0.name == name }) else {
+        let names = preset.questions.map(\.name)
+        let known =
+          names.isEmpty
+          ? "\(preset.name) asks for nothing but the key" : "\(preset.name) asks for \(names.joined(separator: ", "))"
+        throw Failure(Failure.usage, "--set \(name.harmless): \(known)")
+      }
+      all[name] = String(text[text.index(after: equals)...])
+    }
+    self.given = all
+    terminal = TerminalInput()
+  }
+
+  /// The answers to all questions of a preset.
+  func answers(to preset: Preset) throws -> [String: String] {
+    var answers: [String: String] = [:]
+    for question in preset.questions {
+      if let answer = given[question.name] {
+        guard question.accepts(answer) else {
+          throw Failure(Failure.usage, "--set \(question.name): \(question.wanted), not \"\(answer.harmless)\"")
+        }
+        answers[question.name] = answer
+      } else {
+        answers[question.name] = try ask(question)
+      }
+    }
+    return answers
+  }
+
+  private func ask(_ question: Preset.Question) throws -> String {
+    guard let terminal else {
+      throw Failure(Failure.usage, "there is no terminal to ask at: say --set \(question.name)=\(question.example)")
+    }
+    for _ in 0..<3 {
+      terminal.show("\(question.prompt) (such as \(question.example)): ")
+      guard let line = terminal.line() else { break }
+      let answer = line.trimmed
+      if question.accepts(answer) { return answer }
+      terminal.show("That is not it: \(question.wanted).\n")
+    }
+    throw Failure(Failure.usage, "nothing was answered, and nothing has changed")
+  }
+
+  /// The key: from a file, from standard input, or typed without being shown.
+  func key(
+    of preset: Preset, _ answers: [String: String], file: String?, isStandardInput: Bool
+  ) throws -> IncomingSecret {
+    if file == nil, !isStandardInput, terminal == nil {
+      throw Failure(Failure.usage, "there is no terminal to ask for the key at: use --key-stdin or --key-file")
+    }
+    do throws(IncomingSecret.Problem) {
+      if let file { return try IncomingSecret(readingFrom: absolute(file)) }
+      guard !isStandardInput, let terminal else { return try IncomingSecret(readingFrom: nil) }
+      if !preset.create.isEmpty { terminal.show("Make one at \(Preset.filled(preset.create, answers))\n") }
+      terminal.show("\(preset.key) (it is not shown): ")
+      defer { terminal.show("\n") }
+      return try IncomingSecret(typedAt: terminal)
+    } catch {
+      throw Questions.failure(error)
+    }
+  }
+
+  private static func failure(_ problem: IncomingSecret.Problem) -> Failure {
+    let sentence =
+      switch problem {
+      case .empty: "no key came"
+      case .tooLong: "this is longer than any key"
+      case .controlCharacter:
+        "the key has a line break or another control character in it: only the key itself may stand there"
+      case .blankAtEnd: "the key begins or ends with a blank"
+      case .inQuotes: "the key stands in quotation marks, which would be sent with it: leave them out"
+      case .interrupted: "interrupted"
+      case .unreadable(let error): "the key cannot be read: \(error)"
+      }
+    if case .interrupted = problem { return Failure(130, "interrupted; nothing has changed") }
+    return Failure(Failure.usage, "\(sentence). Nothing has changed")
+  }
+
+  /// Whether a person agrees. Without a terminal: no.
+  static func confirm(_ question: String) -> Bool {
+    guard let terminal = TerminalInput() else { return false }
+    terminal.show("\(question) [y/N] ")
+    return ["y", "yes"].contains(terminal.line()?.trimmed.lowercased() ?? "")
+  }
+}
+
+extension String {
+  /// Without blanks at both ends.
+  var trimmed: String {
+    var rest = self[...]
+    while rest.first?.isWhitespace == true { rest.removeFirst() }
+    while rest.last?.isWhitespace == true { rest.removeLast() }
+    return String(rest)
+  }
+}

@@ -1,0 +1,198 @@
+internal import Console
+internal import ArgumentParser
+internal import Configuration
+internal import Policy
+internal import Presets
+internal import Secrets
+internal import Setup
+internal import System
+
+/// `bearerctl add`
+struct Add: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Add a provider and its key.",
+    usage:
+      "bearerctl add [PRESET] [--name NAME] [--key-file FILE | --key-stdin] [--set NAME=VALUE ...] [--read-only] [--dry-run]",
+    discussion: """
+      Asks for the key, which is not shown, and writes two new files beside the configuration: the key itself into secrets/, \
+      for the daemon alone, and a service into conf.d/. A running daemon takes them over, and one harmless request shows \
+      whether the key works. If it does not, nothing is left behind. No file that is there is changed.
+
+        bearerctl add                                  which providers there are
+        bearerctl add openai
+        bearerctl add github --read-only --name github-read
+        pass show openai | bearerctl add openai --key-stdin
+        bearerctl add azure-openai --set resource=my-resource --dry-run
+
+      Exits with 0 if it was added, with 1 if not, and with 2 for wrong options or a configuration with errors.
+      """)
+
+  @Argument(help: "The provider. Without one they are listed.", completion: .list(Preset.all.map(\.name)))
+  var preset: String?
+
+  @Option(help: "The name of the service. Default: the preset's.")
+  var name: String?
+
+  @Option(help: "Read the key from this file.", completion: .file())
+  var keyFile: String?
+
+  @Flag(help: "Read the key from standard input.")
+  var keyStdin = false
+
+  @Option(name: .customLong("set"), parsing: .singleValue, help: "NAME=VALUE: an answer to a question of the preset.")
+  var answers: [String] = []
+
+  @Option(
+    name: .customLong("ca-file"),
+    help: "Certificates of the authority that vouches for the server. Default: the system's.",
+    completion: .file())
+  var certificateFile: String?
+
+  @Flag(help: "Let only requests pass that read.")
+  var readOnly = false
+
+  @Flag(name: .customLong("no-try"), help: "Send no request.")
+  var noTry = false
+
+  @Flag(help: "Write nothing, and print the files.")
+  var dryRun = false
+
+  @OptionGroup var daemon: ControlOptions
+
+  func run() throws {
+    guard let preset else { return StandardOutput.print(PresetList.text(Terminal.output)) }
+    let found = try self.found(preset)
+    let service = name ?? found.name
+    guard ListenerSettings.isClientName(service) else {
+      throw Failure(
+        Failure.usage,
+        "a name is letters, digits, \"_\", \"-\" and \".\", at most 64, and begins with a letter or digit")
+    }
+    if readOnly, found.readOnlyRules.isEmpty {
+      throw Failure(Failure.usage, "\(found.name) has no --read-only: nearly all of its requests write")
+    }
+    let home = ConfigurationHome(daemon.config)
+    let questions = try Questions(answers, of: found)
+    try checkFree(service, home)
+    let added = AddedService(
+      found, name: service, answers: try questions.answers(to: found), isReadOnly: readOnly,
+      certificateFile: certificateFile.map(absolute))
+    if dryRun { return printFiles(added, home) }
+    let secret = try questions.key(of: found, added.answers, file: keyFile, isStandardInput: keyStdin)
+    if !found.keyPrefixes.isEmpty, !secret.begins(with: found.keyPrefixes) {
+      Terminal.complain(
+        "bearerctl: this does not look like a key of \(found.title): those begin with \(found.keyPrefixes.joined(separator: " or "))\n"
+      )
+    }
+    try write(added, secret, home)
+  }
+
+  private func found(_ name: String) throws -> Preset {
+    if let preset = Preset.named(name) { return preset }
+    let guess = Suggestion.nearest(to: name, in: Preset.all.map(\.name)).map { "did you mean \"\($0)\"?" }
+    throw Failure(
+      Failure.usage,
+      "there is no preset \"\(name.harmless)\": \(guess ?? "\"bearerctl add\" lists them, and \"generic\" is for any other API")"
+    )
+  }
+
+  /// What is there already, and whether a new file would be read.
+  private func checkFree(_ name: String, _ home: ConfigurationHome) throws {
+    for path in [home.part(name), home.secret(name)] where FileStatus(path: path) != nil {
+      throw Failure(
+        Failure.no,
+        "\(path) is there already: choose another --name, or \"bearerctl remove \(name)\" first. Nothing has changed")
+    }
+    guard FileStatus(path: home.file) != nil else { return }
+    guard try home.includes(home.part(name)) else {
+      throw Failure(
+        Failure.usage,
+        "\(home.file) does not read \(home.parts): add the line  include: [conf.d/*.yaml]  to it. Nothing has changed")
+    }
+    let settings = try Add.settings(home)
+    let isTaken =
+      settings.rules.services.contains { $0.name == name } || settings.credentials.contains { $0.name == name }
+    if isTaken {
+      throw Failure(
+        Failure.no,
+        "the configuration has a service or credential \"\(name)\": choose another --name. Nothing has changed")
+    }
+  }
+
+  static func settings(_ home: ConfigurationHome) throws -> Settings {
+    do throws(LoadError) { return try home.load().settings } catch {
+      for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
+      throw Failure(Failure.usage, "this configuration cannot be used as it is: correct it first. Nothing has changed")
+    }
+  }
+
+  private func printFiles(_ added: AddedService, _ home: ConfigurationHome) {
+    var text = ""
+    if FileStatus(path: home.file) == nil { text += "# \(home.file)\n\(FirstConfiguration().text)\n" }
+    text += "# \(home.part(added.name))\n\(AddedFiles.marked(added.yaml(secretFile: home.secret(added.name))))\n"
+    text += "# \(home.secret(added.name)) (mode \(String(home.secretMode, radix: 8))): the key alone\n"
+    StandardOutput.print(text)
+  }
+
+  private func write(_ added: AddedService, _ secret: borrowing IncomingSecret, _ home: ConfigurationHome) throws {
+    let files = AddedFiles()
+    try files.write(added, secret, in: home)
+    let settings: Settings
+    do throws(LoadError) { settings = try home.load().settings } catch {
+      files.undo()
+      for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
+      throw Failure(Failure.no, "with this service the configuration has errors. Nothing has changed")
+    }
+    let terminal = Terminal.output
+    StandardOutput.print("\(terminal.good("added"))  \(home.part(added.name))\n       \(home.secret(added.name))\n")
+    let running = try RunningDaemon(settings, control: daemon.control)
+    if let problem = try running?.reload() {
+      files.undo()
+      throw Failure(
+        Failure.no, "the running daemon does not take it:\n\(problem)\nEverything that was added is removed again")
+    }
+    try judge(added, settings, files, running)
+    try finish(added, settings, running)
+  }
+
+  /// Tries the key. A key that the provider rejects does not stay.
+  private func judge(_ added: AddedService, _ settings: Settings, _ files: AddedFiles, _ running: RunningDaemon?) throws
+  {
+    guard !noTry, let trial = added.preset.trial, let running,
+      let service = settings.rules.services.first(where: { $0.name == added.name })
+    else { return }
+    let request = "\(trial.method) \(added.origin)\(added.filled(trial.path))"
+    switch KeyTrial.play(added, trial, service, try running.addresses(of: settings.listeners[service.listener].name)) {
+    case .works(let status): StandardOutput.print("tried  \(request): \(status), the key works\n")
+    case .unknown(let reason):
+      StandardOutput.print("tried  \(request): \(reason)\n")
+    case .rejected(let status):
+      files.undo()
+      _ = try running.reload()
+      throw Failure(
+        Failure.no,
+        "\(added.preset.title) does not accept this key (\(request) was answered with \(status)). Everything that was added is removed again"
+      )
+    }
+  }
+
+  private func finish(_ added: AddedService, _ settings: Settings, _ running: RunningDaemon?) throws {
+    let variables = try ConfiguredVariables(settings, services: [added.name], running).variables
+    var text = ""
+    if running == nil {
+      text += "\nNo daemon runs with this configuration, so the key was not tried. To start one:\n\n"
+      text += "    \(ConfigurationHome(daemon.config).start)\n"
+    }
+    if !variables.isEmpty {
+      text += "\nPrograms use it with (eval \"$(bearerctl env \(added.name))\"):\n\n"
+      text += VariableFormat.sh.text(variables).split(separator: "\n").map { "    \($0)\n" }.joined()
+    }
+    if let service = settings.rules.services.first(where: { $0.name == added.name }) {
+      let listener = settings.listeners[service.listener]
+      let authority = listener.authority(try running?.ports(of: listener.name) ?? [])
+      let notes = ServiceVariables(service, authority: authority).notes
+      if !notes.isEmpty { text += "\n" + wrapped(notes) + "\n" }
+    }
+    StandardOutput.print(text)
+  }
+}

@@ -1,0 +1,104 @@
+internal import Console
+internal import ArgumentParser
+internal import Configuration
+internal import Presets
+internal import System
+
+/// `bearerctl run`
+struct RunCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Run a program that uses services, without any key.",
+    usage: "bearerctl run [SERVICE ...] [--clean] [--config FILE] -- COMMAND [ARGUMENT ...]",
+    discussion: """
+      The program gets the variables that bearerctl env prints, with placeholders in place of keys. If no daemon runs with the \
+      configuration, one is started on a free port, and ends with the program. Exit status and signals are the program's.
+
+        bearerctl run openai -- python app.py
+        bearerctl run -- claude
+        bearerctl run --clean github -- ./deploy.sh
+
+      Variables in which other keys usually stand are named if they are set, since the program gets them. With --clean it does \
+      not get them.
+      """)
+
+  @Argument(help: "Names of services. Without one: all of them.")
+  var services: [String] = []
+
+  @Flag(help: "Keep variables from the program in which keys usually stand.")
+  var clean = false
+
+  @Option(
+    name: .shortAndLong, help: "The configuration. Default: where the daemon looks.",
+    completion: .file(extensions: ["yaml"]))
+  var config: String?
+
+  /// The program, and its arguments. `Bearerctl` takes them from behind `--`: ArgumentParser has no two lists.
+  var command: [String] = []
+
+  private enum CodingKeys: CodingKey { case services, clean, config }
+
+  /// The words of a command line, and those behind `--` if it is that of this command.
+  static func split(_ arguments: [String]) -> (own: [String], program: [String]) {
+    guard arguments.first == configuration.commandName, let end = arguments.firstIndex(of: "--") else {
+      return (arguments, [])
+    }
+    return (Array(arguments[..<end]), Array(arguments[(end + 1)...]))
+  }
+
+  private func demandCommand() throws {
+    guard !command.isEmpty else {
+      throw Failure(Failure.usage, "which program? Write it behind --, as in: bearerctl run -- python app.py")
+    }
+  }
+
+  func run() throws {
+    try demandCommand()
+    let loaded = try LoadedConfiguration(config)
+    let ports: any ListenerPorts
+    let started: PrivateDaemon?
+    if let running = try RunningDaemon(loaded.settings) {
+      (ports, started) = (running, nil)
+    } else {
+      let daemon = try PrivateDaemon(configuration: loaded.file)
+      (ports, started) = (daemon, daemon)
+    }
+    let pairs = ProcessEnvironment.value("GIT_CONFIG_COUNT").flatMap { Int($0) } ?? 0
+    let configured = try ConfiguredVariables(loaded.settings, services: services, ports, gitPairs: pairs)
+    for note in configured.notes { Terminal.complain("bearerctl: \(note)\n") }
+    let left = KeyVariables.set(besides: configured.variables.map(\.name))
+    if !left.isEmpty, !clean {
+      Terminal.complain(
+        "bearerctl: the program also gets \(left.joined(separator: ", ")), in which keys usually stand (--clean keeps them from it)\n"
+      )
+    }
+    let changes =
+      configured.variables.map { ($0.name, Optional($0.value)) } + (clean ? left.map { ($0, String?.none) } : [])
+    let error = withExtendedLifetime(started) { Process.become(command, changes: changes) }
+    // As a shell says it.
+    throw Failure(error.isOfMissing ? 127 : 126, "\(error.description.harmless)")
+  }
+}
+
+/// Environment variables in which programs look for keys.
+enum KeyVariables {
+  /// Those that are set.
+  /// - Parameter names: variables that are replaced.
+  static func set(besides names: [String]) -> [String] {
+    let replaced = Set(names)
+    return known.filter { !replaced.contains($0) && ProcessEnvironment.value($0) != nil }
+  }
+
+  private static var known: [String] {
+    let ofPresets = Set(Preset.all.flatMap(\.variables).filter(\.isKey).map(\.name))
+    return ofPresets.union(others).sorted()
+  }
+
+  /// Of providers without a preset, and other names for the same keys.
+  private static let others = [
+    "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET", "CI_JOB_TOKEN",
+    "CLOUDFLARE_API_KEY", "DATABASE_URL", "GH_TOKEN", "GITHUB_PAT", "GITHUB_TOKEN", "GITLAB_TOKEN", "GOOGLE_API_KEY",
+    "GOOGLE_APPLICATION_CREDENTIALS", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "NODE_AUTH_TOKEN", "NPM_TOKEN",
+    "OPENAI_ADMIN_KEY", "PGPASSWORD", "SLACK_BOT_TOKEN", "STRIPE_SECRET_KEY", "TWINE_PASSWORD", "TWILIO_AUTH_TOKEN",
+  ]
+}

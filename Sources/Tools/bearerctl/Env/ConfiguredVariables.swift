@@ -1,0 +1,70 @@
+internal import Configuration
+internal import Console
+internal import Policy
+internal import Presets
+internal import Setup
+
+/// The variables of the services of a configuration.
+struct ConfiguredVariables {
+  let variables: [ServiceVariables.Variable]
+  /// What a person should know about them.
+  let notes: [String]
+
+  /// - Parameters:
+  ///   - services: their names; empty: all.
+  ///   - ports: those that only a running daemon knows. It knows better than the settings.
+  ///   - gitPairs: the pairs of git that the environment has already.
+  init(_ settings: Settings, services wanted: [String], _ ports: (any ListenerPorts)?, gitPairs: Int = 0) throws {
+    let services = try wanted.map { name in
+      guard let service = settings.rules.services.first(where: { $0.name == name }) else {
+        let names = settings.rules.services.map(\.name)
+        let guess = Suggestion.nearest(to: name, in: names).map { "did you mean \"\($0)\"?" }
+        let others =
+          names.isEmpty ? "there are none yet: see bearerctl add" : "there are \(names.joined(separator: ", "))"
+        throw Failure(Failure.usage, "there is no service \"\(name.harmless)\" in \(settings.file): \(guess ?? others)")
+      }
+      return service
+    }
+    var notes: [String] = []
+    let all = try (wanted.isEmpty ? settings.rules.services : services).map { service in
+      let listener = settings.listeners[service.listener]
+      if listener.isUnixOnly, ports?.isPrivate != true {
+        notes.append("\(service.name) is on a unix socket, for which there is no URL")
+        return (name: service.name, variables: [ServiceVariables.Variable]())
+      }
+      if !listener.clients.isEmpty {
+        notes.append("\(service.name) wants a client token: write it in place of the key")
+      }
+      let bound = try ports?.ports(of: listener.name) ?? []
+      let authority = listener.authority(bound)
+      return (name: service.name, variables: ServiceVariables(service, authority: authority).variables)
+    }
+    let merged = ServiceVariables.merged(all, after: gitPairs)
+    for (service, variable) in merged.lost {
+      notes.append("\(variable) is set for another service already, and not for \(service): name one of them")
+    }
+    variables = merged.variables
+    self.notes = notes
+  }
+}
+
+/// The ports of a daemon that runs.
+protocol ListenerPorts {
+  /// Whether every listener has a port of its own, whatever the settings say.
+  var isPrivate: Bool { get }
+  func ports(of listener: String) throws -> [UInt16]
+}
+
+extension ListenerSettings {
+  /// The host and port by which programs reach it.
+  /// - Parameter bound: the ports that it is bound to, as far as they are known.
+  func authority(_ bound: [UInt16]) -> String {
+    let written = firstAuthority(bound)
+    guard let port = bound.first, !bound.contains(where: { written.hasSuffix(":\($0)") }) else { return written }
+    return "localhost:\(port)"
+  }
+
+  fileprivate var isUnixOnly: Bool {
+    addresses.allSatisfy { if case .unix = $0 { true } else { false } }
+  }
+}

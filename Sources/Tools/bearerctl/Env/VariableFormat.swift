@@ -1,0 +1,47 @@
+internal import ArgumentParser
+internal import Presets
+internal import Primitives
+
+/// How `bearerctl env` writes variables.
+enum VariableFormat: String, CaseIterable, ExpressibleByArgument {
+  case sh, fish, powershell, dotenv, json, docker
+
+  func text(_ variables: [ServiceVariables.Variable]) -> String {
+    switch self {
+    case .sh: variables.map { "export \($0.name)=\(Self.shellQuoted($0.value))\n" }.joined()
+    case .fish: variables.map { "set -gx \($0.name) \(Self.fishQuoted($0.value))\n" }.joined()
+    case .powershell: variables.map { "$Env:\($0.name) = '\(Self.doubled($0.value))'\n" }.joined()
+    case .dotenv: variables.map { "\($0.name)=\(Self.dotenvQuoted($0.value))\n" }.joined()
+    case .json: Self.json(variables)
+    case .docker: variables.map { "--env \($0.name)=\(Self.shellQuoted($0.value))" }.joined(separator: " ") + "\n"
+    }
+  }
+
+  private static func json(_ variables: [ServiceVariables.Variable]) -> String {
+    var json = JSONWriter()
+    json.object { json in for variable in variables { json.member(variable.name, variable.value) } }
+    return String(decoding: json.bytes, as: UTF8.self) + "\n"
+  }
+
+  /// Most values are readable without quotes.
+  private static func isPlain(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || "/._-:@%+,".utf8.contains($0) }
+  }
+
+  private static func shellQuoted(_ text: String) -> String {
+    isPlain(text) ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+  }
+
+  private static func fishQuoted(_ text: String) -> String {
+    isPlain(text) ? text : "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
+  }
+
+  private static func doubled(_ text: String) -> String { text.replacing("'", with: "''") }
+
+  private static func dotenvQuoted(_ text: String) -> String {
+    isPlain(text)
+      ? text
+      : "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("$", with: "\\$") + "\""
+  }
+}

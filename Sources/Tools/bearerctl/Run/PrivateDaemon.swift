@@ -1,0 +1,54 @@
+internal import Console
+internal import Glibc
+internal import System
+
+/// A daemon on free ports that ends with this process, also when that has become another program.
+final class PrivateDaemon: ListenerPorts {
+  let isPrivate = true
+  private let process: ChildProcess
+  private var ports: [String: [UInt16]] = [:]
+
+  /// Milliseconds until it serves.
+  private static let patience: UInt64 = 20_000
+
+  /// Starts it, and waits until it serves.
+  init(configuration: String) throws {
+    process = try InstalledDaemon.start(configuration: configuration, isPrivate: true)
+    let deadline = Clock.monotonicMicroseconds + Self.patience * 1_000
+    var (said, pending) = ("", [UInt8]())
+    while let line = next(&pending, until: deadline) {
+      said += line + "\n"
+      if let listener = Self.word("listener", in: line), line.contains("event=listening"),
+        let port = Self.word("address", in: line)?.split(separator: ":").last.flatMap({ UInt16($0) })
+      {
+        ports[listener, default: []].append(port)
+      }
+      if line.contains("event=ready") { return }
+    }
+    process.stop(patience: 0)
+    throw Failure(Failure.system, "bearerd did not start; it said:\n\(said)")
+  }
+
+  func ports(of listener: String) -> [UInt16] { ports[listener] ?? [] }
+
+  private func next(_ pending: inout [UInt8], until deadline: UInt64) -> String? {
+    while true {
+      if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+        defer { pending.removeFirst(end + 1) }
+        return String(decoding: pending[..<end], as: UTF8.self).harmless
+      }
+      let now = Clock.monotonicMicroseconds
+      guard now < deadline else { return nil }
+      var entry = pollfd(fd: process.standardError, events: Int16(POLLIN), revents: 0)
+      _ = poll(&entry, 1, Int32(clamping: (deadline - now) / 1_000 + 1))
+      var bytes = [UInt8](repeating: 0, count: 16_384)
+      let count = read(process.standardError, &bytes, bytes.count)
+      if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) { return nil }
+      if count > 0 { pending += bytes.prefix(count) }
+    }
+  }
+
+  private static func word(_ name: String, in line: String) -> String? {
+    line.split(separator: " ").first { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.count + 1)) }
+  }
+}

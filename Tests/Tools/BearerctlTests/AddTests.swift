@@ -1,0 +1,171 @@
+import Foundation
+import TestServer
+import TestSupport
+import Testing
+
+/// `bearerctl add`, `remove` and `env`: what they write, and that nothing is left where something is wrong.
+@Suite struct AddTests {
+  private let scratch: Scratch
+  private let file: String
+
+  init() throws {
+    scratch = try Scratch()
+    file = "\(scratch.path)/bearerd.yaml"
+  }
+
+  private func add(_ arguments: String..., key: String = "sk-1", preset: String = "openai") throws -> Run {
+    let keyFile = try scratch.write("pasted", key)
+    return try Run(program: Run.binary, ["add", preset, "--config", file, "--key-file", keyFile] + arguments)
+  }
+
+  /// Files below the directory of the configuration, with their modes.
+  private var files: [String] {
+    (FileManager.default.enumerator(atPath: scratch.path)?.compactMap { $0 as? String } ?? []).filter { $0 != "pasted" }
+      .map {
+        var status = stat()
+        stat("\(scratch.path)/\($0)", &status)
+        return "\($0) \(String(status.st_mode & 0o777, radix: 8))"
+      }.sorted()
+  }
+
+  @Test func `from nothing to a configuration that can be used, and back`() throws {
+    let added = try add(key: "sk-1\n")
+    #expect(added.status == 0, "\(added.errors)")
+    let made = ["bearerd.yaml 644", "conf.d 755", "conf.d/openai.yaml 644", "secrets 700", "secrets/openai.key 600"]
+    #expect(files == made)
+    #expect(try String(contentsOfFile: "\(scratch.path)/secrets/openai.key", encoding: .utf8) == "sk-1")
+    #expect(added.output.contains("export OPENAI_BASE_URL=http://localhost:7070/openai/v1\n"), "\(added.output)")
+    #expect(!added.output.contains("sk-1") && !added.errors.contains("sk-1"))
+    #expect(try Run("check", file).status == 0)
+    #expect(try Run("explain", "POST", "/openai/v1/responses", "--config", file).status == 0)
+
+    let kept = try Run("remove", "openai", "--config", file)
+    #expect(kept.status == 1 && files == made, "\(kept.errors)")
+    let removed = try Run("remove", "openai", "--yes", "--config", file)
+    #expect(removed.status == 0, "\(removed.errors)")
+    #expect(files == ["bearerd.yaml 644", "conf.d 755", "secrets 700"])
+  }
+
+  @Test func `what is there is never changed`() throws {
+    #expect(try add().status == 0)
+    let before = files
+    let again = try add(key: "sk-2")
+    #expect(again.status == 1 && again.errors.contains("openai.yaml is there already"), "\(again.errors)")
+    #expect(try String(contentsOfFile: "\(scratch.path)/secrets/openai.key", encoding: .utf8) == "sk-1")
+    #expect(files == before)
+    #expect(try add("--name", "second", key: "sk-2").status == 0)
+    try scratch.write(
+      "conf.d/mine.yaml", "services: { mine: { upstream: https://a.example/, credential: none } }\n", mode: 0o644)
+    let taken = try add("--name", "mine")
+    #expect(taken.status == 1 && files.contains("conf.d/mine.yaml 644"), "\(taken.errors)")
+    let foreign = try Run("remove", "mine", "--yes", "--config", file)
+    #expect(foreign.status == 1 && foreign.errors.contains("not written by bearerctl add"))
+  }
+
+  @Test(arguments: [
+    (key: "", reason: "no key came"), (key: "\"sk-1\"", reason: "quotation marks"), (key: "a\nb", reason: "line break"),
+    (key: " sk-1", reason: "blank"), (key: String(repeating: "k", count: 70_000), reason: "longer than any key"),
+  ])
+  func `a key that cannot be one leaves nothing`(key: String, reason: String) throws {
+    let run = try add(key: key)
+    #expect(run.status == 2 && run.errors.contains(reason), "\(run.errors)")
+    #expect(files.isEmpty)
+  }
+
+  @Test(arguments: [
+    (["add", "opnai"], "did you mean \"openai\"?"), (["add", "openai"], "--key-stdin"),
+    (["add", "azure-openai", "--key-stdin"], "--set resource="), (["add", "openai", "--read-only"], "no --read-only"),
+    (["add", "azure-openai", "--set", "resource=a/b"], "letters, digits"),
+    (["add", "openai", "--set", "a=b"], "asks for nothing but the key"),
+    (["add", "openai", "--name", "a b"], "a name is"),
+    (["remove", "openai"], "has written nothing of this name"), (["remove", "../x"], "has written nothing"),
+  ])
+  func `wrong words say which would be right`(arguments: [String], reason: String) throws {
+    let run = try Run(program: "/usr/bin/setsid", ["--wait", Run.binary] + arguments + ["--config", file])
+    #expect(run.status != 0 && run.errors.contains(reason), "\(run.errors)")
+    #expect(files.isEmpty)
+  }
+
+  @Test func `a configuration that would not read the file, or has errors, is left alone`() throws {
+    try scratch.write(
+      "bearerd.yaml", "listeners: { main: { allow_users: [\(getuid())] } }\nservices: {}\n", mode: 0o644)
+    let unread = try add()
+    #expect(unread.status == 2 && unread.errors.contains("include: [conf.d/*.yaml]"), "\(unread.errors)")
+    try scratch.write("bearerd.yaml", "include: [conf.d/*.yaml]\nlisteners: {}\n", mode: 0o644)
+    #expect(try add().status == 2)
+    #expect(files == ["bearerd.yaml 644"])
+  }
+
+  @Test func `--dry-run writes nothing and shows the files`() throws {
+    let run = try Run("add", "github", "--read-only", "--dry-run", "--config", file)
+    #expect(run.status == 0 && run.output.contains("methods: [GET, HEAD]"), "\(run.output)\(run.errors)")
+    #expect(files.isEmpty)
+  }
+
+  @Test func `the key is typed without being shown`() throws {
+    let terminal = try PseudoTerminal(Run.binary, ["add", "openai", "--config", file], columns: 80, lines: 24)
+    #expect(eventually { terminal.output.contains("API key (it is not shown): ") && !terminal.isOrdinary })
+    terminal.type("sk-tyx\u{7F}ped\r")
+    #expect(terminal.waitForExit() == 0, "\(terminal.output)")
+    #expect(!terminal.output.contains("sk-ty") && terminal.isOrdinary)
+    #expect(try String(contentsOfFile: "\(scratch.path)/secrets/openai.key", encoding: .utf8) == "sk-typed")
+  }
+
+  @Test func `Ctrl-C at the key leaves an ordinary terminal and no file`() throws {
+    let terminal = try PseudoTerminal(Run.binary, ["add", "openai", "--config", file], columns: 80, lines: 24)
+    #expect(eventually { terminal.output.contains("API key (it is not shown): ") && !terminal.isOrdinary })
+    terminal.type("sk-\u{3}")
+    #expect(terminal.waitForExit() == 130)
+    #expect(terminal.isOrdinary && files.isEmpty)
+  }
+
+  @Test func `a running daemon takes it over, the key is tried, and a wrong one is removed again`() throws {
+    var options = Certificate.Options()
+    options.isCA = true
+    let root = try Certificate(options)
+    (options.isCA, options.dnsNames) = (false, ["localhost"])
+    let certificate = try Certificate(options, issuer: root)
+    let server = try UpstreamServer(
+      chain: [certificate],
+      handler: UpstreamServer.recordingHTTP { request in
+        let isGood = String(decoding: request.head, as: UTF8.self).contains("X-Vault-Token: good\r\n")
+        return Array("HTTP/1.1 \(isGood ? "200 OK" : "403 Forbidden")\r\nContent-Length: 0\r\n\r\n".utf8)
+      })
+    defer { server.stop() }
+    let authority = try scratch.write("ca.pem", root.pem, mode: 0o644)
+    try scratch.write(
+      "bearerd.yaml",
+      "include: [conf.d/*.yaml]\nlisteners: { main: { address: localhost:0, allow_users: [\(getuid())] } }\ncontrol: c.sock\n",
+      mode: 0o644)
+    let daemon = try RunningDaemon(configuration: file)
+    let before = files
+    let origin = "origin=https://localhost:\(server.port)"
+    let wrong = try add("--set", origin, "--ca-file", authority, key: "bad", preset: "vault")
+    #expect(wrong.status == 1 && wrong.errors.contains("does not accept this key"), "\(wrong.output)\(wrong.errors)")
+    #expect(files == before)
+    let right = try add("--set", origin, "--ca-file", authority, key: "good", preset: "vault")
+    #expect(right.status == 0 && right.output.contains("200, the key works"), "\(right.output)\(right.errors)")
+    #expect(right.output.contains("export VAULT_ADDR=http://localhost:\(try daemon.port())/vault\n"), "\(right.output)")
+    let away = try add("--set", "origin=https://localhost:1", "--name", "away", key: "good", preset: "vault")
+    #expect(away.status == 0 && away.output.contains("bearerctl errors "), "\(away.output)\(away.errors)")
+    let removed = try Run("remove", "vault", "--yes", "--config", file)
+    #expect(removed.status == 0, "\(removed.errors)")
+    #expect(daemon.stop() == 0)
+  }
+
+  @Test(arguments: [
+    ("sh", "export OPENAI_BASE_URL=http://localhost:7070/openai/v1\n"),
+    ("fish", "set -gx OPENAI_BASE_URL http://localhost:7070/openai/v1\n"),
+    ("powershell", "$Env:OPENAI_BASE_URL = 'http://localhost:7070/openai/v1'\n"),
+    ("dotenv", "OPENAI_BASE_URL=http://localhost:7070/openai/v1\n"),
+    ("json", "\"OPENAI_BASE_URL\":\"http://localhost:7070/openai/v1\""),
+    ("docker", "--env OPENAI_BASE_URL=http://localhost:7070/openai/v1 "),
+  ])
+  func `env writes the words of each shell`(format: String, line: String) throws {
+    #expect(try add().status == 0)
+    let run = try Run("env", "openai", "--format", format, "--config", file)
+    #expect(run.status == 0 && run.output.contains(line), "\(run.output)\(run.errors)")
+    let guess = try Run("env", "opnai", "--config", file)
+    #expect(guess.status == 2 && guess.errors.contains("did you mean \"openai\"?"))
+  }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import TestServer
+import TestSupport
+import Testing
+
+/// `bearerctl run`, `init`, and what is said where there is no configuration.
+@Suite struct RunTests {
+  private let scratch: Scratch
+  private let file: String
+  private let server: UpstreamServer
+
+  init() throws {
+    scratch = try Scratch()
+    var options = Certificate.Options()
+    options.isCA = true
+    let root = try Certificate(options)
+    (options.isCA, options.dnsNames) = (false, ["localhost"])
+    server = try UpstreamServer(
+      chain: [try Certificate(options, issuer: root)],
+      handler: UpstreamServer.recordingHTTP(response: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"))
+    try scratch.write("ca.pem", root.pem, mode: 0o644)
+    try scratch.write("key", "s3cret")
+    file = try scratch.write(
+      "bearerd.yaml",
+      """
+      listeners: { main: { address: localhost:0, allow_users: [\(getuid())] } }
+      control: control.sock
+      credentials: { vault: { origins: [https://localhost:\(server.port)], headers: [{ name: X-Vault-Token, value: { file: key } }] } }
+      services: { vault: { upstream: https://localhost:\(server.port)/, credential: vault, ca_file: ca.pem } }
+
+      """, mode: 0o644)
+  }
+
+  private func play(_ script: String, _ options: [String] = [], environment: [String: String] = [:]) throws -> Run {
+    try Run(
+      program: Run.binary,
+      ["run", "vault", "--config", file] + options + ["--", "/bin/sh", "-c", script, "name", "--config"],
+      environment: environment)
+  }
+
+  @Test func `the program's requests go out with a key that it never had, and its daemon ends with it`() throws {
+    let script = """
+      address=${VAULT_ADDR#http://localhost:}
+      exec 3<>/dev/tcp/localhost/${address%%/*}
+      printf 'GET /%s/x HTTP/1.1\\r\\nHost: localhost:%s\\r\\nConnection: close\\r\\n\\r\\n' "${address#*/}" "${address%%/*}" >&3
+      cat <&3
+      env | grep -c s3cret
+      pgrep -f -- "--config \(file) --private"
+      exit 7
+      """
+    let run = try Run(program: Run.binary, ["run", "--config", file, "--", "/bin/bash", "-c", script])
+    #expect(
+      run.status == 7 && run.output.contains("200 OK") && run.output.contains("\r\n\r\nhello0\n"),
+      "\(run.output)\(run.errors)")
+    let requests = server.records.map { String(decoding: $0.bytes, as: UTF8.self) }
+    #expect(requests.contains { $0.contains("X-Vault-Token: s3cret\r\n") }, "\(requests)")
+    let process = try #require(run.output.split(separator: "\n").last.flatMap { pid_t($0) })
+    #expect(eventually { kill(process, 0) != 0 && errno == ESRCH })
+  }
+
+  @Test func `exit status, signals and arguments are the program's`() throws {
+    #expect(try play("exit 3").status == 3)
+    let arguments = try play("echo \"$0 $1\"")
+    #expect(arguments.output == "name --config\n", "\(arguments.errors)")
+    let killed = try run(
+      ["/bin/sh", "-c", "'\(Run.binary)' run --config '\(file)' -- sh -c 'kill -TERM $$'; echo $?"], environment: [:],
+      over: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"], seconds: 30)
+    #expect(killed.output.hasSuffix("143\n"), "\(killed.output)\(killed.errors)")
+    let missing = try Run("run", "--config", file, "--", "no-such-program")
+    #expect(missing.status == 127 && missing.errors.contains("no-such-program"))
+    let none = try Run("run", "--config", file)
+    #expect(none.status == 2 && none.errors.contains("behind --"))
+    let unknown = try Run("run", "volt", "--config", file, "--", "true")
+    #expect(unknown.status == 2 && unknown.errors.contains("did you mean \"vault\"?"))
+  }
+
+  @Test func `a running daemon is used`() throws {
+    let daemon = try RunningDaemon(configuration: file)
+    let run = try play("echo $VAULT_ADDR")
+    #expect(run.output == "http://localhost:\(try daemon.port())/vault\n", "\(run.output)\(run.errors)")
+    #expect(daemon.stop() == 0)
+  }
+
+  @Test func `other keys are named, or kept from the program`() throws {
+    let keys = ["AWS_SECRET_ACCESS_KEY": "aws", "VAULT_TOKEN": "genuine", "GIT_CONFIG_COUNT": "1"]
+    let warned = try play("echo $AWS_SECRET_ACCESS_KEY", environment: keys)
+    #expect(warned.output == "aws\n" && warned.errors.contains("also gets AWS_SECRET_ACCESS_KEY, "), "\(warned.errors)")
+    let clean = try play(
+      "echo \"[$AWS_SECRET_ACCESS_KEY] $VAULT_TOKEN $GIT_CONFIG_COUNT\"", ["--clean"], environment: keys)
+    #expect(
+      clean.output.hasPrefix("[] ") && !clean.output.contains("genuine") && clean.output.hasSuffix(" 1\n"),
+      "\(clean.output)")
+    #expect(clean.errors.isEmpty)
+  }
+
+  @Test func `init writes a configuration once, and add and run work with it`() throws {
+    let first = "\(scratch.path)/new/bearerd.yaml"
+    let made = try Run("init", "--yes", "--config", first)
+    #expect(made.status == 0, "\(made.errors)")
+    #expect(try Run("check", first).status == 0)
+    let again = try Run("init", "--yes", "--config", first)
+    #expect(again.status == 1 && again.errors.contains("is there already"))
+    let run = try Run("run", "--config", first, "--", "true")
+    #expect(run.status == 0, "\(run.errors)")
+  }
+
+  @Test func `init asks at most three questions`() throws {
+    let first = "\(scratch.path)/asked/bearerd.yaml"
+    let terminal = try PseudoTerminal(Run.binary, ["init", "--config", first], columns: 100, lines: 30)
+    #expect(eventually { terminal.output.contains("[7070]: ") })
+    terminal.type("7171\r")
+    if getuid() < 1_000 {
+      #expect(eventually { terminal.output.contains("Which user's programs") })
+      terminal.type("no such user\r")
+      #expect(eventually { terminal.output.contains("That is not possible") })
+      terminal.type("\r")
+    }
+    #expect(terminal.waitForExit() == 0, "\(terminal.output)")
+    #expect(try String(contentsOfFile: first, encoding: .utf8).contains("localhost:7171"))
+  }
+
+  @Test func `without a configuration it is said how to make one`() throws {
+    let nowhere = "\(scratch.path)/nowhere.yaml"
+    for arguments in [["check", nowhere], ["env", "--config", nowhere], ["run", "--config", nowhere, "--", "true"]] {
+      let run = try Run(program: Run.binary, arguments)
+      #expect(
+        run.status == 2 && (run.output + run.errors).contains("\"bearerctl init\" writes a first one"), "\(arguments)")
+    }
+    let daemon = try Run(program: RunningDaemon.binary("bearerd"), ["--config", nowhere])
+    #expect(daemon.status == 2 && daemon.errors.contains("bearerctl init"), "\(daemon.errors)")
+  }
+}
