@@ -22,7 +22,7 @@ extension URL {
       let scheme = String(decoding: text[..<colon].map(lowercased), as: UTF8.self)
       let rest = text[(colon + 1)...]
       guard scheme == "http" || scheme == "https" else {
-        self.init(scheme: scheme, authority: Self.escaped(rest))
+        self.init(scheme: scheme, authority: Self.escaped(rest) { $0 <= 0x20 || $0 == 0x7F || $0 == 0x5C })
         return
       }
       if scheme != base.scheme || rest.prefix(2).allSatisfy(Self.isSlash) && rest.count >= 2 {
@@ -46,7 +46,8 @@ extension URL {
   private init(scheme: String, after slashes: ArraySlice<UInt8>) {
     let authority = slashes.prefix { !Self.isSlash($0) && $0 != 0x3F && $0 != 0x23 }
     let host = authority.lastIndex(of: 0x40).map { authority[($0 + 1)...] } ?? authority
-    var name = Self.escaped(host).map(lowercased)
+    // A name may have letters outside of ASCII.
+    var name = Self.escaped(host) { $0 <= 0x20 || $0 == 0x7F || "\"<>\\^`{|}".utf8.contains($0) }.map(lowercased)
     for port in scheme == "http" ? [":80", ":"] : [":443", ":"]
     where name.suffix(port.utf8.count).elementsEqual(port.utf8) {
       name.removeLast(port.utf8.count)
@@ -80,8 +81,15 @@ extension URL {
 
   private static func isSlash(_ byte: UInt8) -> Bool { byte == 0x2F || byte == 0x5C }
 
+  /// With escapes for what a URI cannot have, as browsers write it or read it the same.
   private static func escaped(_ text: ArraySlice<UInt8>) -> [UInt8] {
-    text.flatMap { $0 == 0x20 ? bytesOf("%20") : [$0] }
+    escaped(text) { $0 <= 0x20 || $0 >= 0x7F || "\"<>\\^`{|}".utf8.contains($0) }
+  }
+
+  private static func escaped(_ text: ArraySlice<UInt8>, where isOdd: (UInt8) -> Bool) -> [UInt8] {
+    text.flatMap { byte -> [UInt8] in
+      isOdd(byte) ? bytesOf("%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)) : [byte]
+    }
   }
 
   private static func withoutDots(_ path: [UInt8]) -> [UInt8] {

@@ -1,11 +1,10 @@
 import Foundation
-import Synchronization
 import TestSupport
 
 /// Programs that ask and ask, each over one connection, until they are told to stop.
 package final class SteadyLoad: Sendable {
-  private let isOver = Mutex(false)
-  private let problems = Mutex<[String]>([])
+  private let isOver = Guarded(false)
+  private let problems = Guarded<[String]>([])
   private let ended = DispatchSemaphore(value: 0)
   private let callers: Int
   /// Requests that were answered as they should be.
@@ -40,7 +39,7 @@ package final class SteadyLoad: Sendable {
   /// Waits until so many more requests have been answered. Throws as soon as one has failed.
   package func goOn(by count: Int) throws {
     let before = answered.count
-    let wentOn = eventually(seconds: 30) { answered.count >= before + count || !problems.withLock(\.isEmpty) }
+    let wentOn = eventually(seconds: 30) { answered.count >= before + count || !problems.withLock { $0.isEmpty } }
     let found = problems.withLock { $0 }
     guard wentOn, found.isEmpty else { throw TestFailure("the load does not go on: \(found)") }
   }
