@@ -5,6 +5,8 @@ final class Report {
 
   /// The main file, and then those that it includes.
   private var files: [(path: String, source: SourceText)]
+  /// By file, until a line of it is drawn.
+  private var trees: [Int: YAMLNode] = [:]
   private(set) var errorCount = 0
   private var found: [Finding] = []
 
@@ -28,8 +30,10 @@ final class Report {
   /// The paths of the files, in the order of reading.
   var paths: [String] { files.map(\.path) }
 
-  /// From now on these stretches of a file are shown as dots.
-  func hide(_ stretches: [Hidden], inFile file: Int) { files[file].source.hide(stretches) }
+  func path(ofFile file: Int) -> String { files[file].path }
+
+  /// The secrets of this tree are shown as dots. They are looked for when a line of the file is drawn.
+  func hideSecrets(of root: YAMLNode, inFile file: Int) { trees[file] = root }
 
   /// Of a file that could not be parsed.
   func hideValues(ofFile file: Int) { files[file].source.hideValues() }
@@ -52,8 +56,8 @@ final class Report {
   func advice(_ place: TextLocation, _ message: String, help: String? = nil) { add(.advice, place, message, help) }
 
   /// In the order of the files. Lines are drawn only now, when it is known what must not be shown.
-  func diagnostics() -> [Diagnostic] {
-    var all = found.enumerated()
+  func diagnostics(withAdvice: Bool = true) -> [Diagnostic] {
+    var all = found.filter { withAdvice || $0.severity != .advice }.enumerated()
       .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }
       .map { diagnostic($0.element) }
     if errorCount > Self.mostErrors {
@@ -69,6 +73,9 @@ final class Report {
   }
 
   private func diagnostic(_ finding: Finding) -> Diagnostic {
+    if let tree = trees.removeValue(forKey: finding.place.file) {
+      files[finding.place.file].source.hide(SecretMask.stretches(in: tree))
+    }
     let (path, source) = files[finding.place.file]
     let place = source.within(finding.place)
     return Diagnostic(

@@ -48,7 +48,7 @@ package struct ConfigurationReader {
   /// All errors of the file in one go, or settings with warnings and advice. `file` should be absolute: paths in the file are
   /// relative to its directory.
   package static func read(
-    text: [UInt8], file: String, environment: Environment
+    text: [UInt8], file: String, environment: Environment, withAdvice: Bool = true
   ) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {
     let text = withoutMark(text)
     let report = Report(file: file, text: text)
@@ -57,13 +57,13 @@ package struct ConfigurationReader {
     var settings: Settings?
     var controlSocket: String?
     if let root = YAMLDocument.read(text, report: report) {
-      report.hide(SecretMask.stretches(in: root), inFile: 0)
+      report.hideSecrets(of: root, inFile: 0)
       settings = reader.settings(reader.withIncludedFiles(root))
       if settings == nil { controlSocket = reader.controlSocket(in: root) }
     } else {
       report.hideValues(ofFile: 0)
     }
-    let diagnostics = report.diagnostics()
+    let diagnostics = report.diagnostics(withAdvice: withAdvice)
     guard report.errorCount == 0, let settings else {
       return .failure(
         ConfigurationErrors(

@@ -57,7 +57,7 @@ extension SettingsReader {
       report.hideValues(ofFile: index)
       return []
     }
-    report.hide(SecretMask.stretches(in: root), inFile: index)
+    report.hideSecrets(of: root, inFile: index)
     guard case .mapping(let entries) = root.content else {
       if !root.isAbsent {
         report.error(root.place, "expected \(listed(Self.parts.map(\.rawValue)))")

@@ -85,7 +85,7 @@ struct SettingsReader {
       return nil
     }
     while text.hasPrefix("./") { text.removeFirst(2) }
-    let directory = directory(of: report.paths[node.place.file])
+    let directory = directory(of: report.path(ofFile: node.place.file))
     return directory == "/" ? "/" + text : directory + "/" + text
   }
 

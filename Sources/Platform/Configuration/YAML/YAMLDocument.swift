@@ -114,7 +114,7 @@ enum YAMLDocument {
 
   /// Format characters can turn the reading direction around, so that a line shows another policy than it states.
   private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
-    if scalar == "\t" { return true }
+    if scalar == "\t" || (0x20...0x7E).contains(scalar.value) { return true }
     // Joiners are part of emoji and of several scripts.
     if scalar == "\u{200C}" || scalar == "\u{200D}" { return true }
     switch scalar.properties.generalCategory {

@@ -62,7 +62,8 @@ package enum ConfigurationLoader {
   }
 
   static func load(
-    _ file: String, as user: UInt32? = nil, text: [UInt8]? = nil, probe: FileProbe, step: Preparation.Step
+    _ file: String, as user: UInt32? = nil, text: [UInt8]? = nil, withAdvice: Bool = true, probe: FileProbe,
+    step: Preparation.Step
   ) throws(LoadError) -> Loaded {
     step.begin(file)
     let answers = FileProbe.Answers(as: user ?? Users.currentUID)
@@ -84,7 +85,7 @@ package enum ConfigurationLoader {
       step.begin(certificate.file)
       return certificates.look(at: certificate)
     }
-    switch ConfigurationReader.read(text: written, file: file, environment: environment) {
+    switch ConfigurationReader.read(text: written, file: file, environment: environment, withAdvice: withAdvice) {
     case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics, controlSocket: errors.controlSocket)
     case .success(let (settings, warnings)):
       let stores = try trustStores(of: settings, as: user ?? Users.currentUID, step: step)

@@ -60,7 +60,7 @@ package struct Preparation: Sendable {
   ) throws(StartError) {
     let settings: Settings
     do throws(LoadError) {
-      let loaded = try ConfigurationLoader.load(file, probe: probe, step: step)
+      let loaded = try ConfigurationLoader.load(file, withAdvice: false, probe: probe, step: step)
       settings = isPrivate ? loaded.settings.onFreePorts() : loaded.settings
       unanswered = loaded.unanswered
       warnings = loaded.findings.filter { $0.severity == .warning }
