@@ -61,7 +61,8 @@ import Testing
     var count = 0
     for coding in ["plain", "utf-8", "gzip", "deflate"] {
       for framing in ["length", "chunked"] {
-        for size in [1_000, 61, 7, 1] {
+        // Between two bytes a sanitizer takes longer than bytes are held back for.
+        for size in isSanitized ? [1_000, 61, 7] : [1_000, 61, 7, 1] {
           let response = try stage.get(
             "/api/\(coding)/\(framing)/\(size)", fields: "Accept-Encoding: gzip, deflate, br\r\n")
           let body = response.text.trimmingCharacters(in: .newlines)

@@ -27,8 +27,7 @@ import Testing
     let forms = Echo.forms(of: Self.secret)
     #expect(forms.count >= 9)
     for (index, form) in forms.enumerated() {
-      // Whole, split within, before its last byte, and byte by byte.
-      for split in [0, 1, form.utf8.count / 2, form.utf8.count - 1, -1] {
+      for split in Self.splits(form.utf8.count) {
         let answer = try ask(stage, place, form: index, split: split)
         let expected = "<" + String(repeating: "*", count: form.utf8.count) + ">"
         #expect(answer.contains(expected), "\(form) \(split): \(answer)")
@@ -37,8 +36,12 @@ import Testing
     }
     #expect(stage.log.wait(for: .request, ["redacted": 1]))
     for form in forms { #expect(stage.log.hides(form)) }
-    stage.assertCanary(times: 5 * forms.count, secret: Self.secret)
+    stage.assertCanary(times: Self.splits(9).count * forms.count, secret: Self.secret)
   }
+
+  /// Whole, split within, before its last byte, and byte by byte: but between two bytes a sanitizer takes longer than they are held
+  /// back for.
+  private static func splits(_ count: Int) -> [Int] { [0, 1, count / 2, count - 1] + (isSanitized ? [] : [-1]) }
 
   @Test(arguments: [nil, "headers", "errors"])
   func `T33: heads and trailers are searched by default, and bodies of successes pass`(redact: String?) throws {

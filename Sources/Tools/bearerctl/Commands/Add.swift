@@ -15,8 +15,8 @@ struct Add: ParsableCommand {
       "bearerctl add [PRESET] [--name NAME] [--key-file FILE | --key-stdin] [--set NAME=VALUE ...] [--read-only] [--dry-run]",
     discussion: """
       Asks for the key, which is not shown, and writes two new files beside the configuration: the key itself into secrets/, \
-      for the daemon alone, and a service into conf.d/. A running daemon takes them over, and one harmless request shows \
-      whether the key works. If it does not, nothing is left behind. No file that is there is changed.
+      for the daemon alone, and a service into conf.d/. A running daemon takes them over. One harmless request shows whether \
+      the key works. If it does not, nothing is left behind. No file that is there is changed.
 
         bearerctl add                                  which providers there are
         bearerctl add openai
@@ -143,36 +143,48 @@ struct Add: ParsableCommand {
       for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
       throw Failure(Failure.no, "with this service the configuration has errors. Nothing has changed")
     }
+    var running: RunningDaemon?
+    do {
+      running = try RunningDaemon(settings, control: daemon.control)
+      if let problem = try running?.reload() {
+        throw Failure(Failure.no, "the running daemon does not take it:\n\(problem)\nNothing has changed")
+      }
+      if !noTry, let trial = added.preset.trial { try judge(added, trial, settings, home, running) }
+    } catch {
+      files.undo()
+      _ = try? running?.reload()
+      throw error
+    }
     let terminal = Terminal.output
     StandardOutput.print("\(terminal.good("added"))  \(home.part(added.name))\n       \(home.secret(added.name))\n")
-    let running = try RunningDaemon(settings, control: daemon.control)
-    if let problem = try running?.reload() {
-      files.undo()
-      throw Failure(
-        Failure.no, "the running daemon does not take it:\n\(problem)\nEverything that was added is removed again")
-    }
-    try judge(added, settings, files, running)
     try finish(added, settings, running)
   }
 
-  /// Tries the key. A key that the provider rejects does not stay.
-  private func judge(_ added: AddedService, _ settings: Settings, _ files: AddedFiles, _ running: RunningDaemon?) throws
-  {
-    guard !noTry, let trial = added.preset.trial, let running,
-      let service = settings.rules.services.first(where: { $0.name == added.name })
-    else { return }
+  /// Tries the key, through a daemon of our own if none runs.
+  /// - Throws: the provider rejects it.
+  private func judge(
+    _ added: AddedService, _ trial: Preset.Trial, _ settings: Settings, _ home: ConfigurationHome,
+    _ running: RunningDaemon?
+  ) throws {
+    guard let service = settings.rules.services.first(where: { $0.name == added.name }) else { return }
+    let listener = settings.listeners[service.listener].name
+    let own: PrivateDaemon?
+    let addresses: [String]
+    if let running {
+      (own, addresses) = (nil, try running.addresses(of: listener))
+    } else if home.user == nil, let daemon = try? PrivateDaemon(configuration: home.file) {
+      (own, addresses) = (daemon, daemon.ports(of: listener).map { "127.0.0.1:\($0)" })
+    } else {
+      return StandardOutput.print("The key was not tried: no daemon runs with this configuration.\n")
+    }
     let request = "\(trial.method) \(added.origin)\(added.filled(trial.path))"
-    switch KeyTrial.play(added, trial, service, try running.addresses(of: settings.listeners[service.listener].name)) {
+    switch withExtendedLifetime(own, { KeyTrial.play(added, trial, service, addresses) }) {
     case .works(let status): StandardOutput.print("tried  \(request): \(status), the key works\n")
-    case .unknown(let reason):
-      StandardOutput.print("tried  \(request): \(reason)\n")
+    case .unknown(let reason): StandardOutput.print("tried  \(request): \(reason)\n")
     case .rejected(let status):
-      files.undo()
-      _ = try running.reload()
       throw Failure(
         Failure.no,
-        "\(added.preset.title) does not accept this key (\(request) was answered with \(status)). Everything that was added is removed again"
-      )
+        "\(added.preset.title) does not accept this key: \(request) was answered with \(status). Nothing has changed")
     }
   }
 
@@ -180,8 +192,8 @@ struct Add: ParsableCommand {
     let variables = try ConfiguredVariables(settings, services: [added.name], running).variables
     var text = ""
     if running == nil {
-      text += "\nNo daemon runs with this configuration, so the key was not tried. To start one:\n\n"
-      text += "    \(ConfigurationHome(daemon.config).start)\n"
+      text += "\nTo run one program with it: bearerctl run \(added.name) -- PROGRAM\n"
+      text += "To let bearerd run for all of them: \(ConfigurationHome(daemon.config).start)\n"
     }
     if !variables.isEmpty {
       text += "\nPrograms use it with (eval \"$(bearerctl env \(added.name))\"):\n\n"
