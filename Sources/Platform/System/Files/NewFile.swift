@@ -59,7 +59,7 @@ package enum NewFile {
       return made
     }
     if let group { try check(chown(path, uid_t.max, group), "chown") }
-    try check(chmod(path, mode), "chmod")
+    try check(fchmodat(AT_FDCWD, path, mode, 0), "chmod")
     return made + [path]
   }
 
