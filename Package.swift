@@ -132,7 +132,7 @@ let package = Package(
     module("TestServer", in: .tools, ["COpenSSL"], small),
     module("Console", in: .tools, ["System"], small),
     module("Demo", in: .tools, ["Console", "TestServer", "System"], small),
-    module("Presets", in: .tools, ["Configuration", "Policy"], small),
+    module("Presets", in: .tools, ["Configuration", "Policy", "Primitives"], small),
     module(
       "Selftest", in: .tools,
       [

@@ -24,7 +24,7 @@ let floors: [String: Set<String>] = [
     "Console", "TestServer", "Setup", "Gateway", "Configuration", "Policy", "System", "HTTP1", "Primitives",
   ],
   "Demo": ["Console", "TestServer", "System"],
-  "Presets": ["Configuration", "Policy"],
+  "Presets": ["Configuration", "Policy", "Primitives"],
   "Console": ["System"],
   "bearerd": ["Daemon"],
   "Daemon": [

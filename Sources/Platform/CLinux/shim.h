@@ -58,7 +58,7 @@ static inline int bearerd_signal_descriptor(const sigset_t *signals) {
 
 // Between fork and exec only async-signal-safe calls are allowed, which is why this is not Swift. The child is killed when
 // the thread that made it ends, however that happens, and is in a process group of its own: a terminal's Ctrl-C is ours.
-static inline pid_t bearerd_spawn(const char *path, char *const arguments[], int standard_error) {
+static inline pid_t bearerd_spawn(const char *path, char *const arguments[], int standard_error, int parent_death) {
   pid_t parent = getpid();
   pid_t child = fork();
   if (child != 0) return child;
@@ -66,7 +66,7 @@ static inline pid_t bearerd_spawn(const char *path, char *const arguments[], int
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   setpgid(0, 0);
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(127);
+  if (prctl(PR_SET_PDEATHSIG, parent_death) != 0 || getppid() != parent) _exit(127);
   if (dup2(standard_error, STDERR_FILENO) < 0) _exit(127);
   execv(path, arguments);
   _exit(127);

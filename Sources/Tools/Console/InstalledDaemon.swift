@@ -9,7 +9,10 @@ package enum InstalledDaemon {
     guard access(program, X_OK) == 0 else {
       throw Failure(Failure.unavailable, "there is no \(program); \"make build\" builds it beside bearerctl")
     }
-    return try ChildProcess(path: program, arguments: ["--config", configuration] + (isPrivate ? ["--private"] : []))
+    // What it has to store, such as a login that was renewed, it stores first.
+    return isPrivate
+      ? try ChildProcess(path: program, arguments: ["--config", configuration, "--private"], signalAtEnd: SIGTERM)
+      : try ChildProcess(path: program, arguments: ["--config", configuration])
   }
 
   /// The directory of this program.

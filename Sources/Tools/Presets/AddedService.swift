@@ -9,15 +9,19 @@ package struct AddedService: Sendable {
   package let isReadOnly: Bool
   /// The authorities that vouch for the upstream; `nil`: the system's.
   package let certificateFile: String?
+  /// The place of the service, if it is not below a path.
+  package let at: String?
 
   package init(
-    _ preset: Preset, name: String, answers: [String: String], isReadOnly: Bool = false, certificateFile: String? = nil
+    _ preset: Preset, name: String, answers: [String: String], isReadOnly: Bool = false, certificateFile: String? = nil,
+    at: String? = nil
   ) {
     self.preset = preset
     self.name = name
     self.answers = answers
     self.isReadOnly = isReadOnly
     self.certificateFile = certificateFile
+    self.at = at ?? preset.at
   }
 
   package var origin: String { filled(preset.origin) }
@@ -56,7 +60,7 @@ package struct AddedService: Sendable {
 
   private var service: [String] {
     var lines: [String] = []
-    if let at = preset.at { lines.append("at: \(at)") }
+    if let at { lines.append("at: \(at)") }
     lines += ["upstream: \(quoted(origin + "/"))", "credential: \(name)"]
     if let certificateFile { lines.append("ca_file: \(quoted(certificateFile))") }
     if preset.hasNoTimeLimit { lines.append("timeouts: { response_head: none }") }

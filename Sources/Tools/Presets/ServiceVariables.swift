@@ -8,6 +8,12 @@ package struct ServiceVariables: Sendable {
     package let value: String
     /// Stands where a program expects a key.
     package let isKey: Bool
+
+    package init(name: String, value: String, isKey: Bool) {
+      self.name = name
+      self.value = value
+      self.isKey = isKey
+    }
   }
 
   package let variables: [Variable]
@@ -16,12 +22,15 @@ package struct ServiceVariables: Sendable {
   /// What else a person should know; empty: nothing.
   package let notes: String
 
-  /// - Parameter authority: the host and port by which programs reach the service.
-  package init(_ service: Service, authority: String) {
+  /// - Parameters:
+  ///   - authority: the host and port by which programs reach the service.
+  ///   - preset: the name of the preset that its file was written from, if it says so.
+  package init(_ service: Service, authority: String, preset written: String?) {
     let url = "http://\(service.mount.authority(authority))\(service.mount.path)"
-    guard let (preset, answers) = Preset.of(service) else {
-      let name = service.name.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" }
-      variables = [Variable(name: "\(String(name))_BASE_URL", value: url, isKey: false)]
+    guard let (preset, answers) = Preset.of(service, written: written) else {
+      let name = String(service.name.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
+      let start = name.first?.isNumber == true ? "_" : ""
+      variables = [Variable(name: "\(start)\(name)_BASE_URL", value: url, isKey: false)]
       (isOfPreset, notes) = (false, "")
       return
     }
@@ -75,10 +84,11 @@ package struct ServiceVariables: Sendable {
 }
 
 extension Preset {
-  /// Returns the preset of a service, with the answers that its upstream tells: by the upstream, whatever the service is called, or else
-  /// by its name, as of a gateway that stands in for the provider.
-  package static func of(_ service: Service) -> (Preset, answers: [String: String])? {
+  /// Returns the preset of a service, with the answers that its upstream tells: the one that it was written from, or by the upstream,
+  /// whatever the service is called, or else by its name, as of a gateway that stands in for the provider.
+  package static func of(_ service: Service, written: String?) -> (Preset, answers: [String: String])? {
     let origin = service.upstream.origin.description
+    if let written, let preset = named(written) { return (preset, preset.answers(origin: origin) ?? [:]) }
     let matching = all.compactMap { preset in preset.answers(origin: origin).map { (preset, answers: $0) } }
     if let named = matching.first(where: { $0.0.name == service.name }) { return named }
     return matching.first { !$0.0.isOfAnyOrigin } ?? Preset.named(service.name).map { ($0, answers: [:]) }
@@ -106,7 +116,8 @@ extension Preset {
 extension Mount {
   fileprivate func authority(_ listener: String) -> String {
     guard case .host(let host) = self else { return listener }
-    return host
+    let port = listener.lastIndex(of: ":").map { listener[$0...] } ?? ""
+    return host + port
   }
 
   /// Without a slash at its end.

@@ -89,7 +89,8 @@ import Testing
     let found = errors(files: [("a.yaml", "limits: { head: 32KiB }\ninclude: [b.yaml]\nservice: {}\n")])
     #expect(
       found.map { $0.replacing("/etc/bearerd/conf.d/", with: "") } == [
-        "a.yaml:1:1: \"limits\" stands in the main file alone", "a.yaml:2:1: \"include\" stands in the main file alone",
+        "a.yaml:1:1: \"limits\" is only allowed in the main file",
+        "a.yaml:2:1: \"include\" is only allowed in the main file",
         "a.yaml:3:1: unknown key \"service\" in the file",
       ])
   }
@@ -118,6 +119,15 @@ import Testing
     #expect(missing == ["/etc/bearerd/bearerd.yaml:1:11: /etc/bearerd/parts/one.yaml cannot be read: no"])
     let only = try read("include: [conf.d/*.yaml]\n", []).get()
     #expect(only.warnings.map(\.message).contains("there are no services yet: every request gets 404"))
+  }
+
+  @Test func `a directory is no pattern, whatever it is called`() throws {
+    var environment = Machine().environment
+    environment.files.matching = { .success($0 == #"/srv/a\[1]/conf.d/*.yaml"# ? ["/srv/a[1]/conf.d/a.yaml"] : []) }
+    environment.files.text = { _ in .success(Array(Self.service("a").utf8)) }
+    let read = ConfigurationReader.read(
+      text: Array(Self.main.utf8), file: "/srv/a[1]/bearerd.yaml", environment: environment)
+    #expect(try read.get().0.included == ["/srv/a[1]/conf.d/a.yaml"])
   }
 
   @Test func `a secret in a file is not shown`() {

@@ -1,4 +1,5 @@
 import Foundation
+import Presets
 import TestServer
 import TestSupport
 import Testing
@@ -161,6 +162,41 @@ import Testing
     let removed = try Run("remove", "vault", "--yes", "--config", file)
     #expect(removed.status == 0, "\(removed.errors)")
     #expect(daemon.stop() == 0)
+  }
+
+  @Test func `a key that something else reads stays, and so does a service that the rest needs`() throws {
+    #expect(try add().status == 0)
+    let other = "credentials: { other: { origins: [https://a.example], bearer: { file: ../secrets/openai.key } } }\n"
+    try scratch.write(
+      "conf.d/other.yaml", other + "services: { other: { upstream: https://a.example/, credential: other } }\n",
+      mode: 0o644)
+    try scratch.write(
+      "conf.d/needs.yaml", "services: { needs: { upstream: https://api.openai.com/v1/, credential: openai } }\n",
+      mode: 0o644)
+    let needed = try Run("remove", "openai", "--yes", "--config", file)
+    #expect(needed.status == 2 && files.contains("conf.d/openai.yaml 644"), "\(needed.errors)")
+    try FileManager.default.removeItem(atPath: "\(scratch.path)/conf.d/needs.yaml")
+    let removed = try Run("remove", "openai", "--yes", "--config", file)
+    #expect(removed.status == 0 && removed.errors.contains("stays"), "\(removed.errors)")
+    #expect(files.contains("secrets/openai.key 600"))
+    #expect(!files.contains { $0.contains("removed") || $0.hasPrefix("conf.d/openai") }, "\(files)")
+  }
+
+  @Test func `a preset is known again under another name`() throws {
+    let added = try add("--name", "work", "--set", "server=git.example.com", preset: "gitlab")
+    #expect(added.status == 0, "\(added.errors)")
+    let run = try Run("env", "work", "--format", "json", "--config", file)
+    #expect(!run.output.contains("WORK_BASE_URL"), "\(run.output)")
+  }
+
+  @Test func `what a shell would read otherwise is quoted`() {
+    let value = "a'b\"c$d\\e f`g"
+    let variable = [ServiceVariables.Variable(name: "X", value: value, isKey: false)]
+    #expect(VariableFormat.sh.text(variable) == "export X='a'\\''b\"c$d\\e f`g'\n")
+    #expect(VariableFormat.fish.text(variable) == "set -gx X 'a\\'b\"c$d\\\\e f`g'\n")
+    #expect(VariableFormat.powershell.text(variable) == "$Env:X = 'a''b\"c$d\\e f`g'\n")
+    #expect(VariableFormat.dotenv.text(variable) == "X=\"a'b\\\"c\\$d\\\\e f`g\"\n")
+    #expect(VariableFormat.docker.text(variable) == "--env X='a'\\''b\"c$d\\e f`g'\n")
   }
 
   @Test(arguments: [

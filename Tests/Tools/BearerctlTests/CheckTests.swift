@@ -76,14 +76,15 @@ import Testing
     #expect(errors >= 2)
   }
 
-  @Test("no file: 2, and what the system says")
+  @Test("no file: 2, and how to make one")
   func noFile() throws {
     let scratch = try Scratch()
     let run = try Run("check", "\(scratch.path)/none.yaml")
     #expect(run.status == 2)
     #expect(
       scratch.plain(run.output) == """
-        DIR/none.yaml: error: cannot be read: open: No such file or directory
+        DIR/none.yaml: error: there is no configuration here
+        help: "bearerctl init" writes a first one, and "bearerctl add openai" one with a provider and its key
 
         DIR/none.yaml: 1 error; bearerd would not use this file
 

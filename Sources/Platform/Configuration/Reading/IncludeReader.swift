@@ -38,7 +38,7 @@ extension SettingsReader {
   private func includedPaths(_ node: YAMLNode) -> [(path: String, place: TextLocation)] {
     let nodes = list(node, of: "paths, such as conf.d/*.yaml") ?? []
     return nodes.flatMap { node -> [(path: String, place: TextLocation)] in
-      guard let pattern = path(node, "a path, such as conf.d/*.yaml") else { return [] }
+      guard let pattern = pattern(node) else { return [] }
       switch environment.files.matching(pattern) {
       case .success(let paths): return paths.map { ($0, node.place) }
       case .failure(let problem):
@@ -46,6 +46,16 @@ extension SettingsReader {
         return []
       }
     }
+  }
+
+  /// The directory of the main file is no pattern, whatever it is called.
+  private func pattern(_ node: YAMLNode) -> String? {
+    guard let path = path(node, "a path, such as conf.d/*.yaml"), let text = node.text else { return nil }
+    if text.hasPrefix("/") { return path }
+    let directory = self.directory(of: file)
+    let isOdd = directory.contains { "\\*?[".contains($0) }
+    return isOdd
+      ? directory.map { "\\*?[".contains($0) ? "\\\($0)" : "\($0)" }.joined() + path.dropFirst(directory.count) : path
   }
 
   /// The entries of one file; none if it says nothing.
@@ -67,7 +77,7 @@ extension SettingsReader {
     return entries.filter { entry in
       guard let key = TopKey(rawValue: entry.name), !entry.isRefused, !Self.parts.contains(key) else { return true }
       report.error(
-        entry.key.place, "\"\(entry.name)\" stands in the main file alone",
+        entry.key.place, "\"\(entry.name)\" is only allowed in the main file",
         help: "move it to \(file). An included file has \(listed(Self.parts.map(\.rawValue)))")
       return false
     }

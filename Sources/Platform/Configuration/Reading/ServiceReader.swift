@@ -29,7 +29,7 @@ extension SettingsReader {
       if top.has(.include) {
         report.warning(
           top.place(of: .include), "there are no services yet: every request gets 404",
-          help: "bearerctl add writes one: without a name it lists those that it knows")
+          help: "\"bearerctl add openai\" adds one; \"bearerctl add\" lists the providers that it knows")
         return []
       }
       report.error(

@@ -89,7 +89,7 @@ struct SettingsReader {
     return directory == "/" ? "/" + text : directory + "/" + text
   }
 
-  private func directory(of file: String) -> String {
+  func directory(of file: String) -> String {
     guard let slash = file.lastIndex(of: "/") else { return "." }
     return slash == file.startIndex ? "/" : String(file[..<slash])
   }

@@ -2,17 +2,18 @@ internal import Policy
 
 /// For a daemon that serves one program: `bearerctl run` starts one where none runs.
 extension Settings {
-  /// The same on free ports of localhost: without the ports, the sockets and the control socket of the daemon that these settings are
-  /// for.
-  package func onFreePorts() -> Settings {
-    let moved = listeners.map { listener -> ListenerSettings in
-      let own = listener.addresses.compactMap(\.port)
+  /// The same on free ports of localhost, for one user: without the ports, the sockets, the callers and the control socket of the daemon
+  /// that these settings are for.
+  /// - Parameter uid: the user, who could read the secrets as well.
+  package func onFreePorts(for uid: UInt32) -> Settings {
+    let moved = listeners.enumerated().map { index, listener -> ListenerSettings in
+      let hosts = rules.services.compactMap { service -> String? in
+        guard service.listener == index, case .host(let host) = service.mount else { return nil }
+        return "\(host):0"
+      }
       return ListenerSettings(
-        name: listener.name, addresses: [.localhost(port: 0)], callers: listener.callers, admission: listener.admission,
-        extraAuthorities: listener.extraAuthorities.map { authority in
-          let suffix = own.map { ":\($0)" }.first { authority.hasSuffix($0) }
-          return suffix.map { authority.dropLast($0.count) + ":0" } ?? authority
-        }, clients: listener.clients, pages: listener.pages)
+        name: listener.name, addresses: [.localhost(port: 0)], callers: Callers(uids: [uid]),
+        admission: listener.admission, extraAuthorities: hosts, pages: listener.pages)
     }
     return Settings(
       file: file, included: included, serviceFiles: serviceFiles, listeners: moved, credentials: credentials,

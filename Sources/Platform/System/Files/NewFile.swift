@@ -12,9 +12,10 @@ package enum NewFile {
     _ path: String, _ bytes: UnsafeRawBufferPointer, mode: UInt32, group: UInt32? = nil
   ) throws(SystemError) {
     let slash = path.lastIndex(of: "/") ?? path.startIndex
-    let temporary = "\(path[...slash]).\(path[path.index(after: slash)...]).\(getpid()).new"
+    let temporary =
+      "\(path[...slash]).\(path[path.index(after: slash)...]).\(getpid()).\(Clock.monotonicMicroseconds).new"
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
-    let descriptor = try check(retrying { open(temporary, flags, 0o600) }, "open")
+    let descriptor = try check(retrying { open(temporary, flags, 0o600) }, "create")
     defer {
       unlink(temporary)
       close(descriptor)
@@ -29,6 +30,9 @@ package enum NewFile {
     try check(fchmod(descriptor, mode), "chmod")
     try check(retrying { fsync(descriptor) }, "fsync")
     try check(link(temporary, path), "link")
+    let directory = try check(retrying { open(String(path[...slash]), O_RDONLY | O_DIRECTORY | O_CLOEXEC) }, "open")
+    defer { close(directory) }
+    try check(retrying { fsync(directory) }, "fsync")
   }
 
   package static func create(_ path: String, _ text: String, mode: UInt32, group: UInt32? = nil) throws(SystemError) {
@@ -74,5 +78,7 @@ package enum NewFile {
   }
 
   /// Removes a directory, if it is there and empty.
-  package static func removeDirectory(_ path: String) { rmdir(path) }
+  /// - Returns: whether it is gone, or was no directory of its own that could hold something.
+  @discardableResult
+  package static func removeDirectory(_ path: String) -> Bool { rmdir(path) == 0 }
 }

@@ -20,6 +20,16 @@ package enum PathPattern {
     return paths.compactMap { $0.map { String(cString: $0) } }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
+  /// Returns a path as a pattern that only itself matches.
+  package static func escaped(_ path: String) -> String {
+    var escaped = ""
+    for character in path {
+      if "\\*?[".contains(character) { escaped += "\\" }
+      escaped.append(character)
+    }
+    return escaped
+  }
+
   /// Whether `matches` would return the path if it existed.
   package static func matches(_ path: String, _ pattern: String) -> Bool {
     path == pattern || fnmatch(pattern, path, FNM_PATHNAME | FNM_PERIOD) == 0

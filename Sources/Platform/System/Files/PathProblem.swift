@@ -45,7 +45,7 @@ package struct PathProblem: Error, Sendable, Equatable {
 
 extension PathProblem {
   /// For those who say by themselves what follows.
-  var brief: String {
+  package var brief: String {
     switch kind {
     case .owner, .link: "\(step) belongs to uid \(owner)"
     case .writable: "others can write \(step) (mode \(String(mode, radix: 8)))"

@@ -9,14 +9,15 @@ package final class ChildProcess {
   private var isRunning = true
 
   /// `path` is absolute. A program that cannot be started ends at once with status 127.
-  package init(path: String, arguments: [String]) throws(SystemError) {
+  /// - Parameter signalAtEnd: the signal that it gets when the thread ends that started it.
+  package init(path: String, arguments: [String], signalAtEnd: Int32 = SIGKILL) throws(SystemError) {
     var ends: [Int32] = [-1, -1]
     try check(pipe(&ends), "pipe")
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
     var words = ([path] + arguments).map { strdup($0) }
     words.append(nil)
-    processID = bearerd_spawn(path, words, ends[1])
+    processID = bearerd_spawn(path, words, ends[1], signalAtEnd)
     let reason = errno
     for word in words { free(word) }
     close(ends[1])

@@ -5,6 +5,9 @@ package final class TerminalInput {
   private let descriptor: Int32
   private var saved: termios?
 
+  /// Whether standard input is a terminal, where what is typed would be shown.
+  package static var isStandardInput: Bool { isatty(STDIN_FILENO) == 1 }
+
   /// `nil`: there is none.
   package init?() {
     let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)

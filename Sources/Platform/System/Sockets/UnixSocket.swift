@@ -3,6 +3,9 @@ internal import Glibc
 
 /// Listening unix sockets that no other process can slip in front of or behind (T9).
 package enum UnixSocket {
+  /// Whether a socket is there that only others may connect to.
+  package static func isClosedToUs(_ path: String) -> Bool { access(path, W_OK) != 0 && errno == EACCES }
+
   /// Binds and listens; the socket has `mode`, and `group` if given, before the first connection can be made, and never
   /// more than that.
   ///

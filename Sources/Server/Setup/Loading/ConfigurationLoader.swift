@@ -46,8 +46,10 @@ package enum ConfigurationLoader {
   /// The configuration as one tree; `nil` if it cannot be used.
   package static func tree(of file: String) throws(SystemError) -> ConfigurationTree? {
     let text = try FileReader.read(path: file, maximum: 1 << 20).bytes
-    let answers = FileProbe.Answers(as: Users.currentUID)
-    let environment = ConfigurationReader.Environment.system(Preparation.Step(), FileProbe(), answers)
+    // Root may ask about another user's, which is judged as that user would.
+    let user = Users.currentUID == 0 ? FileStatus(path: file)?.owner ?? 0 : Users.currentUID
+    let answers = FileProbe.Answers(as: user)
+    let environment = ConfigurationReader.Environment.system(Preparation.Step(), FileProbe(), answers, as: user)
     return ConfigurationReader.tree(text: text, file: file, environment: environment)
   }
 

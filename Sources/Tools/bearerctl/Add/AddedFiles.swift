@@ -9,6 +9,8 @@ internal import System
 final class AddedFiles {
   private var files: [String] = []
   private var directories: [String] = []
+  /// The main file, if it was made.
+  private var main: String?
 
   /// Writes the key, then the part of the configuration; the main file first, if there is none. What a failure leaves is removed.
   func write(_ service: AddedService, _ secret: borrowing IncomingSecret, in home: ConfigurationHome) throws {
@@ -21,7 +23,7 @@ final class AddedFiles {
       try attempt(home.file) { () throws(SystemError) in
         do throws(SystemError) {
           try NewFile.create(home.file, FirstConfiguration().text, mode: 0o644)
-          files.append(home.file)
+          main = home.file
         } catch  where error.isOfExisting {
           // Another "bearerctl add" was quicker.
         }
@@ -40,8 +42,10 @@ final class AddedFiles {
   /// Removes everything that `write` has made.
   func undo() {
     for file in files.reversed() { try? NewFile.remove(file) }
-    for directory in directories.reversed() { NewFile.removeDirectory(directory) }
-    (files, directories) = ([], [])
+    let areGone = directories.reversed().map { NewFile.removeDirectory($0) }
+    // Another "bearerctl add" may rely on it by now: then there is another part.
+    if let main, areGone.allSatisfy({ $0 }) { try? NewFile.remove(main) }
+    (files, directories, main) = ([], [], nil)
   }
 
   private func attempt(_ path: String, _ write: () throws(SystemError) -> Void) throws {
@@ -71,6 +75,14 @@ final class AddedFiles {
     guard let last = lines.popLast(), last.hasPrefix(mark) else { return .changed }
     let rest = lines.joined(separator: "\n") + "\n"
     return last.dropFirst(mark.count) == hash(rest) ? .untouched : .changed
+  }
+
+  /// The preset that a file was written from; `nil`: it does not say.
+  static func preset(of file: String) -> String? {
+    let start = "Written by \"bearerctl add "
+    guard let text = try? FileReader.read(path: file, maximum: 1 << 20).bytes else { return nil }
+    let line = String(decoding: text.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    return line.firstRange(of: start).map { String(line[$0.upperBound...].prefix { $0 != "\"" }) }
   }
 
   private static func hash(_ text: String) -> String {

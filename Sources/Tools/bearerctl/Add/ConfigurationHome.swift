@@ -37,6 +37,14 @@ struct ConfigurationHome {
   var secretMode: UInt32 { secretGroup == nil ? 0o600 : 0o640 }
   var secretsMode: UInt32 { secretGroup == nil ? 0o700 : 0o750 }
 
+  /// Whoever could exchange one of the directories could have the key written elsewhere.
+  func demandSafety() throws {
+    for path in [directory, parts, secrets] {
+      guard let problem = FileWalk(path, as: user ?? Users.currentUID).problem else { continue }
+      throw Failure(Failure.no, "nothing is written to \(path): \(problem.brief). Nothing has changed")
+    }
+  }
+
   /// Whether the main file includes a file.
   func includes(_ path: String) throws -> Bool {
     let text: [UInt8]
@@ -47,7 +55,8 @@ struct ConfigurationHome {
     return patterns.contains { pattern in
       guard case .scalar(let pattern, _) = pattern else { return false }
       let written = pattern.hasPrefix("./") ? String(pattern.dropFirst(2)) : pattern
-      return PathPattern.matches(path, written.hasPrefix("/") ? written : "\(directory)/\(written)")
+      return PathPattern.matches(
+        path, written.hasPrefix("/") ? written : "\(PathPattern.escaped(directory))/\(written)")
     }
   }
 

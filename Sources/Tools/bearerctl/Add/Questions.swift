@@ -55,9 +55,9 @@ struct Questions {
       guard let line = terminal.line() else { break }
       let answer = line.trimmed
       if question.accepts(answer) { return answer }
-      terminal.show("That is not it: \(question.wanted).\n")
+      terminal.show("Expected \(question.wanted).\n")
     }
-    throw Failure(Failure.usage, "nothing was answered, and nothing has changed")
+    throw Failure(Failure.usage, "without an answer nothing can be added. Nothing has changed")
   }
 
   /// The key: from a file, from standard input, or typed without being shown.
@@ -69,7 +69,9 @@ struct Questions {
     }
     do throws(IncomingSecret.Problem) {
       if let file { return try IncomingSecret(readingFrom: absolute(file)) }
-      guard !isStandardInput, let terminal else { return try IncomingSecret(readingFrom: nil) }
+      guard !isStandardInput || TerminalInput.isStandardInput, let terminal else {
+        return try IncomingSecret(readingFrom: nil)
+      }
       if !preset.create.isEmpty { terminal.show("Make one at \(Preset.filled(preset.create, answers))\n") }
       terminal.show("\(preset.key) (it is not shown): ")
       defer { terminal.show("\n") }

@@ -48,6 +48,10 @@ struct Add: ParsableCommand {
     completion: .file())
   var certificateFile: String?
 
+  @Option(
+    help: "The address of a registry, which cannot be below a path. Default: the preset's, such as localhost:5000.")
+  var at: String?
+
   @Flag(help: "Let only requests pass that read.")
   var readOnly = false
 
@@ -71,12 +75,16 @@ struct Add: ParsableCommand {
     if readOnly, found.readOnlyRules.isEmpty {
       throw Failure(Failure.usage, "\(found.name) has no --read-only: nearly all of its requests write")
     }
+    if at != nil, found.at == nil {
+      throw Failure(Failure.usage, "\(found.name) is below a path: --at is for registries")
+    }
     let home = ConfigurationHome(daemon.config)
+    try home.demandSafety()
     let questions = try Questions(answers, of: found)
     try checkFree(service, home)
     let added = AddedService(
       found, name: service, answers: try questions.answers(to: found), isReadOnly: readOnly,
-      certificateFile: certificateFile.map(absolute))
+      certificateFile: certificateFile.map(absolute), at: at)
     if dryRun { return printFiles(added, home) }
     let secret = try questions.key(of: found, added.answers, file: keyFile, isStandardInput: keyStdin)
     if !found.keyPrefixes.isEmpty, !secret.begins(with: found.keyPrefixes) {
@@ -145,38 +153,32 @@ struct Add: ParsableCommand {
     }
     var running: RunningDaemon?
     do {
+      if !noTry, let trial = added.preset.trial { try judge(added, trial, settings, home) }
       running = try RunningDaemon(settings, control: daemon.control)
       if let problem = try running?.reload() {
         throw Failure(Failure.no, "the running daemon does not take it:\n\(problem)\nNothing has changed")
       }
-      if !noTry, let trial = added.preset.trial { try judge(added, trial, settings, home, running) }
     } catch {
       files.undo()
-      _ = try? running?.reload()
       throw error
     }
     let terminal = Terminal.output
     StandardOutput.print("\(terminal.good("added"))  \(home.part(added.name))\n       \(home.secret(added.name))\n")
-    try finish(added, settings, running)
+    finish(added, settings, running)
   }
 
-  /// Tries the key, through a daemon of our own if none runs.
+  /// Tries the key, through a daemon of our own: the running one may admit others alone.
   /// - Throws: the provider rejects it.
   private func judge(
-    _ added: AddedService, _ trial: Preset.Trial, _ settings: Settings, _ home: ConfigurationHome,
-    _ running: RunningDaemon?
+    _ added: AddedService, _ trial: Preset.Trial, _ settings: Settings, _ home: ConfigurationHome
   ) throws {
     guard let service = settings.rules.services.first(where: { $0.name == added.name }) else { return }
     let listener = settings.listeners[service.listener].name
-    let own: PrivateDaemon?
-    let addresses: [String]
-    if let running {
-      (own, addresses) = (nil, try running.addresses(of: listener))
-    } else if home.user == nil, let daemon = try? PrivateDaemon(configuration: home.file) {
-      (own, addresses) = (daemon, daemon.ports(of: listener).map { "127.0.0.1:\($0)" })
-    } else {
-      return StandardOutput.print("The key was not tried: no daemon runs with this configuration.\n")
+    let own: PrivateDaemon
+    do { own = try PrivateDaemon(configuration: home.file) } catch let failure as Failure {
+      return Terminal.complain("bearerctl: the key was not tried: \(failure.message)\n")
     }
+    let addresses = own.ports(of: listener).map { "127.0.0.1:\($0)" }
     let request = "\(trial.method) \(added.origin)\(added.filled(trial.path))"
     switch withExtendedLifetime(own, { KeyTrial.play(added, trial, service, addresses) }) {
     case .works(let status): StandardOutput.print("tried  \(request): \(status), the key works\n")
@@ -188,8 +190,8 @@ struct Add: ParsableCommand {
     }
   }
 
-  private func finish(_ added: AddedService, _ settings: Settings, _ running: RunningDaemon?) throws {
-    let variables = try ConfiguredVariables(settings, services: [added.name], running).variables
+  private func finish(_ added: AddedService, _ settings: Settings, _ running: RunningDaemon?) {
+    let variables = (try? ConfiguredVariables(settings, services: [added.name], running))?.variables ?? []
     var text = ""
     if running == nil {
       text += "\nTo run one program with it: bearerctl run \(added.name) -- PROGRAM\n"
@@ -201,8 +203,8 @@ struct Add: ParsableCommand {
     }
     if let service = settings.rules.services.first(where: { $0.name == added.name }) {
       let listener = settings.listeners[service.listener]
-      let authority = listener.authority(try running?.ports(of: listener.name) ?? [])
-      let notes = ServiceVariables(service, authority: authority).notes
+      let authority = listener.authority((try? running?.ports(of: listener.name)) ?? [])
+      let notes = ServiceVariables(service, authority: authority, preset: added.preset.name).notes
       if !notes.isEmpty { text += "\n" + wrapped(notes) + "\n" }
     }
     StandardOutput.print(text)

@@ -37,6 +37,11 @@ struct Env: ParsableCommand {
     let variables = try ConfiguredVariables(
       loaded.settings, services: services, (try? RunningDaemon(loaded.settings)) ?? nil)
     for note in variables.notes { Terminal.complain("bearerctl: \(note)\n") }
+    if !ProxyVariables.withoutLocalhost.isEmpty {
+      Terminal.complain("bearerctl: a proxy is set: NO_PROXY has to name localhost\n")
+    }
     StandardOutput.print(format.text(variables.variables))
   }
 }
+
+extension VariableFormat: ExpressibleByArgument {}

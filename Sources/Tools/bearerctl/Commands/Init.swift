@@ -68,7 +68,7 @@ struct Init: ParsableCommand {
       guard let line = terminal.line() else { break }
       let text = line.trimmed
       if let answer = read(text.isEmpty ? proposal : text) { return answer }
-      terminal.show("That is not possible.\n")
+      terminal.show("\(text) cannot be used.\n")
     }
     throw Failure(Failure.no, "nothing was answered, and nothing was written")
   }
@@ -78,7 +78,7 @@ struct Init: ParsableCommand {
     guard let terminal, home.start.hasPrefix("systemctl") else {
       return StandardOutput.print("To start the daemon: \(home.start)\n")
     }
-    terminal.show("Start it now, and at each login (\(home.start))? [Y/n] ")
+    terminal.show("Start it now, and whenever the machine or your session starts (\(home.start))? [Y/n] ")
     guard let line = terminal.line(), ["", "y", "yes"].contains(line.trimmed.lowercased()) else {
       return StandardOutput.print("To start the daemon: \(home.start)\n")
     }

@@ -42,7 +42,7 @@ struct Remove: ParsableCommand {
       let question = "Remove \(files.joined(separator: " and "))?\(changed)"
       guard Questions.confirm(question) else { throw Failure(Failure.no, "nothing was removed (--yes does not ask)") }
     }
-    try remove(files, part, home)
+    try remove(part, home)
   }
 
   private func text(of path: String) throws -> String? {
@@ -55,27 +55,33 @@ struct Remove: ParsableCommand {
   }
 
   /// Only if the rest of the configuration can do without it.
-  private func remove(_ files: [String], _ part: String, _ home: ConfigurationHome) throws {
-    let aside = part + ".removed"
+  private func remove(_ part: String, _ home: ConfigurationHome) throws {
+    // No pattern matches a name that begins with a dot.
+    let aside = "\(home.parts)/.\(name).yaml.removed"
     do throws(SystemError) { try NewFile.move(part, to: aside) } catch {
       throw Failure(Failure.no, "\(part) cannot be removed: \(error)")
     }
     let settings: Settings
-    do throws(LoadError) { settings = try home.load().settings } catch {
+    do {
+      settings = try Add.settings(home)
+      if let problem = try RunningDaemon(settings, control: daemon.control)?.reload() {
+        throw Failure(Failure.no, "the running daemon does not do without it:\n\(problem)\nNothing was removed")
+      }
+    } catch {
       try? NewFile.move(aside, to: part)
-      for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
-      throw Failure(Failure.no, "without it the configuration has errors. Nothing was removed")
+      throw error
     }
-    let running = try RunningDaemon(settings, control: daemon.control)
-    if let problem = try running?.reload() {
-      try? NewFile.move(aside, to: part)
-      throw Failure(Failure.no, "the running daemon does not do without it:\n\(problem)\nNothing was removed")
+    let key = home.secret(name)
+    let isUsed = settings.credentials.flatMap(\.allSources).contains { source in
+      if case .file(let path) = source { RunningDaemon.areSame(path, key) } else { false }
     }
-    for file in [aside] + files.dropFirst() {
+    if isUsed { Terminal.complain("bearerctl: \(key) stays: another credential reads it\n") }
+    let keys = isUsed || FileStatus(path: key) == nil ? [] : [key]
+    for file in [aside] + keys {
       do throws(SystemError) { try NewFile.remove(file) } catch {
         throw Failure(Failure.no, "\(file) cannot be removed: \(error)")
       }
     }
-    StandardOutput.print(files.map { "removed  \($0)\n" }.joined())
+    StandardOutput.print(([part] + keys).map { "removed  \($0)\n" }.joined())
   }
 }

@@ -18,6 +18,8 @@ struct RunCommand: ParsableCommand {
         bearerctl run -- claude
         bearerctl run --clean github -- ./deploy.sh
 
+      A program that goes on in the background after its first process has ended loses that daemon: let one run always for it.
+
       Variables in which other keys usually stand are named if they are set, since the program gets them. With --clean it does \
       not get them.
       """)
@@ -63,8 +65,10 @@ struct RunCommand: ParsableCommand {
       let daemon = try PrivateDaemon(configuration: loaded.file)
       (ports, started) = (daemon, daemon)
     }
+    for line in started?.unusable ?? [] { Terminal.complain("bearerd: \(line)\n") }
     let pairs = ProcessEnvironment.value("GIT_CONFIG_COUNT").flatMap { Int($0) } ?? 0
-    let configured = try ConfiguredVariables(loaded.settings, services: services, ports, gitPairs: pairs)
+    let configured = try ConfiguredVariables(
+      loaded.settings, services: services, ports, gitPairs: (0...10_000).contains(pairs) ? pairs : 0)
     for note in configured.notes { Terminal.complain("bearerctl: \(note)\n") }
     let left = KeyVariables.set(besides: configured.variables.map(\.name))
     if !left.isEmpty, !clean {
@@ -74,6 +78,7 @@ struct RunCommand: ParsableCommand {
     }
     let changes =
       configured.variables.map { ($0.name, Optional($0.value)) } + (clean ? left.map { ($0, String?.none) } : [])
+      + ProxyVariables.withoutLocalhost.map { ($0, Optional($1)) }
     let error = withExtendedLifetime(started) { Process.become(command, changes: changes) }
     // As a shell says it.
     throw Failure(error.isOfMissing ? 127 : 126, "\(error.description.harmless)")
@@ -101,4 +106,17 @@ enum KeyVariables {
     "GOOGLE_APPLICATION_CREDENTIALS", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "NODE_AUTH_TOKEN", "NPM_TOKEN",
     "OPENAI_ADMIN_KEY", "PGPASSWORD", "SLACK_BOT_TOKEN", "STRIPE_SECRET_KEY", "TWINE_PASSWORD", "TWILIO_AUTH_TOKEN",
   ]
+}
+
+/// The variables that lead a program's requests through a proxy.
+enum ProxyVariables {
+  /// Exceptions for this machine, if a proxy is set: most libraries would send requests for localhost there as well.
+  static var withoutLocalhost: [(name: String, value: String)] {
+    let proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
+    guard proxies.contains(where: { ProcessEnvironment.value($0) != nil }) else { return [] }
+    return ["NO_PROXY", "no_proxy"].map { name in
+      let before = ProcessEnvironment.value(name).map { [$0] } ?? []
+      return (name, (before + ["localhost", "127.0.0.1", "::1"]).joined(separator: ","))
+    }
+  }
 }

@@ -1,19 +1,27 @@
 internal import Console
 internal import Configuration
 internal import Setup
+internal import System
 
 /// The daemon that runs with a configuration.
 struct RunningDaemon: ListenerPorts {
   let isPrivate = false
-  private let client: ControlClient
+  /// `nil`: it is another user's, whom alone it answers.
+  private let client: ControlClient?
 
   /// `nil`: none answers.
   init?(_ settings: Settings, control: String? = nil) throws {
     guard let path = control.map(absolute) ?? settings.controlSocket ?? ControlPath.standard else { return nil }
-    client = ControlClient(path: path)
+    if UnixSocket.isClosedToUs(path) {
+      client = nil
+      return
+    }
+    let client = ControlClient(path: path)
+    self.client = client
     do {
+      let file = try StatusDocument(asking: client, seconds: 10).configuration.file
       // The one at the usual place may have another configuration.
-      guard try StatusDocument(asking: client, seconds: 10).configuration.file == settings.file else { return nil }
+      guard file == settings.file || Self.areSame(file, settings.file) else { return nil }
     } catch let failure as Failure {
       guard failure.code == Failure.unavailable else { throw failure }
       return nil
@@ -22,19 +30,23 @@ struct RunningDaemon: ListenerPorts {
 
   /// Returns why the daemon goes on with the old configuration; `nil`: it has the new one.
   func reload() throws -> String? {
+    guard let client else { return "only root and the daemon's own user may have it reload" }
     switch try client.ask("reload") {
     case .ok: return nil
     case .error(let reason): return reason
     }
   }
 
-  /// The addresses that a listener is bound to: `127.0.0.1:7070`, `[::1]:7070`, `unix:/path`.
-  func addresses(of listener: String) throws -> [String] {
-    try StatusDocument(asking: client).listeners.first { $0.name == listener }?.addresses ?? []
+  /// The TCP ports that a listener is bound to; none, if nobody says.
+  func ports(of listener: String) throws -> [UInt16] {
+    guard let client else { return [] }
+    let addresses = try StatusDocument(asking: client).listeners.first { $0.name == listener }?.addresses ?? []
+    return addresses.compactMap { $0.split(separator: ":").last.flatMap { UInt16($0) } }
   }
 
-  /// The TCP ports that a listener is bound to.
-  func ports(of listener: String) throws -> [UInt16] {
-    try addresses(of: listener).compactMap { $0.split(separator: ":").last.flatMap { UInt16($0) } }
+  /// Whether two paths lead to one file.
+  static func areSame(_ one: String, _ other: String) -> Bool {
+    guard let one = FileStatus(path: one), let other = FileStatus(path: other) else { return false }
+    return one.device == other.device && one.inode == other.inode
   }
 }

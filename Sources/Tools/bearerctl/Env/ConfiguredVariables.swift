@@ -16,7 +16,7 @@ struct ConfiguredVariables {
   ///   - gitPairs: the pairs of git that the environment has already.
   init(_ settings: Settings, services wanted: [String], _ ports: (any ListenerPorts)?, gitPairs: Int = 0) throws {
     let services = try wanted.map { name in
-      guard let service = settings.rules.services.first(where: { $0.name == name }) else {
+      guard let service = settings.rules.services.firstIndex(where: { $0.name == name }) else {
         let names = settings.rules.services.map(\.name)
         let guess = Suggestion.nearest(to: name, in: names).map { "did you mean \"\($0)\"?" }
         let others =
@@ -26,7 +26,8 @@ struct ConfiguredVariables {
       return service
     }
     var notes: [String] = []
-    let all = try (wanted.isEmpty ? settings.rules.services : services).map { service in
+    let all = try (wanted.isEmpty ? Array(settings.rules.services.indices) : services).map { index in
+      let service = settings.rules.services[index]
       let listener = settings.listeners[service.listener]
       if listener.isUnixOnly, ports?.isPrivate != true {
         notes.append("\(service.name) is on a unix socket, for which there is no URL")
@@ -37,7 +38,10 @@ struct ConfiguredVariables {
       }
       let bound = try ports?.ports(of: listener.name) ?? []
       let authority = listener.authority(bound)
-      return (name: service.name, variables: ServiceVariables(service, authority: authority).variables)
+      let preset = AddedFiles.preset(of: settings.file(ofService: index))
+      return (
+        name: service.name, variables: ServiceVariables(service, authority: authority, preset: preset).variables
+      )
     }
     let merged = ServiceVariables.merged(all, after: gitPairs)
     for (service, variable) in merged.lost {

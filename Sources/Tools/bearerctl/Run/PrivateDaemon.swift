@@ -7,6 +7,8 @@ final class PrivateDaemon: ListenerPorts {
   let isPrivate = true
   private let process: ChildProcess
   private var ports: [String: [UInt16]] = [:]
+  /// The lines of its log that say what does not work.
+  private(set) var unusable: [String] = []
 
   /// Milliseconds until it serves.
   private static let patience: UInt64 = 20_000
@@ -23,10 +25,13 @@ final class PrivateDaemon: ListenerPorts {
       {
         ports[listener, default: []].append(port)
       }
+      if line.contains("level=error") || line.contains("event=credential-unavailable") { unusable.append(line) }
       if line.contains("event=ready") { return }
     }
     process.stop(patience: 0)
-    throw Failure(Failure.system, "bearerd did not start; it said:\n\(said)")
+    let hint =
+      said.contains("audit") ? "\nAn audit file belongs to one daemon at a time: let one run always, and use that." : ""
+    throw Failure(Failure.system, "bearerd did not start; it said:\n\(said)\(hint)")
   }
 
   func ports(of listener: String) -> [UInt16] { ports[listener] ?? [] }

@@ -1,12 +1,10 @@
-internal import ArgumentParser
-internal import Presets
 internal import Primitives
 
-/// How `bearerctl env` writes variables.
-enum VariableFormat: String, CaseIterable, ExpressibleByArgument {
+/// A way to write environment variables for a shell or another reader.
+package enum VariableFormat: String, CaseIterable, Sendable {
   case sh, fish, powershell, dotenv, json, docker
 
-  func text(_ variables: [ServiceVariables.Variable]) -> String {
+  package func text(_ variables: [ServiceVariables.Variable]) -> String {
     switch self {
     case .sh: variables.map { "export \($0.name)=\(Self.shellQuoted($0.value))\n" }.joined()
     case .fish: variables.map { "set -gx \($0.name) \(Self.fishQuoted($0.value))\n" }.joined()
