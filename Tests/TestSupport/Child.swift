@@ -68,7 +68,7 @@ package final class Child {
 
   /// Exit status; for a process that a signal ended, the negative signal. One that does not end in its time is killed.
   package func wait(seconds: Double = 60) -> Int32 {
-    if eventually(seconds: seconds * patience, { !isRunning }), let status { return status }
+    if eventually(seconds: seconds, { !isRunning }), let status { return status }
     kill(SIGKILL)
     if let status { return status }
     var raw: Int32 = 0

@@ -3,9 +3,9 @@ import Foundation
 /// How many times as long as usual programs may take: under a sanitizer they are slow.
 package let patience = Double(ProcessInfo.processInfo.environment["BEARERD_TEST_PATIENCE"] ?? "") ?? 1
 
-/// Looks until the condition holds; false if it did not within the time.
+/// Looks until the condition holds; false if it did not within the time, which is longer under a sanitizer.
 package func eventually(seconds: Double = 20, _ condition: () throws -> Bool) rethrows -> Bool {
-  let end = ContinuousClock.now + .seconds(seconds)
+  let end = ContinuousClock.now + .seconds(seconds * patience)
   while true {
     if try condition() { return true }
     if ContinuousClock.now > end { return false }
