@@ -6,8 +6,8 @@ internal import Glibc
 package enum StandardError {
   package static let descriptor: Int32 = STDERR_FILENO
 
-  /// How many bytes were written: fewer than all if there is no room now. What is left is the caller's to keep or drop. What goes into a
-  /// pipe that has no reader any more counts as written.
+  /// How many bytes were written: fewer than all if there is no room now, or no reader. What is left is the caller's to
+  /// keep or drop.
   @discardableResult
   package static func write(_ bytes: Span<UInt8>) -> Int {
     write(bytes, to: descriptor)
@@ -64,8 +64,6 @@ package enum StandardError {
       // A pipe that polls writable takes PIPE_BUF bytes without blocking (pipe(7)).
       var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
       guard poll(&room, 1, 0) == 1, room.revents & Int16(POLLOUT) != 0 else { return 0 }
-      // Nobody reads it any more.
-      if room.revents & Int16(POLLERR) != 0 { return bytes.count }
       return Glibc.write(descriptor, bytes.baseAddress, min(bytes.count, Int(PIPE_BUF)))
     }
   }

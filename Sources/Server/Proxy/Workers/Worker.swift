@@ -40,6 +40,10 @@ package final class Worker {
   var allCounts: WorkerCounts?
   /// Writes the log once more where its reader was too slow.
   private var flushAgain: Timer?
+  /// Milliseconds until lines are written that found no room.
+  private var flushDelay = Worker.firstFlushDelay
+  private static let firstFlushDelay: UInt64 = 50
+  private static let longestFlushDelay: UInt64 = 1_000
 
   package init(
     loop: Loop, log: EventLog, sharedState: SharedState, generation: Generation, deferredRelease: DeferredRelease,
@@ -122,7 +126,13 @@ package final class Worker {
   func giveBack(_ buffer: consuming EventOutput) { buffers.giveBack(buffer) }
 
   private func flushLog() {
-    if !log.flush() { flushAgain?.start(after: 50) }
+    if log.flush() {
+      flushDelay = Self.firstFlushDelay
+    } else {
+      // A reader that is gone is not waited for twenty times a second.
+      flushAgain?.start(after: flushDelay)
+      flushDelay = min(2 * flushDelay, Self.longestFlushDelay)
+    }
   }
 
   // MARK: generations
