@@ -7,6 +7,7 @@ import Testing
 /// are meant:
 /// - we skip empty lines before a request (RFC 9112 §2.2), h11 refuses them: it is asked without them;
 /// - of an absolute-form target we keep what follows the authority, with the path that it means, h11 the whole;
+/// - we take raw bytes above 0x7F in a target, and send them on percent-encoded; h11 refuses them: it is asked about the encoded form;
 /// - we are stricter: `stricter` lists in what.
 @Suite struct HeadTests {
   private struct Answer: Decodable {
@@ -98,7 +99,10 @@ import Testing
       ours.append(read)
       texts.append(bytes)
     }
-    let inputs = zip(texts, ours).map { text, ours in hexadecimal(text + (ours.head.map { body($0).sent } ?? []) + next)
+    let inputs = zip(texts, ours).map { text, ours in
+      guard let head = ours.head else { return hexadecimal(text + next) }
+      let line = text.prefix { $0 != 0x0D }
+      return hexadecimal(encoded(line) + text[line.endIndex...] + body(head).sent + next)
     }
     let answers: [Answer] = try OtherPrograms.answers(OtherPrograms.python, "heads.py", inputs)
 
@@ -125,7 +129,7 @@ import Testing
     #expect(answer.fields == head.fields.map { "\(part($0.name).lowercased()): \(part($0.value))" })
     #expect(answer.body == text(body(head).data), "\(written.debugDescription)")
     #expect(answer.rest == text(next), "another end: \(written.debugDescription)")
-    let target = part(head.target)
+    let target = text(encoded(head.bytes[head.target]))
     if let authority = head.absoluteAuthority {
       let scheme = answer.target?.prefix { $0 != ":" } ?? ""
       let path = answer.target?.dropFirst(scheme.count + 3 + authority.count) ?? ""
@@ -143,6 +147,11 @@ import Testing
     case .chunked: (latin1("3\r\nabc\r\n0\r\n\r\n"), latin1("abc"))
     case .length(let count): (letters(count), letters(count))
     }
+  }
+
+  /// The form in which raw bytes of a target go on.
+  private func encoded(_ target: ArraySlice<UInt8>) -> [UInt8] {
+    target.flatMap { $0 < 0x80 ? [$0] : Array("%\(String($0, radix: 16, uppercase: true))".utf8) }
   }
 
   private func letters(_ count: UInt64) -> [UInt8] { [UInt8](repeating: 0x62, count: Int(min(count, 10_000))) }

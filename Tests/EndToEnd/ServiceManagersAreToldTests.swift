@@ -131,7 +131,7 @@ private final class Notifications {
       }
     }
     guard result == 0 else { throw TestFailure("bind: \(errno)") }
-    var limit = timeval(tv_sec: 10, tv_usec: 0)
+    var limit = timeval(tv_sec: Int(10 * patience), tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 

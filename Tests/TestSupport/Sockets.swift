@@ -13,7 +13,7 @@ package func connectedSocket(port: UInt16) throws -> Int32 {
     }
   }
   guard status == 0 else { throw TestFailure("connect: \(errno)") }
-  var limit = timeval(tv_sec: 10, tv_usec: 0)
+  var limit = timeval(tv_sec: Int(10 * patience), tv_usec: 0)
   setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   return descriptor
 }
@@ -30,7 +30,7 @@ package func connectedSocket(unix path: String) throws -> Int32 {
     }
   }
   guard status == 0 else { throw TestFailure("connect: \(errno)") }
-  var limit = timeval(tv_sec: 20, tv_usec: 0)
+  var limit = timeval(tv_sec: Int(20 * patience), tv_usec: 0)
   setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   return descriptor
 }

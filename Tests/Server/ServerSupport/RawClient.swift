@@ -47,7 +47,7 @@ package final class RawClient: @unchecked Sendable {
 
   private func connect(_ result: Int32) throws {
     guard result == 0 else { throw TestFailure("connect: \(String(cString: strerror(errno)))") }
-    setPatience(seconds: 20)
+    setPatience(seconds: Int(20 * patience))
   }
 
   /// How long a read or a write waits.
