@@ -3,8 +3,8 @@ package import Foundation
 /// What a daemon logs, for tests: events and their fields, by name. The wording of lines is open to nobody, so that it can change.
 package final class DaemonLog: Sendable, CustomStringConvertible {
   private let collector = OutputCollector()
-  /// Lines as far as they were read, and how many bytes that were.
-  private let read = Guarded((lines: [LoggedLine](), count: 0))
+  /// Lines as far as they were read, the same by their events, and how many bytes that were.
+  private let read = Guarded((lines: [LoggedLine](), byEvent: [String: [LoggedLine]](), count: 0))
 
   package init() {}
 
@@ -25,18 +25,27 @@ package final class DaemonLog: Sendable, CustomStringConvertible {
 
   /// The whole lines so far; what else was written to standard error is left out.
   package var lines: [LoggedLine] {
+    readOn()
+    return read.withLock(\.lines)
+  }
+
+  private func readOn() {
     read.withLock { read in
       let new = collector.text.utf8.dropFirst(read.count)
-      guard let end = new.lastIndex(of: UInt8(ascii: "\n")) else { return read.lines }
-      read.lines += new[..<end].split(separator: UInt8(ascii: "\n")).compactMap { LoggedLine(Substring($0)) }
+      guard let end = new.lastIndex(of: UInt8(ascii: "\n")) else { return }
+      for line in new[..<end].split(separator: UInt8(ascii: "\n")).compactMap({ LoggedLine(Substring($0)) }) {
+        read.lines.append(line)
+        read.byEvent[line["event"] ?? "", default: []].append(line)
+      }
       read.count += new[...end].count
-      return read.lines
     }
   }
 
   /// - Parameter event: its name in the line.
   package func lines(named event: String, _ fields: [String: LoggedField] = [:]) -> [LoggedLine] {
-    lines.filter { line in line["event"] == event && fields.allSatisfy { $1.fits(line[$0]) } }
+    readOn()
+    // A test that waits asks again for each line of others, of which there are thousands.
+    return read.withLock { $0.byEvent[event] ?? [] }.filter { line in fields.allSatisfy { $1.fits(line[$0]) } }
   }
 
   package func wait(until condition: @escaping () -> Bool) -> Bool { collector.wait { _ in condition() } }

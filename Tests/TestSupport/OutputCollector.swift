@@ -54,7 +54,7 @@ package final class OutputCollector: Sendable {
   package var text: String { state.withLock { $0.text } }
 
   package func wait(for condition: @escaping (String) -> Bool) -> Bool {
-    let limit = DispatchTime.now() + .seconds(20)
+    let limit = DispatchTime.now() + .seconds(Int(20 * patience))
     while true {
       if condition(text) { return true }
       if state.withLock({ $0.isOver }) || changed.wait(timeout: limit) == .timedOut { return condition(text) }
