@@ -15,7 +15,7 @@ package struct ControlClient {
   package init(
     path: String, broken: String? = nil,
     hint: String =
-      "is it running, and as whom? root or the daemon's own user may ask; --control PATH or --config FILE says where"
+      "is it running? Only root and the daemon's own user may ask it; --control PATH or --config FILE names another socket"
   ) {
     self.path = path
     self.broken = broken

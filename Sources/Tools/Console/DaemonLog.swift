@@ -1,13 +1,14 @@
 internal import Glibc
 package import System
 
-/// Lines from a pipe, until a signal interrupts.
+/// The log lines of a daemon, from its standard error.
 package final class DaemonLog {
   private let descriptor: Int32
-  private let signals: SignalDescriptor
+  private let signals: SignalDescriptor?
   private var pending: [UInt8] = []
 
-  package init(descriptor: Int32, signals: consuming SignalDescriptor) {
+  /// - Parameter signals: those that interrupt the reading.
+  package init(descriptor: Int32, signals: SignalDescriptor? = nil) {
     self.descriptor = descriptor
     self.signals = signals
   }
@@ -19,9 +20,10 @@ package final class DaemonLog {
         defer { pending.removeFirst(end + 1) }
         return String(decoding: pending[..<end], as: UTF8.self).harmless
       }
-      var waiting = [signals.descriptor, descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      // poll(2) passes over negative descriptors.
+      var waiting = [signals?.descriptor ?? -1, descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
       let count = poll(&waiting, 2, patience)
-      if waiting[0].revents != 0, let signal = signals.next() { throw Interruption(signal: signal) }
+      if waiting[0].revents != 0, let signal = signals?.next() { throw Interruption(signal: signal) }
       if count == 0 { return nil }
       if waiting[1].revents != 0, try !fill() { return nil }
     }

@@ -8,7 +8,7 @@ final class DemoDaemon {
   private let log: DaemonLog
 
   /// Starts it, and waits until it serves.
-  init(configuration: String, signals: consuming SignalDescriptor) throws {
+  init(configuration: String, signals: SignalDescriptor) throws {
     process = try InstalledDaemon.start(configuration: configuration)
     log = DaemonLog(descriptor: process.standardError, signals: signals)
     var port: UInt16?

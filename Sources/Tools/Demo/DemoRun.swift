@@ -54,7 +54,7 @@ package struct DemoRun {
     }
   }
 
-  private func run(_ show: (consuming SignalDescriptor, _ isServing: inout Bool) throws -> [String]) throws {
+  private func run(_ show: (SignalDescriptor, _ isServing: inout Bool) throws -> [String]) throws {
     var isServing = false
     do {
       let failures = try show(SignalDescriptor(Interruption.signals), &isServing)

@@ -1,32 +1,15 @@
 internal import Console
 
-/// The bytes that a client of the test got back.
-struct Reply {
-  let text: String
-
-  init(_ bytes: [UInt8]) { text = String(decoding: bytes, as: UTF8.self) }
-
-  /// 0: nothing that begins like HTTP.
-  var status: Int {
-    text.hasPrefix("HTTP/1.1 ") ? Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)) ?? 0 : 0
-  }
-
+/// What the verdicts on attacks ask of a response.
+extension Reply {
   /// The statuses of all answers, interim ones too.
   var statuses: [Int] { text.matches(of: #/HTTP/1\.1 (\d\d\d) /#).compactMap { Int($0.1) } }
-
-  /// bearerd's own answer, by its own code.
-  var code: String? {
-    guard let line = head.split(separator: "\r\n").first(where: { $0.hasPrefix("Proxy-Status: bearerd; error=") })
-    else { return nil }
-    return line.split(separator: "details=\"").last.map { String($0.prefix { $0 != "\"" }).harmless }
-  }
 
   /// A connection that is closed without a word is one, too.
   var isRefusal: Bool { status == 0 || (status >= 400 && code != nil) }
 
   var short: String { status == 0 ? "no answer" : "\(status)\(code.map { " \($0)" } ?? "")" }
 
-  var head: String { text.firstRange(of: "\r\n\r\n").map { String(text[..<$0.lowerBound]) } ?? text }
   var body: String { text.firstRange(of: "\r\n\r\n").map { String(text[$0.upperBound...]) } ?? "" }
 
   /// Without the framing of chunks.

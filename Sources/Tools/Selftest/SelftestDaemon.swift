@@ -21,7 +21,7 @@ final class SelftestDaemon {
   private(set) var isReady = false
 
   /// Starts it, and waits until it serves.
-  init(configuration: String, signals: consuming SignalDescriptor) throws {
+  init(configuration: String, signals: SignalDescriptor) throws {
     process = try InstalledDaemon.start(configuration: configuration)
     processID = process.processID
     lines = DaemonLog(descriptor: process.standardError, signals: signals)

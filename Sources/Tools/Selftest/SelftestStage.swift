@@ -27,8 +27,7 @@ final class SelftestStage {
   var daemons = 1
 
   /// - Parameter only: the one service to test; nil: all.
-  init(_ configuration: Settings, _ tree: ConfigurationTree, only: String?, signals: consuming SignalDescriptor) throws
-  {
+  init(_ configuration: Settings, _ tree: ConfigurationTree, only: String?, signals: SignalDescriptor) throws {
     let servers = try SelftestUpstreams(for: configuration.rules.services)
     self.servers = servers
     let authority = servers.authority

@@ -123,7 +123,7 @@ import Testing
   @Test func `other keys are named, or kept from the program`() throws {
     let keys = ["AWS_SECRET_ACCESS_KEY": "aws", "VAULT_TOKEN": "genuine", "GIT_CONFIG_COUNT": "1"]
     let warned = try play("echo $AWS_SECRET_ACCESS_KEY", environment: keys)
-    #expect(warned.output == "aws\n" && warned.errors.contains("also gets AWS_SECRET_ACCESS_KEY, "), "\(warned.errors)")
+    #expect(warned.output == "aws\n" && warned.errors.contains("also sees AWS_SECRET_ACCESS_KEY, "), "\(warned.errors)")
     let clean = try play(
       "echo \"[$AWS_SECRET_ACCESS_KEY] $VAULT_TOKEN $GIT_CONFIG_COUNT\"", ["--clean"], environment: keys)
     #expect(

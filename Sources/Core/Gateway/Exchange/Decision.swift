@@ -8,7 +8,7 @@ struct Arrival: Sendable {
   var caller: Caller?
   /// The client came by a unix socket.
   var isLocalSocket = false
-  /// The address that `Host` may name besides the listener's names; nil: no other.
+  /// An address that `Host` may name although it is none of the listener's names; nil: none.
   var localEnd: LocalEnd?
 }
 

@@ -10,7 +10,7 @@ package struct Admission: Sendable, Equatable {
   /// if it is 80. nil: not checked (unix sockets). `loopbackPorts` adds to them.
   package var authorities: [String]? { didSet { known = authorities.map(Authorities.init) } }
   private var known: Authorities?
-  /// The ports of loopback names and addresses that `Host` may name besides `authorities`.
+  /// The ports with which `Host` may name `localhost` or a loopback address, whatever `authorities` says.
   package var loopbackPorts: LoopbackPorts
   /// The web pages that may ask; every other is refused.
   package var pages: PageOrigins

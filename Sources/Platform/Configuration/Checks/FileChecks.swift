@@ -163,11 +163,11 @@ final class NamedFiles {
   var paths: [String] { Array(Set(all.map(\.path))) }
 }
 
-/// A command to copy does what it says, whatever the path is.
-func shellQuoted(_ path: String) -> String {
-  let isPlain = path.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "/._-+:@,".utf8.contains($0) }
+/// Returns a word that a POSIX shell reads as the text; in quotes only if it needs them.
+package func shellQuoted(_ text: String) -> String {
+  let isPlain = !text.isEmpty && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "/._-+:@%,".utf8.contains($0) }
   return isPlain
-    ? path : "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    ? text : "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }
 
 private func octal(_ mode: UInt32) -> String {

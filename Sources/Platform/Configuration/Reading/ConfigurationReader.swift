@@ -2,7 +2,7 @@
 package struct ConfigurationReader {
   /// Facts of the machine that the reader needs and tests replace.
   package struct Environment: Sendable {
-    /// Whom the daemon runs as.
+    /// The user that the daemon runs as.
     package var uid: UInt32
     /// Seconds since 1970, for `pins_expire`.
     package var now: Int64

@@ -9,8 +9,8 @@ package struct FileQueries: Sendable {
   package var answering: @Sendable ([String]) -> Set<String>
   /// Content of a file; nil: cannot be read. Asked of `ca_file` only, never of a secret.
   package var content: @Sendable (String) -> [UInt8]?
-  /// The paths that a pattern of `include` stands for, in the order of reading.
-  package var matching: @Sendable (String) -> Result<[String], FileProblem>
+  /// The paths that a pattern of `include` stands for, in the order of reading. A relative one begins at the directory.
+  package var matching: @Sendable (_ pattern: String, _ directory: String) -> Result<[String], FileProblem>
   /// The text of an included file.
   package var text: @Sendable (String) -> Result<[UInt8], FileProblem>
 
@@ -19,7 +19,9 @@ package struct FileQueries: Sendable {
     security: @escaping @Sendable (String) -> PathSecurity = { _ in PathSecurity() },
     answering: @escaping @Sendable ([String]) -> Set<String> = { Set($0) },
     content: @escaping @Sendable (String) -> [UInt8]?,
-    matching: @escaping @Sendable (String) -> Result<[String], FileProblem> = { _ in .success([]) },
+    matching: @escaping @Sendable (_ pattern: String, _ directory: String) -> Result<[String], FileProblem> = { _, _ in
+      .success([])
+    },
     text: @escaping @Sendable (String) -> Result<[UInt8], FileProblem> = { _ in .success([]) }
   ) {
     self.status = status

@@ -38,24 +38,14 @@ extension SettingsReader {
   private func includedPaths(_ node: YAMLNode) -> [(path: String, place: TextLocation)] {
     let nodes = list(node, of: "paths, such as conf.d/*.yaml") ?? []
     return nodes.flatMap { node -> [(path: String, place: TextLocation)] in
-      guard let pattern = pattern(node) else { return [] }
-      switch environment.files.matching(pattern) {
+      guard path(node, "a path, such as conf.d/*.yaml") != nil, let pattern = node.text else { return [] }
+      switch environment.files.matching(pattern, directory(of: file)) {
       case .success(let paths): return paths.map { ($0, node.place) }
       case .failure(let problem):
         report.error(node.place, "\(pattern) cannot be looked up: \(problem.message)")
         return []
       }
     }
-  }
-
-  /// The directory of the main file is no pattern, whatever it is called.
-  private func pattern(_ node: YAMLNode) -> String? {
-    guard let path = path(node, "a path, such as conf.d/*.yaml"), let text = node.text else { return nil }
-    if text.hasPrefix("/") { return path }
-    let directory = self.directory(of: file)
-    let isOdd = directory.contains { "\\*?[".contains($0) }
-    return isOdd
-      ? directory.map { "\\*?[".contains($0) ? "\\\($0)" : "\($0)" }.joined() + path.dropFirst(directory.count) : path
   }
 
   /// The entries of one file; none if it says nothing.

@@ -55,7 +55,7 @@ package final class ChildProcess {
 }
 
 /// Signals as something to read, so that a program that waits has one place where it hears of them.
-package struct SignalDescriptor: ~Copyable {
+package final class SignalDescriptor {
   /// Readable when one came.
   package let descriptor: Int32
 

@@ -247,10 +247,10 @@ extension ConfigurationReader.Environment {
           step.begin(path)
           do throws(SystemError) { return try FileReader.read(path: path, maximum: 4 << 20).bytes } catch { return nil }
         },
-        matching: { pattern in
+        matching: { pattern, directory in
           step.begin(pattern)
           do throws(SystemError) {
-            return .success(try PathPattern.matches(of: pattern))
+            return .success(try PathPattern(pattern, in: directory).matches())
           } catch { return .failure(FileProblem("\(error)")) }
         },
         text: { path in

@@ -1,3 +1,4 @@
+internal import Console
 internal import Policy
 
 /// How what came of a row is judged.

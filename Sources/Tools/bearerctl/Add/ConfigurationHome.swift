@@ -7,9 +7,9 @@ internal import System
 struct ConfigurationHome {
   /// The main file.
   let file: String
-  /// Whom the daemon runs as; `nil`: this user.
+  /// The user that the daemon runs as; `nil`: this user.
   let user: UInt32?
-  /// The group that may read secrets besides their owner: that of the system's daemon.
+  /// The group of the system's daemon, which may read secret files; `nil`: only their owner may.
   let secretGroup: UInt32?
 
   init(_ option: String?) {
@@ -37,7 +37,7 @@ struct ConfigurationHome {
   var secretMode: UInt32 { secretGroup == nil ? 0o600 : 0o640 }
   var secretsMode: UInt32 { secretGroup == nil ? 0o700 : 0o750 }
 
-  /// Whoever could exchange one of the directories could have the key written elsewhere.
+  /// Refuses directories that other users can replace: the key could end up in a file of theirs.
   func demandSafety() throws {
     for path in [directory, parts, secrets] {
       guard let problem = FileWalk(path, as: user ?? Users.currentUID).problem else { continue }
@@ -53,10 +53,8 @@ struct ConfigurationHome {
     }
     guard case .sequence(let patterns)? = ConfigurationTree(reading: text)?["include"] else { return false }
     return patterns.contains { pattern in
-      guard case .scalar(let pattern, _) = pattern else { return false }
-      let written = pattern.hasPrefix("./") ? String(pattern.dropFirst(2)) : pattern
-      return PathPattern.matches(
-        path, written.hasPrefix("/") ? written : "\(PathPattern.escaped(directory))/\(written)")
+      guard case .scalar(let text, _) = pattern else { return false }
+      return PathPattern(text, in: directory).matches(path)
     }
   }
 

@@ -31,7 +31,7 @@ struct KeyTrial {
     do throws(SocketError) {
       let socket = try connection(to: address)
       try socket.send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
-      return outcome(String(decoding: try head(from: socket), as: UTF8.self), rejected: trial.rejected)
+      return outcome(Reply(try head(from: socket)), rejected: trial.rejected)
     } catch { return .unknown("no request went out: \(error.message.harmless)") }
   }
 
@@ -62,14 +62,9 @@ struct KeyTrial {
     return bytes
   }
 
-  private static func outcome(_ text: String, rejected: Int) -> Outcome {
-    let head = text.firstRange(of: "\r\n\r\n").map { text[..<$0.lowerBound] } ?? text[...]
-    guard head.hasPrefix("HTTP/1.1 "), let status = Int(head.dropFirst("HTTP/1.1 ".count).prefix(3)) else {
-      return .unknown("no answer came")
-    }
-    let lines = head.split(separator: "\r\n")
-    let code = lines.first { $0.hasPrefix("Proxy-Status: bearerd; error=") }
-      .flatMap { $0.split(separator: "details=\"").last }.map { String($0.prefix { $0 != "\"" }).harmless }
+  private static func outcome(_ reply: Reply, rejected: Int) -> Outcome {
+    let (status, code) = (reply.status, reply.code)
+    if status == 0 { return .unknown("no answer came") }
     if code == "credential-rejected" || (code == nil && (status == 401 || status == rejected)) {
       return .rejected(status: status)
     }

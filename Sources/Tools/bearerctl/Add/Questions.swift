@@ -21,7 +21,7 @@ struct Questions {
         let names = preset.questions.map(\.name)
         let known =
           names.isEmpty
-          ? "\(preset.name) asks for nothing but the key" : "\(preset.name) asks for \(names.joined(separator: ", "))"
+          ? "\(preset.name) needs only the key" : "\(preset.name) has \(names.joined(separator: ", "))"
         throw Failure(Failure.usage, "--set \(name.harmless): \(known)")
       }
       all[name] = String(text[text.index(after: equals)...])

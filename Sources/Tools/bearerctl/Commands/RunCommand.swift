@@ -70,14 +70,14 @@ struct RunCommand: ParsableCommand {
     let configured = try ConfiguredVariables(
       loaded.settings, services: services, ports, gitPairs: (0...10_000).contains(pairs) ? pairs : 0)
     for note in configured.notes { Terminal.complain("bearerctl: \(note)\n") }
-    let left = KeyVariables.set(besides: configured.variables.map(\.name))
-    if !left.isEmpty, !clean {
+    let unmanaged = KeyVariables.set(besides: configured.variables.map(\.name))
+    if !unmanaged.isEmpty, !clean {
       Terminal.complain(
-        "bearerctl: the program also gets \(left.joined(separator: ", ")), in which keys usually stand (--clean keeps them from it)\n"
+        "bearerctl: the program also sees \(unmanaged.joined(separator: ", ")), which may hold keys; --clean removes such variables\n"
       )
     }
     let changes =
-      configured.variables.map { ($0.name, Optional($0.value)) } + (clean ? left.map { ($0, String?.none) } : [])
+      configured.variables.map { ($0.name, Optional($0.value)) } + (clean ? unmanaged.map { ($0, String?.none) } : [])
       + ProxyVariables.withoutLocalhost.map { ($0, Optional($1)) }
     let error = withExtendedLifetime(started) { Process.become(command, changes: changes) }
     // As a shell says it.

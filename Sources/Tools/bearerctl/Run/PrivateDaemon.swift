@@ -1,5 +1,4 @@
 internal import Console
-internal import Glibc
 internal import System
 
 /// A daemon on free ports that ends with this process, also when that has become another program.
@@ -17,8 +16,11 @@ final class PrivateDaemon: ListenerPorts {
   init(configuration: String) throws {
     process = try InstalledDaemon.start(configuration: configuration, isPrivate: true)
     let deadline = Clock.monotonicMicroseconds + Self.patience * 1_000
-    var (said, pending) = ("", [UInt8]())
-    while let line = next(&pending, until: deadline) {
+    let log = DaemonLog(descriptor: process.standardError)
+    var said = ""
+    while case let now = Clock.monotonicMicroseconds, now < deadline,
+      let line = try log.next(patience: Int32(clamping: (deadline - now) / 1_000 + 1))
+    {
       said += line + "\n"
       if let listener = Self.word("listener", in: line), line.contains("event=listening"),
         let port = Self.word("address", in: line)?.split(separator: ":").last.flatMap({ UInt16($0) })
@@ -35,23 +37,6 @@ final class PrivateDaemon: ListenerPorts {
   }
 
   func ports(of listener: String) -> [UInt16] { ports[listener] ?? [] }
-
-  private func next(_ pending: inout [UInt8], until deadline: UInt64) -> String? {
-    while true {
-      if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
-        defer { pending.removeFirst(end + 1) }
-        return String(decoding: pending[..<end], as: UTF8.self).harmless
-      }
-      let now = Clock.monotonicMicroseconds
-      guard now < deadline else { return nil }
-      var entry = pollfd(fd: process.standardError, events: Int16(POLLIN), revents: 0)
-      _ = poll(&entry, 1, Int32(clamping: (deadline - now) / 1_000 + 1))
-      var bytes = [UInt8](repeating: 0, count: 16_384)
-      let count = read(process.standardError, &bytes, bytes.count)
-      if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) { return nil }
-      if count > 0 { pending += bytes.prefix(count) }
-    }
-  }
 
   private static func word(_ name: String, in line: String) -> String? {
     line.split(separator: " ").first { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.count + 1)) }
