@@ -47,5 +47,5 @@ package func example(_ name: String, in scratch: Scratch) throws -> String {
 package func exampleNames() -> [String] {
   let folder = URL(fileURLWithPath: "\(repositoryRoot)/config/examples")
   let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-  return names.filter { $0.hasSuffix(".yaml") }.sorted()
+  return names.filter { $0.hasSuffix(".yaml") && $0 != "reference.yaml" }.sorted()
 }

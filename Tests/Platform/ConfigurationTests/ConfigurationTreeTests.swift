@@ -9,7 +9,7 @@ import Testing
 
   private static func files() throws -> [String] {
     let examples = try FileManager.default.contentsOfDirectory(atPath: "\(root)/config/examples")
-    return ["config/bearerd.yaml", "Tests/Mutations/selftest.yaml"]
+    return ["Tests/Mutations/selftest.yaml"]
       + examples.filter { $0.hasSuffix(".yaml") }.map { "config/examples/\($0)" }
   }
 

@@ -10,7 +10,7 @@ import Testing
 
   static let examples: [String] = {
     let all = (try? FileManager.default.contentsOfDirectory(atPath: config.appending(path: "examples").path)) ?? []
-    return all.filter { $0.hasSuffix(".yaml") }.sorted()
+    return all.filter { $0.hasSuffix(".yaml") && $0 != "reference.yaml" }.sorted()
   }()
 
   static func text(_ path: String) throws -> String {
@@ -37,21 +37,29 @@ import Testing
     #expect(warnings.allSatisfy { warning in unpinned.contains { warning.message.contains($0) } })
   }
 
-  /// A fresh package has no secret yet, and must start all the same.
-  @Test func defaultReadsWithoutItsSecrets() throws {
+  /// A secret that is not there yet keeps no daemon from starting.
+  @Test func `the reference reads without its secrets`() throws {
     var machine = Machine()
     machine.files["/etc/bearerd/secrets/github.token"] = .some(nil)
-    let (settings, warnings) = try machine.read(Self.text("bearerd.yaml")).get()
+    let (settings, warnings) = try machine.read(Self.text("examples/reference.yaml")).get()
     #expect(settings.rules.services.map(\.name) == ["github"])
-    #expect(warnings.filter { $0.severity == .warning }.map(\.line) == [30])
+    #expect(warnings.filter { $0.severity == .warning }.count == 1)
   }
 
-  /// `bearerd.yaml` without the `#` before keys. Alternatives that exclude each other are left out.
-  static func uncommented() throws -> String {
+  @Test func `the shipped file has nothing but the line that reads others`() throws {
+    let (settings, _) = try Machine().read(Self.text("bearerd.yaml")).get()
+    #expect(settings.rules.services.isEmpty && settings.credentials.isEmpty)
+    let (sample, _) = try Machine().read(Self.uncommented("bearerd.yaml").replacing("[alice]", with: "[dev]")).get()
+    #expect(sample.rules.services.map(\.name) == ["github"])
+    #expect(sample.listeners.first?.callers.uids == [1000])
+  }
+
+  /// A file without the `#` before keys. Alternatives that exclude each other are left out.
+  static func uncommented(_ file: String = "examples/reference.yaml") throws -> String {
     let placeholder = "sha256/…, sha256/…"
     let pins =
       "sha256/BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6k=, sha256/n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="
-    let lines = try Self.text("bearerd.yaml").replacingOccurrences(of: placeholder, with: pins)
+    let lines = try Self.text(file).replacingOccurrences(of: placeholder, with: pins)
       .split(separator: "\n", omittingEmptySubsequences: false)
     let key = /^( *)# ( *(- \{|[a-z0-9_]+:).*)$/
     let uncommented = lines.map { line -> String in
@@ -63,7 +71,7 @@ import Testing
   }
 
   /// Whoever deletes a `#` gets what the comment says.
-  @Test func commentsOfTheDefaultRead() throws {
+  @Test func commentsOfTheReferenceRead() throws {
     let text = try Self.uncommented()
     var machine = Machine()
     machine.files["/usr/bin/vault-token"] = (0, 0o755, true)

@@ -22,7 +22,7 @@ import Testing
       let text = try String(contentsOf: GoldenTests.folder.appending(path: name), encoding: .utf8)
       return Array(text.components(separatedBy: GoldenTests.separator)[0].utf8)
     }
-    return examples + golden + [Array(try ExamplesTests.text("bearerd.yaml").utf8)]
+    return examples + golden + [Array(try ExamplesTests.text("examples/reference.yaml").utf8)]
   }
 
   private func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator, _ seeds: [[UInt8]]) {

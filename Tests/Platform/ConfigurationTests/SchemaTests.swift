@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  /// Keys that neither `bearerd.yaml` nor an example shows.
+  /// Keys that no example shows.
   private static let notShown = [
     "audit": "required",
     "credential": "allow_clients allow_groups replay_buffer",

@@ -79,7 +79,7 @@ import Testing
     (["add", "opnai"], "did you mean \"openai\"?"), (["add", "openai"], "--key-stdin"),
     (["add", "azure-openai", "--key-stdin"], "--set resource="), (["add", "openai", "--read-only"], "no --read-only"),
     (["add", "azure-openai", "--set", "resource=a/b"], "letters, digits"),
-    (["add", "openai", "--set", "a=b"], "asks for nothing but the key"),
+    (["add", "openai", "--set", "a=b"], "needs only the key"),
     (["add", "openai", "--name", "a b"], "a name is"),
     (["remove", "openai"], "has written nothing of this name"), (["remove", "../x"], "has written nothing"),
   ])
@@ -148,6 +148,7 @@ import Testing
     #expect(alone.status == 0 && alone.output.contains("200, the key works"), "\(alone.output)\(alone.errors)")
     let rejected = try add("--set", origin, "--ca-file", authority, key: "bad", preset: "vault")
     #expect(rejected.status == 1 && rejected.errors.contains("does not accept this key"), "\(rejected.errors)")
+    #expect(!files.contains { $0.hasPrefix("conf.d/vault") }, "\(files)")
     #expect(try Run("remove", "alone", "--yes", "--config", file).status == 0)
     let daemon = try RunningDaemon(configuration: file)
     let before = files
@@ -180,6 +181,53 @@ import Testing
     #expect(removed.status == 0 && removed.errors.contains("stays"), "\(removed.errors)")
     #expect(files.contains("secrets/openai.key 600"))
     #expect(!files.contains { $0.contains("removed") || $0.hasPrefix("conf.d/openai") }, "\(files)")
+  }
+
+  /// As the package ships it.
+  private static let shipped = "include: [conf.d/*.yaml]\n"
+
+  @Test(.enabled(if: getuid() < 1000, "a user's own daemon needs no listener"))
+  func `a main file that does not say who may ask gets a file beside it that does`() throws {
+    try scratch.write("bearerd.yaml", Self.shipped, mode: 0o644)
+    #expect(try Run("check", file).status != 0)
+    let added = try add()
+    #expect(added.status == 0, "\(added.errors)")
+    let expected = ["bearerd.yaml 644", "conf.d 755", "conf.d/00-listener.yaml 644", "conf.d/openai.yaml 644"]
+    #expect(files.filter { !$0.hasPrefix("secrets") } == expected)
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == Self.shipped)
+    #expect(try Run("check", file).status == 0)
+    #expect(try add("--name", "second").status == 0)
+    #expect(files.filter { $0.hasPrefix("conf.d/") }.count == 3)
+    let asked = try Run("init", "--yes", "--config", file)
+    #expect(asked.status == 1 && asked.errors.contains("is there already"), "\(asked.errors)")
+  }
+
+  @Test(.enabled(if: getuid() < 1000, "a user's own daemon needs no listener"))
+  func `init says beside the main file who may ask`() throws {
+    try scratch.write("bearerd.yaml", Self.shipped, mode: 0o644)
+    let first = try Run("init", "--yes", "--config", file)
+    #expect(first.status == 0, "\(first.errors)")
+    #expect(files == ["bearerd.yaml 644", "conf.d 755", "conf.d/00-listener.yaml 644", "secrets 700"])
+    #expect(try Run("check", file).status == 0)
+  }
+
+  @Test(arguments: ["", shipped]) func `a disk that is full changes nothing`(main: String) throws {
+    if !main.isEmpty { try scratch.write("bearerd.yaml", main, mode: 0o644) }
+    let keyFile = try scratch.write("pasted", "sk-1")
+    let before = files
+    // A file that may not grow fails as one on a full disk does.
+    let command = ["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", Run.binary]
+    let run = try Run(
+      program: "/bin/sh", command + ["add", "openai", "--config", file, "--key-file", keyFile, "--no-try"])
+    #expect(run.status == 1 && run.errors.contains("cannot be written"), "\(run.errors)")
+    #expect(files == before)
+  }
+
+  @Test func `a directory that cannot be written to changes nothing`() throws {
+    let keyFile = try scratch.write("pasted", "sk-1")
+    // Nobody makes files there, root included.
+    let run = try Run("add", "openai", "--config", "/sys/bearerd.yaml", "--key-file", keyFile, "--no-try")
+    #expect(run.status == 1 && run.errors.contains("/sys/secrets cannot be written"), "\(run.errors)")
   }
 
   @Test func `a preset is known again under another name`() throws {

@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "under the shipped configuration and an example nothing gets through", arguments: ["bearerd.yaml", "couchdb.yaml"])
+    "under the reference and another example nothing gets through", arguments: ["reference.yaml", "couchdb.yaml"])
   func examples(name: String) throws {
     let scratch = try Scratch()
     let file = try readable(name, in: scratch)
@@ -162,8 +162,8 @@ func readable(_ name: String, in scratch: Scratch) throws -> String {
   var authority = Certificate.Options()
   authority.isCA = true
   try scratch.write("ca.pem", Certificate(authority).pem, mode: 0o644)
-  guard name == "bearerd.yaml" else { return try example(name, in: scratch) }
-  let text = try String(contentsOfFile: "\(repositoryRoot)/config/bearerd.yaml", encoding: .utf8)
+  guard name == "reference.yaml" else { return try example(name, in: scratch) }
+  let text = try String(contentsOfFile: "\(repositoryRoot)/config/examples/reference.yaml", encoding: .utf8)
     .replacingOccurrences(of: "# allow_users: [dev, deploy]", with: "allow_users: [\(getuid())]")
   return try scratch.write(name, text, mode: 0o644)
 }

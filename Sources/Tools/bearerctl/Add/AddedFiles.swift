@@ -7,27 +7,26 @@ internal import System
 
 /// The files of one service that `bearerctl add` has written, until it is certain that they stay.
 final class AddedFiles {
-  private var files: [String] = []
+  private(set) var files: [String] = []
   private var directories: [String] = []
-  /// The main file, if it was made.
+  private var parts = ""
+  /// The main file, or the file that says who may ask, if it was made.
   private var main: String?
+  /// The user whom that file lets in.
+  private(set) var caller: String?
 
   /// Writes the key, then the part of the configuration; the main file first, if there is none. What a failure leaves is removed.
   func write(_ service: AddedService, _ secret: borrowing IncomingSecret, in home: ConfigurationHome) throws {
     let (part, key) = (home.part(service.name), home.secret(service.name))
+    parts = home.parts
     try attempt(home.secrets) { () throws(SystemError) in
       directories += try NewFile.directory(home.secrets, mode: home.secretsMode, group: home.secretGroup)
     }
     try attempt(home.parts) { () throws(SystemError) in directories += try NewFile.directory(home.parts, mode: 0o755) }
     if FileStatus(path: home.file) == nil {
-      try attempt(home.file) { () throws(SystemError) in
-        do throws(SystemError) {
-          try NewFile.create(home.file, FirstConfiguration().text, mode: 0o644)
-          main = home.file
-        } catch  where error.isOfExisting {
-          // Another "bearerctl add" was quicker.
-        }
-      }
+      try createFirst(home.file, FirstConfiguration().text)
+    } else if home.needsListener {
+      try createFirst(home.listener, FirstConfiguration().listenerText)
     }
     do throws(SystemError) {
       try secret.store(at: key, mode: home.secretMode, group: home.secretGroup)
@@ -44,8 +43,20 @@ final class AddedFiles {
     for file in files.reversed() { try? NewFile.remove(file) }
     let areGone = directories.reversed().map { NewFile.removeDirectory($0) }
     // Another "bearerctl add" may rely on it by now: then there is another part.
-    if let main, areGone.allSatisfy({ $0 }) { try? NewFile.remove(main) }
-    (files, directories, main) = ([], [], nil)
+    let parts = (try? PathPattern("*.yaml", in: parts).matches()) ?? []
+    if let main, areGone.allSatisfy({ $0 }), parts.allSatisfy({ $0 == main }) { try? NewFile.remove(main) }
+    (files, directories, main, caller) = ([], [], nil, nil)
+  }
+
+  private func createFirst(_ path: String, _ text: String) throws {
+    try attempt(path) { () throws(SystemError) in
+      do throws(SystemError) {
+        try NewFile.create(path, text, mode: 0o644)
+        (main, caller) = (path, FirstConfiguration().caller)
+      } catch  where error.isOfExisting {
+        // Another "bearerctl add" was quicker.
+      }
+    }
   }
 
   private func attempt(_ path: String, _ write: () throws(SystemError) -> Void) throws {

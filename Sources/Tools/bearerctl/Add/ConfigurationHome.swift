@@ -31,6 +31,9 @@ struct ConfigurationHome {
   var parts: String { directory + "/conf.d" }
   var secrets: String { directory + "/secrets" }
 
+  /// The file that says who may ask where the main file does not.
+  var listener: String { parts + "/00-listener.yaml" }
+
   func part(_ name: String) -> String { "\(parts)/\(name).yaml" }
   func secret(_ name: String) -> String { "\(secrets)/\(name).key" }
 
@@ -58,9 +61,24 @@ struct ConfigurationHome {
     }
   }
 
+  /// Whether the main file leaves open who may ask, as the package's does, and its daemon has to be told.
+  var needsListener: Bool {
+    Users.currentUID < 1_000 && FileStatus(path: file) != nil
+      && (try? ConfigurationLoader.tree(of: file)).flatMap { $0 }.map { $0["listeners"] == nil } ?? false
+  }
+
   /// Reads the configuration as its daemon would.
   func load() throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
     try ConfigurationLoader.load(file, as: user)
+  }
+
+  /// Reads the configuration as its daemon would once there is a listener.
+  func loadWithListener() throws(LoadError) -> Settings {
+    var text: [UInt8]?
+    if needsListener, let main = try? FileReader.read(path: file, maximum: 1 << 20).bytes {
+      text = main + Array("\n\(FirstConfiguration().listeners)".utf8)
+    }
+    return try ConfigurationLoader.load(file, as: user, text: text).settings
   }
 }
 
@@ -76,11 +94,25 @@ struct FirstConfiguration {
   }
 
   var text: String {
+    """
+    # bearerd: carries the credentials of this machine's programs, so that the programs hold none.
+    # "bearerctl add" writes services to conf.d; bearerd.yaml(5) says what else can stand here.
+    include: [conf.d/*.yaml]
+    \(listeners)
+    """
+  }
+
+  /// A file beside a main file that does not say who may ask.
+  var listenerText: String {
+    """
+    # Who may ask. Written by bearerctl, because the main file does not say it.
+    \(listeners)
+    """
+  }
+
+  fileprivate var listeners: String {
     let callers = caller.map { ", allow_users: [\(ConfigurationTree.quoted($0))]" } ?? ""
     return """
-      # bearerd: carries the credentials of this machine's programs, so that the programs hold none.
-      # "bearerctl add" writes services to conf.d; bearerd.yaml(5) says what else can stand here.
-      include: [conf.d/*.yaml]
       listeners:
         main: { address: localhost:\(port)\(callers) }
 

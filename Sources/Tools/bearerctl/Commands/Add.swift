@@ -128,7 +128,7 @@ struct Add: ParsableCommand {
   }
 
   static func settings(_ home: ConfigurationHome) throws -> Settings {
-    do throws(LoadError) { return try home.load().settings } catch {
+    do throws(LoadError) { return try home.loadWithListener() } catch {
       for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
       throw Failure(Failure.usage, "this configuration cannot be used as it is: correct it first. Nothing has changed")
     }
@@ -137,6 +137,7 @@ struct Add: ParsableCommand {
   private func printFiles(_ added: AddedService, _ home: ConfigurationHome) {
     var text = ""
     if FileStatus(path: home.file) == nil { text += "# \(home.file)\n\(FirstConfiguration().text)\n" }
+    if home.needsListener { text += "# \(home.listener)\n\(FirstConfiguration().listenerText)\n" }
     text += "# \(home.part(added.name))\n\(AddedFiles.marked(added.yaml(secretFile: home.secret(added.name))))\n"
     text += "# \(home.secret(added.name)) (mode \(String(home.secretMode, radix: 8))): the key alone\n"
     StandardOutput.print(text)
@@ -162,8 +163,9 @@ struct Add: ParsableCommand {
       files.undo()
       throw error
     }
-    let terminal = Terminal.output
-    StandardOutput.print("\(terminal.good("added"))  \(home.part(added.name))\n       \(home.secret(added.name))\n")
+    let names = files.files.map { "\($0)\n" }.joined(separator: "       ")
+    StandardOutput.print("\(Terminal.output.good("added"))  \(names)")
+    if let caller = files.caller { StandardOutput.print("       programs of \(caller.harmless) may use it\n") }
     finish(added, settings, running)
   }
 

@@ -11,7 +11,7 @@ struct Init: ParsableCommand {
     usage: "bearerctl init [--yes] [--config FILE]",
     discussion: """
       Asks at most three things, writes the configuration, and can let systemd start the daemon. A configuration that is there \
-      stays as it is. Services come afterwards: bearerctl add.
+      stays as it is; one that does not say who may ask gets a file for that in conf.d/. Services come afterwards: bearerctl add.
 
         bearerctl init
         sudo bearerctl init        for the system's daemon
@@ -30,7 +30,8 @@ struct Init: ParsableCommand {
 
   func run() throws {
     let home = ConfigurationHome(config)
-    guard FileStatus(path: home.file) == nil else {
+    let isNew = FileStatus(path: home.file) == nil
+    guard isNew || home.needsListener else {
       throw Failure(
         Failure.no,
         "\(home.file) is there already, and stays as it is. \"bearerctl check\" judges it, \"bearerctl add\" adds to it"
@@ -49,14 +50,15 @@ struct Init: ParsableCommand {
         }
       }
     }
+    let written = isNew ? home.file : home.listener
     do throws(SystemError) {
       try NewFile.directory(home.directory, mode: 0o755)
       try NewFile.directory(home.parts, mode: 0o755)
       try NewFile.directory(home.secrets, mode: home.secretsMode, group: home.secretGroup)
-      try NewFile.create(home.file, first.text, mode: 0o644)
-    } catch { throw Failure(Failure.no, "\(home.file) cannot be written: \(error). Nothing has changed") }
+      try NewFile.create(written, isNew ? first.text : first.listenerText, mode: 0o644)
+    } catch { throw Failure(Failure.no, "\(written) cannot be written: \(error). Nothing has changed") }
     StandardOutput.print(
-      "written  \(home.file)\n\nNext: \"bearerctl add openai\" adds a provider; \"bearerctl add\" lists them.\n")
+      "written  \(written)\n\nNext: \"bearerctl add openai\" adds a provider; \"bearerctl add\" lists them.\n")
     try offerStart(home, terminal)
   }
 
