@@ -116,7 +116,9 @@ import Testing
     let load = SteadyLoad(callers: 6, port: port) { client, number in
       try Places.ask(client, number, port: port)
     }
-    for generation in 1...20 {
+    // The thread sanitizer makes a program a hundred times as slow, and the load does not wait.
+    let reloads = isSanitized ? 4 : 20
+    for generation in 1...reloads {
       try load.goOn(by: 20)
       try stage.reload(places.configuration(generation))
       for host in 0...1 {
@@ -134,8 +136,8 @@ import Testing
       }
     }
     #expect(load.stop() == [])
-    #expect(load.answered.count > 500)
-    #expect(stage.log.lines(of: .reloaded).count == 20)
+    #expect(load.answered.count > reloads * 25)
+    #expect(stage.log.lines(of: .reloaded).count == reloads)
     places.check()
     stage.assertCanary(times: 0)
   }

@@ -3,8 +3,22 @@ package import Foundation
 /// What a daemon logs, for tests: events and their fields, by name. The wording of lines is open to nobody, so that it can change.
 package final class DaemonLog: Sendable, CustomStringConvertible {
   private let collector = OutputCollector()
-  /// Lines as far as they were read, the same by their events, and how many bytes that were.
-  private let read = Guarded((lines: [LoggedLine](), byEvent: [String: [LoggedLine]](), count: 0))
+  /// The lines so far, all and by their events, and how many bytes of text that were.
+  private let read = Guarded((all: ReadLines(), byEvent: [String: ReadLines](), count: 0))
+
+  /// Lines that are taken apart once somebody asks for them: there are thousands, of which a test wants a few.
+  private struct ReadLines {
+    private var texts: [String] = []
+    private var parsed: [LoggedLine] = []
+
+    mutating func append(_ text: String) { texts.append(text) }
+
+    mutating func lines() -> [LoggedLine] {
+      parsed += texts.compactMap { LoggedLine(Substring($0)) }
+      texts = []
+      return parsed
+    }
+  }
 
   package init() {}
 
@@ -26,26 +40,44 @@ package final class DaemonLog: Sendable, CustomStringConvertible {
   /// The whole lines so far; what else was written to standard error is left out.
   package var lines: [LoggedLine] {
     readOn()
-    return read.withLock(\.lines)
+    return read.withLock { $0.all.lines() }
   }
 
+  /// By C's functions, which are as fast under a sanitizer.
   private func readOn() {
+    var text = collector.text
     read.withLock { read in
-      let new = collector.text.utf8.dropFirst(read.count)
-      guard let end = new.lastIndex(of: UInt8(ascii: "\n")) else { return }
-      for line in new[..<end].split(separator: UInt8(ascii: "\n")).compactMap({ LoggedLine(Substring($0)) }) {
-        read.lines.append(line)
-        read.byEvent[line["event"] ?? "", default: []].append(line)
+      text.withUTF8 { bytes in
+        while read.count < bytes.count, let end = memchr(bytes.baseAddress! + read.count, 0x0A, bytes.count - read.count) {
+          let start = UnsafeRawPointer(bytes.baseAddress! + read.count)
+          let line = UnsafeRawBufferPointer(start: start, count: UnsafeRawPointer(end) - start)
+          let text = String(decoding: line, as: UTF8.self)
+          read.all.append(text)
+          read.byEvent[Self.event(of: line), default: ReadLines()].append(text)
+          read.count += line.count + 1
+        }
       }
-      read.count += new[...end].count
     }
+  }
+
+  private static func event(of line: UnsafeRawBufferPointer) -> String {
+    guard var rest = line.baseAddress else { return "" }
+    let (end, key) = (rest + line.count, " event=")
+    while let blank = memchr(rest, 0x20, end - rest).map({ UnsafeRawPointer($0) }) {
+      rest = blank + 1
+      guard end - blank > key.utf8.count, memcmp(blank, key, key.utf8.count) == 0 else { continue }
+      let name = blank + key.utf8.count
+      let after = memchr(name, 0x20, end - name).map { UnsafeRawPointer($0) } ?? end
+      return String(decoding: UnsafeRawBufferPointer(start: name, count: after - name), as: UTF8.self)
+    }
+    return ""
   }
 
   /// - Parameter event: its name in the line.
   package func lines(named event: String, _ fields: [String: LoggedField] = [:]) -> [LoggedLine] {
     readOn()
-    // A test that waits asks again for each line of others, of which there are thousands.
-    return read.withLock { $0.byEvent[event] ?? [] }.filter { line in fields.allSatisfy { $1.fits(line[$0]) } }
+    let all = read.withLock { $0.byEvent[event, default: ReadLines()].lines() }
+    return all.filter { line in fields.allSatisfy { $1.fits(line[$0]) } }
   }
 
   package func wait(until condition: @escaping () -> Bool) -> Bool { collector.wait { _ in condition() } }
