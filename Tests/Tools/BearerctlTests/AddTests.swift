@@ -211,7 +211,8 @@ import Testing
     #expect(try Run("check", file).status == 0)
   }
 
-  @Test(arguments: ["", shipped]) func `a disk that is full changes nothing`(main: String) throws {
+  @Test(.enabled(if: !isSanitized, "sanitizers write files of their own"), arguments: ["", shipped])
+  func `a disk that is full changes nothing`(main: String) throws {
     if !main.isEmpty { try scratch.write("bearerd.yaml", main, mode: 0o644) }
     let keyFile = try scratch.write("pasted", "sk-1")
     let before = files

@@ -64,6 +64,39 @@ import Testing
     #expect(eventually { isGone() })
   }
 
+  @Test func `a service keeps the port of its own, which names of images have in them, as long as nobody else has it`()
+    throws
+  {
+    let holder = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in()
+    (address.sin_family, address.sin_addr.s_addr) = (sa_family_t(AF_INET), UInt32(0x7F00_0001).bigEndian)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        _ = bind(holder, $0, length)
+        _ = getsockname(holder, $0, &length)
+      }
+    }
+    let port = UInt16(bigEndian: address.sin_port)
+    try scratch.write(
+      "bearerd.yaml",
+      """
+      listeners: { main: { address: localhost:0, allow_users: [\(getuid())] } }
+      services: { images: { upstream: https://localhost:\(server.port)/, credential: none, ca_file: ca.pem, at: localhost:\(port) } }
+
+      """, mode: 0o644)
+    let script = "exec 3<>/dev/tcp/127.0.0.1/\(port) && printf 'GET /v2/ HTTP/1.1\\r\\nHost: localhost:\(port)\\r\\n\\r\\n' >&3 && head -n 1 <&3"
+    func play() throws -> Run {
+      try Run(program: Run.binary, ["run", "images", "--config", file, "--", "/bin/bash", "-c", script])
+    }
+    let moved = try play()
+    #expect(moved.errors.contains("images is at localhost:") && !moved.output.contains("HTTP/"), "\(moved.errors)")
+    close(holder)
+    let kept = try play()
+    #expect(kept.output == "HTTP/1.1 200 OK\r\n", "\(kept.output)\(kept.errors)")
+    #expect(!kept.errors.contains("images is at"), "\(kept.errors)")
+  }
+
   @Test func `exit status, signals and arguments are the program's`() throws {
     #expect(try play("exit 3").status == 3)
     let arguments = try play("echo \"$0 $1\"")

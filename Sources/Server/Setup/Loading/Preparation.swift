@@ -61,7 +61,9 @@ package struct Preparation: Sendable {
     let settings: Settings
     do throws(LoadError) {
       let loaded = try ConfigurationLoader.load(file, withAdvice: false, probe: probe, step: step)
-      settings = isPrivate ? loaded.settings.onFreePorts(for: Users.currentUID) : loaded.settings
+      settings =
+        isPrivate
+        ? loaded.settings.onFreePorts(for: Users.currentUID, isFree: LoopbackPort.isFree) : loaded.settings
       unanswered = loaded.unanswered
       warnings = loaded.findings.filter { $0.severity == .warning }
       trust = Trust(

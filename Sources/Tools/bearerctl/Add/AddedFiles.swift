@@ -7,13 +7,16 @@ internal import System
 
 /// The files of one service that `bearerctl add` has written, until it is certain that they stay.
 final class AddedFiles {
-  private(set) var files: [String] = []
+  private var files: [String] = []
   private var directories: [String] = []
   private var parts = ""
   /// The main file, or the file that says who may ask, if it was made.
   private var main: String?
   /// The user whom that file lets in.
   private(set) var caller: String?
+
+  /// All of them, in the order in which they are read.
+  var written: [String] { (main.map { [$0] } ?? []) + files.reversed() }
 
   /// Writes the key, then the part of the configuration; the main file first, if there is none. What a failure leaves is removed.
   func write(_ service: AddedService, _ secret: borrowing IncomingSecret, in home: ConfigurationHome) throws {

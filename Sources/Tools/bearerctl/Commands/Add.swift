@@ -163,7 +163,7 @@ struct Add: ParsableCommand {
       files.undo()
       throw error
     }
-    let names = files.files.map { "\($0)\n" }.joined(separator: "       ")
+    let names = files.written.map { "\($0)\n" }.joined(separator: "       ")
     StandardOutput.print("\(Terminal.output.good("added"))  \(names)")
     if let caller = files.caller { StandardOutput.print("       programs of \(caller.harmless) may use it\n") }
     finish(added, settings, running)

@@ -38,6 +38,11 @@ struct ConfiguredVariables {
       }
       let bound = try ports?.ports(of: listener.name) ?? []
       let authority = listener.authority(bound)
+      if listener.isOfOneService, case .localhost(let written)? = listener.addresses.first, let port = bound.first,
+        port != written
+      {
+        notes.append("\(service.name) is at localhost:\(port) now, because something else uses port \(written)")
+      }
       let preset = AddedFiles.preset(of: settings.file(ofService: index))
       return (
         name: service.name, variables: ServiceVariables(service, authority: authority, preset: preset).variables
