@@ -27,6 +27,7 @@ extension Preset {
     rowBitbucket,
     rowNpm,
     rowPypi,
+    rowPythonIndex,
     rowCargo,
     rowDockerHub,
     rowGhcr,
@@ -342,9 +343,22 @@ extension Preset {
     key: "API token", keyPrefixes: ["pypi-"],
     create: "https://pypi.org/manage/account/token/", scope: "A token for one project, not for the whole account.",
     variables: [Variable(name: "TWINE_REPOSITORY_URL", value: "{url}/legacy/", isKey: false), Variable(name: "TWINE_USERNAME", value: "__token__", isKey: false), Variable(name: "TWINE_PASSWORD", value: "pypi-bearerd-adds-the-real-token", isKey: true), Variable(name: "UV_PUBLISH_URL", value: "{url}/legacy/", isKey: false), Variable(name: "UV_PUBLISH_TOKEN", value: "pypi-bearerd-adds-the-real-token", isKey: true)],
-    notes: "For twine and uv publish. pip installs from https://pypi.org without a token and needs no service.",
+    notes: "For twine and uv publish. pip installs from https://pypi.org without a token and needs no service; for a private index there is the preset python-index.",
     rules: [Rule(match: "/legacy/", methods: ["POST"], isDenied: false, reason: "uploads a file")],
     readOnlyRules: [],
+    hasNoTimeLimit: false, trial: nil,
+    hidesRejection: false, at: nil)
+
+  private static let rowPythonIndex = Preset(
+    name: "python-index", title: "Private index of Python packages", origin: "{origin}",
+    questions: [Question(name: "origin", prompt: "Origin of the index", example: "https://pypi.example.com", pattern: Question.Pattern(rawValue: "origin")!), Question(name: "user", prompt: "User name", example: "alice", pattern: Question.Pattern(rawValue: "user")!)],
+    scheme: .basic(user: "{user}"),
+    key: "password or token", keyPrefixes: [],
+    create: "", scope: "Only reading, if programs only install.",
+    variables: [Variable(name: "PIP_INDEX_URL", value: "{url}/simple/", isKey: false), Variable(name: "UV_DEFAULT_INDEX", value: "{url}/simple/", isKey: false)],
+    notes: "If the index is not below /simple/, set PIP_INDEX_URL and UV_DEFAULT_INDEX to {url} and its path. Archives have to be at the same origin as the index.",
+    rules: [],
+    readOnlyRules: [Rule(match: "/**", methods: ["GET", "HEAD"], isDenied: false, reason: "")],
     hasNoTimeLimit: false, trial: nil,
     hidesRejection: false, at: nil)
 
