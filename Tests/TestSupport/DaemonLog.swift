@@ -48,7 +48,9 @@ package final class DaemonLog: Sendable, CustomStringConvertible {
     var text = collector.text
     read.withLock { read in
       text.withUTF8 { bytes in
-        while read.count < bytes.count, let end = memchr(bytes.baseAddress! + read.count, 0x0A, bytes.count - read.count) {
+        while read.count < bytes.count,
+          let end = memchr(bytes.baseAddress! + read.count, 0x0A, bytes.count - read.count)
+        {
           let start = UnsafeRawPointer(bytes.baseAddress! + read.count)
           let line = UnsafeRawBufferPointer(start: start, count: UnsafeRawPointer(end) - start)
           let text = String(decoding: line, as: UTF8.self)
