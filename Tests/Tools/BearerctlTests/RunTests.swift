@@ -85,7 +85,8 @@ import Testing
       services: { images: { upstream: https://localhost:\(server.port)/, credential: none, ca_file: ca.pem, at: localhost:\(port) } }
 
       """, mode: 0o644)
-    let script = "exec 3<>/dev/tcp/127.0.0.1/\(port) && printf 'GET /v2/ HTTP/1.1\\r\\nHost: localhost:\(port)\\r\\n\\r\\n' >&3 && head -n 1 <&3"
+    let script =
+      "exec 3<>/dev/tcp/127.0.0.1/\(port) && printf 'GET /v2/ HTTP/1.1\\r\\nHost: localhost:\(port)\\r\\n\\r\\n' >&3 && head -n 1 <&3"
     func play() throws -> Run {
       try Run(program: Run.binary, ["run", "images", "--config", file, "--", "/bin/bash", "-c", script])
     }

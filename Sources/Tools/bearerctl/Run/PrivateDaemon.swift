@@ -14,7 +14,10 @@ final class PrivateDaemon: ListenerPorts {
 
   /// Starts it, and waits until it serves.
   init(configuration: String) throws {
-    process = try InstalledDaemon.start(configuration: configuration, isPrivate: true)
+    // Root's own groups do not include the one for which secrets of the system's daemon are readable.
+    process = try Users.withGroup(ConfigurationHome(configuration).secretGroup) {
+      try InstalledDaemon.start(configuration: configuration, isPrivate: true)
+    }
     let deadline = Clock.monotonicMicroseconds + Self.patience * 1_000
     let log = DaemonLog(descriptor: process.standardError)
     var said = ""
