@@ -11,4 +11,9 @@ package enum ControlPath {
     // Not $RUNTIME_DIRECTORY, which a shell of the same person does not have.
     return ProcessEnvironment.value("XDG_RUNTIME_DIR").map { $0 + "/bearerd-control.sock" }
   }
+
+  /// Where the daemon of a configuration listens if the file does not say it: that of the system may be asked about by anybody.
+  package static func standard(of file: String) -> String? {
+    file == ConfigurationLoader.systemFile && Users.currentUID >= 1000 ? "/run/bearerd/control.sock" : standard
+  }
 }

@@ -22,9 +22,12 @@ package struct LoadError: Error, Sendable {
 
 /// From a file to settings, the same for the daemon and for `bearerctl`.
 package enum ConfigurationLoader {
+  /// The configuration of the system's daemon.
+  package static let systemFile = "/etc/bearerd/bearerd.yaml"
+
   /// The path of the configuration where no option says another.
   package static var defaultFile: String {
-    if Users.currentUID < 1000 { return "/etc/bearerd/bearerd.yaml" }
+    if Users.currentUID < 1000 { return systemFile }
     if let base = ProcessEnvironment.value("XDG_CONFIG_HOME"), base.hasPrefix("/") {
       return base + "/bearerd/bearerd.yaml"
     }

@@ -14,17 +14,22 @@ struct ConfigurationHome {
 
   init(_ option: String?) {
     file = absolute(option ?? ConfigurationLoader.defaultFile)
-    let isSystem = file == Self.systemFile && Users.currentUID == 0
+    let isSystem = file == ConfigurationLoader.systemFile && Users.currentUID == 0
     secretGroup = isSystem ? Users.gid(named: "bearerd") : nil
     user = isSystem ? Users.uid(named: "bearerd") : nil
   }
 
-  private static let systemFile = "/etc/bearerd/bearerd.yaml"
-
   /// The command that starts its daemon.
   var start: String {
     if file != ConfigurationLoader.defaultFile { return "bearerd --config \(file)" }
-    return file == Self.systemFile ? "systemctl enable --now bearerd" : "systemctl --user enable --now bearerd"
+    return file == ConfigurationLoader.systemFile
+      ? "systemctl enable --now bearerd" : "systemctl --user enable --now bearerd"
+  }
+
+  /// What `env` and `run` need to find it, for whoever has called.
+  var option: String {
+    file == ConfigurationLoader.defaultFile && ProcessEnvironment.value("SUDO_USER") == nil
+      ? "" : " --config \(shellQuoted(file))"
   }
 
   var directory: String { String(file[..<(file.lastIndex(of: "/") ?? file.startIndex)]) }

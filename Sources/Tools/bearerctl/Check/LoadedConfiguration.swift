@@ -10,9 +10,9 @@ struct LoadedConfiguration {
   /// Files of secrets that do not answer.
   let silent: Set<String>
 
-  /// nil: where the daemon itself would look.
+  /// nil: the user's own, or the system's if there is none.
   init(_ option: String?) throws {
-    file = absolute(option ?? ConfigurationLoader.defaultFile)
+    file = absolute(option ?? LoadedConfiguration.usualFile)
     let user = try LoadedConfiguration.user(of: file)
     silent = try DryRun(file, as: user).silent
     do throws(LoadError) {
@@ -21,6 +21,12 @@ struct LoadedConfiguration {
       for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
       throw Failure(Failure.usage, "this configuration cannot be used; \"bearerctl check \(file)\" says more")
     }
+  }
+
+  private static var usualFile: String {
+    let own = ConfigurationLoader.defaultFile
+    let isMissing = FileStatus(path: own) == nil && FileStatus(path: ConfigurationLoader.systemFile) != nil
+    return isMissing ? ConfigurationLoader.systemFile : own
   }
 
   /// Root may ask about the file of a user whose daemon it is for: it is judged as that daemon would. nil: this user.

@@ -195,12 +195,16 @@ struct Add: ParsableCommand {
   private func finish(_ added: AddedService, _ settings: Settings, _ running: RunningDaemon?) {
     let variables = (try? ConfiguredVariables(settings, services: [added.name], running))?.variables ?? []
     var text = ""
+    let home = ConfigurationHome(daemon.config)
     if running == nil {
-      text += "\nTo run one program with it: bearerctl run \(added.name) -- PROGRAM\n"
-      text += "To let bearerd run for all of them: \(ConfigurationHome(daemon.config).start)\n"
+      let program = "bearerctl run \(added.name)\(home.option) -- PROGRAM"
+      text +=
+        home.file == ConfigurationLoader.systemFile
+        ? "\nStart the daemon: \(home.start)\nRun a program with it: \(program)\n"
+        : "\nRun one program with it: \(program)\nLet bearerd run for all of them: \(home.start)\n"
     }
     if !variables.isEmpty {
-      text += "\nPrograms use it with (eval \"$(bearerctl env \(added.name))\"):\n\n"
+      text += "\nPrograms use it with (eval \"$(bearerctl env \(added.name)\(home.option))\"):\n\n"
       text += VariableFormat.sh.text(variables).split(separator: "\n").map { "    \($0)\n" }.joined()
     }
     if let service = settings.rules.services.first(where: { $0.name == added.name }) {

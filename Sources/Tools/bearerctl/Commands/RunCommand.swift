@@ -2,6 +2,7 @@ internal import Console
 internal import ArgumentParser
 internal import Configuration
 internal import Presets
+internal import Setup
 internal import System
 
 /// `bearerctl run`
@@ -61,6 +62,10 @@ struct RunCommand: ParsableCommand {
     let started: PrivateDaemon?
     if let running = try RunningDaemon(loaded.settings) {
       (ports, started) = (running, nil)
+    } else if loaded.file == ConfigurationLoader.systemFile, Users.currentUID >= 1000 {
+      throw Failure(
+        Failure.unavailable,
+        "the system's bearerd does not run, and only it can read its keys: sudo systemctl enable --now bearerd")
     } else {
       let daemon = try PrivateDaemon(configuration: loaded.file)
       (ports, started) = (daemon, daemon)

@@ -11,7 +11,9 @@ struct RunningDaemon: ListenerPorts {
 
   /// `nil`: none answers.
   init?(_ settings: Settings, control: String? = nil) throws {
-    guard let path = control.map(absolute) ?? settings.controlSocket ?? ControlPath.standard else { return nil }
+    guard let path = control.map(absolute) ?? settings.controlSocket ?? ControlPath.standard(of: settings.file) else {
+      return nil
+    }
     if UnixSocket.isClosedToUs(path) {
       client = nil
       return
