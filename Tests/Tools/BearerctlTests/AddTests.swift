@@ -124,7 +124,8 @@ import Testing
     #expect(terminal.isOrdinary && files.isEmpty)
   }
 
-  @Test func `a running daemon takes it over, the key is tried, and a wrong one is removed again`() throws {
+  /// A server that takes the token `good`, and the certificate of its authority.
+  private func vault() throws -> (UpstreamServer, authority: String) {
     var options = Certificate.Options()
     options.isCA = true
     let root = try Certificate(options)
@@ -136,8 +137,12 @@ import Testing
         let isGood = String(decoding: request.head, as: UTF8.self).contains("X-Vault-Token: good\r\n")
         return Array("HTTP/1.1 \(isGood ? "200 OK" : "403 Forbidden")\r\nContent-Length: 0\r\n\r\n".utf8)
       })
+    return (server, try scratch.write("ca.pem", root.pem, mode: 0o644))
+  }
+
+  @Test func `a running daemon takes it over, the key is tried, and a wrong one is removed again`() throws {
+    let (server, authority) = try vault()
     defer { server.stop() }
-    let authority = try scratch.write("ca.pem", root.pem, mode: 0o644)
     try scratch.write(
       "bearerd.yaml",
       "include: [conf.d/*.yaml]\nlisteners: { main: { address: localhost:0, allow_users: [\(getuid())] } }\ncontrol: c.sock\n",
@@ -146,9 +151,10 @@ import Testing
     // By a daemon of its own, where none runs.
     let alone = try add("--set", origin, "--ca-file", authority, "--name", "alone", key: "good", preset: "vault")
     #expect(alone.status == 0 && alone.output.contains("200, the key works"), "\(alone.output)\(alone.errors)")
+    let added = files
     let rejected = try add("--set", origin, "--ca-file", authority, key: "bad", preset: "vault")
     #expect(rejected.status == 1 && rejected.errors.contains("does not accept this key"), "\(rejected.errors)")
-    #expect(!files.contains { $0.hasPrefix("conf.d/vault") }, "\(files)")
+    #expect(files == added)
     #expect(try Run("remove", "alone", "--yes", "--config", file).status == 0)
     let daemon = try RunningDaemon(configuration: file)
     let before = files
@@ -163,6 +169,45 @@ import Testing
     let removed = try Run("remove", "vault", "--yes", "--config", file)
     #expect(removed.status == 0, "\(removed.errors)")
     #expect(daemon.stop() == 0)
+  }
+
+  @Test(arguments: [nil, shipped] as [String?]) func `a rejected key leaves no first configuration`(main: String?)
+    throws
+  {
+    let (server, authority) = try vault()
+    defer { server.stop() }
+    if let main { try scratch.write("new/bearerd.yaml", main, mode: 0o644) }
+    let keyFile = try scratch.write("pasted", "bad")
+    let before = files
+    let run = try Run(
+      "add", "vault", "--config", "\(scratch.path)/new/bearerd.yaml", "--key-file", keyFile, "--ca-file", authority,
+      "--set", "origin=https://localhost:\(server.port)")
+    #expect(run.status == 1 && run.errors.contains("does not accept this key"), "\(run.errors)")
+    #expect(files == before)
+  }
+
+  @Test func `of two at the same time the second finds what the first has left`() throws {
+    let (server, authority) = try vault()
+    defer { server.stop() }
+    let origin = "origin=https://localhost:\(server.port)"
+    let names = ["good-1", "bad-2", "good-3", "bad-4"]
+    let arguments = try names.map { name in
+      let key = try scratch.write("pasted-\(name)", String(name.prefix { $0 != "-" }))
+      return [
+        "add", "vault", "--config", file, "--name", name, "--set", origin, "--ca-file", authority, "--key-file", key,
+      ]
+    }
+    let outcomes = Guarded<[(name: String, run: Run)]>([])
+    DispatchQueue.concurrentPerform(iterations: names.count) { index in
+      guard let run = try? Run(program: Run.binary, arguments[index]) else { return }
+      outcomes.withLock { $0.append((names[index], run)) }
+    }
+    #expect(outcomes.withLock(\.count) == names.count)
+    for (name, run) in outcomes.withLock({ $0 }) {
+      #expect(run.status == (name.hasPrefix("good") ? 0 : 1), "\(name): \(run.output)\(run.errors)")
+    }
+    #expect(files.filter { $0.hasPrefix("conf.d/") } == ["conf.d/good-1.yaml 644", "conf.d/good-3.yaml 644"])
+    #expect(try Run("check", file).status == 0)
   }
 
   @Test func `a key that something else reads stays, and so does a service that the rest needs`() throws {

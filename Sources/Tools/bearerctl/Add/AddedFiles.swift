@@ -1,35 +1,46 @@
 internal import Console
 internal import Crypto
+internal import Glibc
 internal import Policy
 internal import Presets
 internal import Secrets
 internal import System
 
-/// The files of one service that `bearerctl add` has written, until it is certain that they stay.
+/// The files of one service that `bearerctl add` has written, until it is certain that they stay. As long as this lives, no other
+/// `bearerctl add` writes to the same directory.
 final class AddedFiles {
+  private let home: ConfigurationHome
+  private var lock: Int32?
   private var files: [String] = []
   private var directories: [String] = []
-  private var parts = ""
   /// The main file, or the file that says who may ask, if it was made.
-  private var main: String?
-  /// The user whom that file lets in.
-  private(set) var caller: String?
+  private var first: String?
+
+  init(in home: ConfigurationHome) throws {
+    self.home = home
+    try attempt(home.directory) { () throws(SystemError) in
+      directories += try NewFile.directory(home.directory, mode: 0o755)
+      lock = try DirectoryLock.take(home.directory) { Terminal.complain("waiting for another bearerctl add\n") }
+    }
+  }
+
+  deinit { if let lock { close(lock) } }
 
   /// All of them, in the order in which they are read.
-  var written: [String] { (main.map { [$0] } ?? []) + files.reversed() }
+  var written: [String] { (first.map { [$0] } ?? []) + files.reversed() }
 
   /// Writes the key, then the part of the configuration; the main file first, if there is none. What a failure leaves is removed.
-  func write(_ service: AddedService, _ secret: borrowing IncomingSecret, in home: ConfigurationHome) throws {
+  func write(_ service: AddedService, _ secret: borrowing IncomingSecret) throws {
     let (part, key) = (home.part(service.name), home.secret(service.name))
-    parts = home.parts
     try attempt(home.secrets) { () throws(SystemError) in
       directories += try NewFile.directory(home.secrets, mode: home.secretsMode, group: home.secretGroup)
     }
     try attempt(home.parts) { () throws(SystemError) in directories += try NewFile.directory(home.parts, mode: 0o755) }
-    if FileStatus(path: home.file) == nil {
-      try createFirst(home.file, FirstConfiguration().text)
-    } else if home.needsListener {
-      try createFirst(home.listener, FirstConfiguration().listenerText)
+    if let (path, text) = try home.firstFile(FirstConfiguration()) {
+      try attempt(path) { () throws(SystemError) in
+        try NewFile.create(path, text, mode: 0o644)
+        first = path
+      }
     }
     do throws(SystemError) {
       try secret.store(at: key, mode: home.secretMode, group: home.secretGroup)
@@ -41,25 +52,11 @@ final class AddedFiles {
     }
   }
 
-  /// Removes everything that `write` has made.
+  /// Removes everything that was made.
   func undo() {
-    for file in files.reversed() { try? NewFile.remove(file) }
-    let areGone = directories.reversed().map { NewFile.removeDirectory($0) }
-    // Another "bearerctl add" may rely on it by now: then there is another part.
-    let parts = (try? PathPattern("*.yaml", in: parts).matches()) ?? []
-    if let main, areGone.allSatisfy({ $0 }), parts.allSatisfy({ $0 == main }) { try? NewFile.remove(main) }
-    (files, directories, main, caller) = ([], [], nil, nil)
-  }
-
-  private func createFirst(_ path: String, _ text: String) throws {
-    try attempt(path) { () throws(SystemError) in
-      do throws(SystemError) {
-        try NewFile.create(path, text, mode: 0o644)
-        (main, caller) = (path, FirstConfiguration().caller)
-      } catch  where error.isOfExisting {
-        // Another "bearerctl add" was quicker.
-      }
-    }
+    for file in written.reversed() { try? NewFile.remove(file) }
+    for directory in directories.reversed() { NewFile.removeDirectory(directory) }
+    (files, directories, first) = ([], [], nil)
   }
 
   private func attempt(_ path: String, _ write: () throws(SystemError) -> Void) throws {

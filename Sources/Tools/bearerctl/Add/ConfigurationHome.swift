@@ -42,6 +42,12 @@ struct ConfigurationHome {
   func part(_ name: String) -> String { "\(parts)/\(name).yaml" }
   func secret(_ name: String) -> String { "\(secrets)/\(name).key" }
 
+  /// The user and group of the system's daemon, if root writes to its configuration.
+  var systemUser: (uid: UInt32, gid: UInt32)? {
+    guard Users.currentUID == 0, let user, let secretGroup else { return nil }
+    return (user, secretGroup)
+  }
+
   var secretMode: UInt32 { secretGroup == nil ? 0o600 : 0o640 }
   var secretsMode: UInt32 { secretGroup == nil ? 0o700 : 0o750 }
 
@@ -66,24 +72,24 @@ struct ConfigurationHome {
     }
   }
 
-  /// Whether the main file leaves open who may ask, as the package's does, and its daemon has to be told.
-  var needsListener: Bool {
-    Users.currentUID < 1_000 && FileStatus(path: file) != nil
-      && (try? ConfigurationLoader.tree(of: file)).flatMap { $0 }.map { $0["listeners"] == nil } ?? false
+  /// Whether the main file leaves open who may ask, as the package's does, and the daemon has to be told. It then reads `listener`.
+  func needsListener() throws -> Bool {
+    guard let status = FileStatus(path: file),
+      (user ?? (Users.currentUID == 0 ? status.owner : Users.currentUID)) < 1_000,
+      let tree = try? ConfigurationLoader.tree(of: file), tree["listeners"] == nil
+    else { return false }
+    return try includes(listener)
+  }
+
+  /// The file that has to be there before a service: the main file, or the one that says who may ask. `nil`: all is there.
+  func firstFile(_ first: FirstConfiguration) throws -> (path: String, text: String)? {
+    if FileStatus(path: file) == nil { return (file, first.text) }
+    return try needsListener() ? (listener, first.listenerText) : nil
   }
 
   /// Reads the configuration as its daemon would.
   func load() throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
     try ConfigurationLoader.load(file, as: user)
-  }
-
-  /// Reads the configuration as its daemon would once there is a listener.
-  func loadWithListener() throws(LoadError) -> Settings {
-    var text: [UInt8]?
-    if needsListener, let main = try? FileReader.read(path: file, maximum: 1 << 20).bytes {
-      text = main + Array("\n\(FirstConfiguration().listeners)".utf8)
-    }
-    return try ConfigurationLoader.load(file, as: user, text: text).settings
   }
 }
 
@@ -115,7 +121,7 @@ struct FirstConfiguration {
     """
   }
 
-  fileprivate var listeners: String {
+  private var listeners: String {
     let callers = caller.map { ", allow_users: [\(ConfigurationTree.quoted($0))]" } ?? ""
     return """
       listeners:

@@ -21,7 +21,7 @@ struct Questions {
         let names = preset.questions.map(\.name)
         let known =
           names.isEmpty
-          ? "\(preset.name) needs only the key" : "\(preset.name) has \(names.joined(separator: ", "))"
+          ? "\(preset.name) needs only the key" : "\(preset.name) takes \(names.joined(separator: ", "))"
         throw Failure(Failure.usage, "--set \(name.harmless): \(known)")
       }
       all[name] = String(text[text.index(after: equals)...])

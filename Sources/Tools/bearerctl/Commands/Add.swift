@@ -15,7 +15,8 @@ struct Add: ParsableCommand {
       "bearerctl add [PRESET] [--name NAME] [--key-file FILE | --key-stdin] [--set NAME=VALUE ...] [--read-only] [--dry-run]",
     discussion: """
       Asks for the key, which is not shown, and writes two new files beside the configuration: the key itself into secrets/, \
-      for the daemon alone, and a service into conf.d/. A running daemon takes them over. One harmless request shows whether \
+      for the daemon alone, and a service into conf.d/. A main file is written if there is none, and conf.d/00-listener.yaml if \
+      the system's daemon does not know yet who may ask. A running daemon reads the new files. One harmless request shows whether \
       the key works. If it does not, nothing is left behind. No file that is there is changed.
 
         bearerctl add                                  which providers there are
@@ -85,7 +86,7 @@ struct Add: ParsableCommand {
     let added = AddedService(
       found, name: service, answers: try questions.answers(to: found), isReadOnly: readOnly,
       certificateFile: certificateFile.map(absolute), at: at)
-    if dryRun { return printFiles(added, home) }
+    if dryRun { return try printFiles(added, home) }
     let secret = try questions.key(of: found, added.answers, file: keyFile, isStandardInput: keyStdin)
     if !found.keyPrefixes.isEmpty, !secret.begins(with: found.keyPrefixes) {
       Terminal.complain(
@@ -117,9 +118,16 @@ struct Add: ParsableCommand {
         Failure.usage,
         "\(home.file) does not read \(home.parts): add the line  include: [conf.d/*.yaml]  to it. Nothing has changed")
     }
-    let settings = try Add.settings(home)
-    let isTaken =
-      settings.rules.services.contains { $0.name == name } || settings.credentials.contains { $0.name == name }
+    let isTaken: Bool
+    if try home.needsListener() {
+      // Nothing can be used yet.
+      let tree = try? ConfigurationLoader.tree(of: home.file)
+      isTaken = tree?["services"]?[name] != nil || tree?["credentials"]?[name] != nil
+    } else {
+      let settings = try Add.settings(home)
+      isTaken =
+        settings.rules.services.contains { $0.name == name } || settings.credentials.contains { $0.name == name }
+    }
     if isTaken {
       throw Failure(
         Failure.no,
@@ -128,24 +136,29 @@ struct Add: ParsableCommand {
   }
 
   static func settings(_ home: ConfigurationHome) throws -> Settings {
-    do throws(LoadError) { return try home.loadWithListener() } catch {
+    do throws(LoadError) { return try home.load().settings } catch {
       for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
       throw Failure(Failure.usage, "this configuration cannot be used as it is: correct it first. Nothing has changed")
     }
   }
 
-  private func printFiles(_ added: AddedService, _ home: ConfigurationHome) {
-    var text = ""
-    if FileStatus(path: home.file) == nil { text += "# \(home.file)\n\(FirstConfiguration().text)\n" }
-    if home.needsListener { text += "# \(home.listener)\n\(FirstConfiguration().listenerText)\n" }
+  private func printFiles(_ added: AddedService, _ home: ConfigurationHome) throws {
+    var text = try home.firstFile(FirstConfiguration()).map { "# \($0.path)\n\($0.text)\n" } ?? ""
     text += "# \(home.part(added.name))\n\(AddedFiles.marked(added.yaml(secretFile: home.secret(added.name))))\n"
     text += "# \(home.secret(added.name)) (mode \(String(home.secretMode, radix: 8))): the key alone\n"
     StandardOutput.print(text)
   }
 
   private func write(_ added: AddedService, _ secret: borrowing IncomingSecret, _ home: ConfigurationHome) throws {
-    let files = AddedFiles()
-    try files.write(added, secret, in: home)
+    let files = try AddedFiles(in: home)
+    do {
+      // Another one may have been quicker while a person looked for the key.
+      try checkFree(added.name, home)
+    } catch {
+      files.undo()
+      throw error
+    }
+    try files.write(added, secret)
     let settings: Settings
     do throws(LoadError) { settings = try home.load().settings } catch {
       files.undo()
@@ -165,7 +178,6 @@ struct Add: ParsableCommand {
     }
     let names = files.written.map { "\($0)\n" }.joined(separator: "       ")
     StandardOutput.print("\(Terminal.output.good("added"))  \(names)")
-    if let caller = files.caller { StandardOutput.print("       programs of \(caller.harmless) may use it\n") }
     finish(added, settings, running)
   }
 
@@ -194,14 +206,14 @@ struct Add: ParsableCommand {
 
   private func finish(_ added: AddedService, _ settings: Settings, _ running: RunningDaemon?) {
     let variables = (try? ConfiguredVariables(settings, services: [added.name], running))?.variables ?? []
-    var text = ""
     let home = ConfigurationHome(daemon.config)
+    var text = callers(of: added, settings)
     if running == nil {
       let program = "bearerctl run \(added.name)\(home.option) -- PROGRAM"
       text +=
         home.file == ConfigurationLoader.systemFile
-        ? "\nStart the daemon: \(home.start)\nRun a program with it: \(program)\n"
-        : "\nRun one program with it: \(program)\nLet bearerd run for all of them: \(home.start)\n"
+        ? "\nStart the daemon: sudo \(home.start)\nRun a program with it: \(program)\n"
+        : "\nRun one program with it: \(program)\nKeep bearerd running for all programs: \(home.start)\n"
     }
     if !variables.isEmpty {
       text += "\nPrograms use it with (eval \"$(bearerctl env \(added.name)\(home.option))\"):\n\n"
@@ -214,5 +226,14 @@ struct Add: ParsableCommand {
       if !notes.isEmpty { text += "\n" + wrapped(notes) + "\n" }
     }
     StandardOutput.print(text)
+  }
+
+  /// Whose programs may use it, where that is not who has called.
+  private func callers(of added: AddedService, _ settings: Settings) -> String {
+    guard Users.currentUID == 0, let service = settings.rules.services.first(where: { $0.name == added.name }),
+      let uids = settings.listeners[service.listener].callers.uids
+    else { return "" }
+    let names = uids.sorted().map { Users.name(ofUID: $0) ?? "\($0)" }
+    return "       for programs of \(names.joined(separator: ", ").harmless); allow_users of the listener names them\n"
   }
 }

@@ -30,8 +30,9 @@ struct Init: ParsableCommand {
 
   func run() throws {
     let home = ConfigurationHome(config)
-    let isNew = FileStatus(path: home.file) == nil
-    guard isNew || home.needsListener else {
+    try home.demandSafety()
+    var first = FirstConfiguration()
+    guard let (path, _) = try home.firstFile(first) else {
       throw Failure(
         Failure.no,
         "\(home.file) is there already, and stays as it is. \"bearerctl check\" judges it, \"bearerctl add\" adds to it"
@@ -41,7 +42,6 @@ struct Init: ParsableCommand {
     if !yes, terminal == nil {
       throw Failure(Failure.usage, "there is no terminal to ask at: --yes takes the defaults")
     }
-    var first = FirstConfiguration()
     if let terminal {
       first.port = try ask("Port on localhost", "\(first.port)", terminal) { UInt16($0).flatMap { $0 > 0 ? $0 : nil } }
       if let name = first.caller {
@@ -50,15 +50,14 @@ struct Init: ParsableCommand {
         }
       }
     }
-    let written = isNew ? home.file : home.listener
     do throws(SystemError) {
       try NewFile.directory(home.directory, mode: 0o755)
       try NewFile.directory(home.parts, mode: 0o755)
       try NewFile.directory(home.secrets, mode: home.secretsMode, group: home.secretGroup)
-      try NewFile.create(written, isNew ? first.text : first.listenerText, mode: 0o644)
-    } catch { throw Failure(Failure.no, "\(written) cannot be written: \(error). Nothing has changed") }
+      try NewFile.create(path, path == home.file ? first.text : first.listenerText, mode: 0o644)
+    } catch { throw Failure(Failure.no, "\(path) cannot be written: \(error). Nothing has changed") }
     StandardOutput.print(
-      "written  \(written)\n\nNext: \"bearerctl add openai\" adds a provider; \"bearerctl add\" lists them.\n")
+      "written  \(path)\n\nNext: \"bearerctl add openai\" adds a provider; \"bearerctl add\" lists them.\n")
     try offerStart(home, terminal)
   }
 
