@@ -1,4 +1,5 @@
 #pragma once
+#include <grp.h>
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -58,7 +59,10 @@ static inline int bearerd_signal_descriptor(const sigset_t *signals) {
 
 // Between fork and exec only async-signal-safe calls are allowed, which is why this is not Swift. The child is killed when
 // the thread that made it ends, however that happens, and is in a process group of its own: a terminal's Ctrl-C is ours.
-static inline pid_t bearerd_spawn(const char *path, char *const arguments[], int standard_error, int parent_death) {
+// It runs as `user` and `group` alone unless `user` is (uid_t)-1. A change of user clears the signal of the parent's death, which is
+// therefore set after it.
+static inline pid_t bearerd_spawn(const char *path, char *const arguments[], int standard_error, int parent_death, uid_t user,
+                                  gid_t group) {
   pid_t parent = getpid();
   pid_t child = fork();
   if (child != 0) return child;
@@ -66,6 +70,7 @@ static inline pid_t bearerd_spawn(const char *path, char *const arguments[], int
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   setpgid(0, 0);
+  if (user != (uid_t)-1 && (setgroups(1, &group) != 0 || setgid(group) != 0 || setuid(user) != 0)) _exit(127);
   if (prctl(PR_SET_PDEATHSIG, parent_death) != 0 || getppid() != parent) _exit(127);
   if (dup2(standard_error, STDERR_FILENO) < 0) _exit(127);
   execv(path, arguments);

@@ -6,13 +6,13 @@ internal import System
 /// The command line of `bearerd`. Ends the process.
 package enum Program {
   private static let usage = """
-    usage: bearerd [--config FILE] [--private]
+    usage: bearerd [--config FILE] [--private UID]
 
     Runs the gateway in the foreground until SIGTERM. SIGHUP reloads the configuration.
 
       --config FILE   the configuration; default \(ConfigurationLoader.defaultFile)
-      --private       serve on free ports of localhost, without unix sockets and without a control socket: for one
-                      program, as bearerctl run does it
+      --private UID   serve only this user, on free ports of localhost and without a control socket; a service with a
+                      port of its own keeps it if it is free. bearerctl run starts bearerd like this
       --version       print the version
       --help          print this
 
@@ -24,14 +24,18 @@ package enum Program {
   package static func run(arguments: [String]) -> Never {
     let proxies = ProcessHardening.apply()
     var file = ConfigurationLoader.defaultFile
-    var isPrivate = false
+    var privateUser: UInt32?
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       switch argument {
       case "--config", "-c":
         guard let value = rest.popFirst() else { fail("--config wants the name of a file\n\n\(usage)", code: 2) }
         file = value
-      case "--private": isPrivate = true
+      case "--private":
+        guard let uid = rest.popFirst().flatMap({ UInt32($0) }) else {
+          fail("--private wants the number of a user\n\n\(usage)", code: 2)
+        }
+        privateUser = uid
       case "--version":
         StandardOutput.print("bearerd \(ProgramVersion.text)\n")
         Process.exit(0)
@@ -43,7 +47,7 @@ package enum Program {
     }
     let held = InheritedSockets()
     do throws(StartError) {
-      try Server(file: FileReader.absolute(file), isPrivate: isPrivate, held: held, proxies: proxies).run()
+      try Server(file: FileReader.absolute(file), privateUser: privateUser, held: held, proxies: proxies).run()
     } catch {
       switch error {
       case .configuration:

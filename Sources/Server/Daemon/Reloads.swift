@@ -13,7 +13,7 @@ final class Reloads {
   typealias Answer = (Result<UInt64, StartError>) -> Void
 
   private let file: String
-  private let isPrivate: Bool
+  private let privateUser: UInt32?
   private let audit: AuditTrail
   private let probe: FileProbe
   private let worker: Worker
@@ -28,12 +28,12 @@ final class Reloads {
   private let onFailure: (StartError) -> Void
 
   init(
-    file: String, isPrivate: Bool, audit: AuditTrail, probe: FileProbe, worker: Worker,
+    file: String, privateUser: UInt32?, audit: AuditTrail, probe: FileProbe, worker: Worker,
     use: @escaping (Preparation, @escaping Answer) -> Void,
     onFailure: @escaping (StartError) -> Void
   ) {
     self.file = file
-    self.isPrivate = isPrivate
+    self.privateUser = privateUser
     self.audit = audit
     self.probe = probe
     self.worker = worker
@@ -63,7 +63,7 @@ final class Reloads {
     worker.providers.loggedOutMeanwhile = []
     ServiceManager.notify("RELOADING=1")
     limit?.start(after: patience)
-    let (file, isPrivate, audited, probe, step) = (file, isPrivate, audit.file, probe, Preparation.Step())
+    let (file, privateUser, audited, probe, step) = (file, privateUser, audit.file, probe, Preparation.Step())
     let before = PreparedTables.Former(
       settings: worker.providers.generation.settings, limits: worker.providers.generation.limits)
     self.step = step
@@ -71,7 +71,7 @@ final class Reloads {
       do throws(StartError) {
         return .success(
           try Preparation(
-            file: file, isPrivate: isPrivate, audited: audited, before: before, probe: probe, step: step))
+            file: file, privateUser: privateUser, audited: audited, before: before, probe: probe, step: step))
       } catch {
         return .failure(error)
       }

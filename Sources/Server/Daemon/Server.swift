@@ -21,7 +21,7 @@ package final class Server {
   let audit: AuditTrail
   private let initialLoad: InitialLoad
   private let probe: FileProbe
-  private let isPrivate: Bool
+  private let privateUser: UInt32?
   /// What the other workers begin with. `nil` if there is only one worker.
   private let otherWorkers: WorkerThread.Beginning?
   private(set) var services = ServerServices()
@@ -31,17 +31,17 @@ package final class Server {
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
   /// - Parameters:
-  ///   - isPrivate: whether it serves on free ports, without a control socket.
+  ///   - privateUser: the only user, on free ports and without a control socket. `nil`: it serves as the configuration says.
   ///   - proxies: names of the environment's variables that name a proxy.
   ///   - sink: the receiver of the log. `nil` writes it to standard error.
   package init(
-    file: String, isPrivate: Bool = false, held: InheritedSockets, proxies: [String] = [], sink: LogSink? = nil
+    file: String, privateUser: UInt32? = nil, held: InheritedSockets, proxies: [String] = [], sink: LogSink? = nil
   ) throws(StartError) {
-    self.isPrivate = isPrivate
+    self.privateUser = privateUser
     probe = FileProbe()
     log = EventLog(hasPriorities: ServiceManager.isJournalStream, share: sink)
     let preparation = try Preparation.atStart(
-      file: file, isPrivate: isPrivate, seconds: Server.startPatience, probe: probe)
+      file: file, privateUser: privateUser, seconds: Server.startPatience, probe: probe)
     let settings = preparation.settings
     preparation.report(to: log)
     if !proxies.isEmpty {
@@ -119,7 +119,7 @@ package final class Server {
     worker.providers.begin(after: initialLoad)
     if let beginning = otherWorkers { try workerGroup.start(beginning) }
     let reloads = Reloads(
-      file: listeners.file, isPrivate: isPrivate, audit: audit, probe: probe, worker: worker,
+      file: listeners.file, privateUser: privateUser, audit: audit, probe: probe, worker: worker,
       use: { [unowned self] in use($0, $1) },
       onFailure: { [unowned self] in reloadFailed($0) })
     services.reloads = reloads

@@ -12,7 +12,8 @@ package enum ControlPath {
     return ProcessEnvironment.value("XDG_RUNTIME_DIR").map { $0 + "/bearerd-control.sock" }
   }
 
-  /// Where the daemon of a configuration listens if the file does not say it: that of the system may be asked about by anybody.
+  /// Returns the default control socket of the daemon that uses `file`. For an ordinary user and the system's file this is
+  /// `/run/bearerd/control.sock`.
   package static func standard(of file: String) -> String? {
     file == ConfigurationLoader.systemFile && Users.currentUID >= 1000 ? "/run/bearerd/control.sock" : standard
   }

@@ -3,16 +3,25 @@ package import System
 
 /// The `bearerd` that stands beside this program.
 package enum InstalledDaemon {
-  /// - Parameter isPrivate: whether it serves on free ports.
-  package static func start(configuration: String, isPrivate: Bool = false) throws -> ChildProcess {
+  package static func start(configuration: String) throws -> ChildProcess {
+    try ChildProcess(path: try program(), arguments: ["--config", configuration])
+  }
+
+  /// Starts one on free ports, which ends with this process. What it has to store, such as a login that was renewed, it stores first.
+  /// - Parameter user: the user that it runs as, and the user's group; `nil`: this one.
+  package static func startPrivate(
+    configuration: String, as user: (uid: UInt32, gid: UInt32)?
+  ) throws -> ChildProcess {
+    let arguments = ["--config", configuration, "--private", "\(Users.currentUID)"]
+    return try ChildProcess(path: try program(), arguments: arguments, signalAtEnd: SIGTERM, as: user)
+  }
+
+  private static func program() throws -> String {
     let program = "\(directory)/bearerd"
     guard access(program, X_OK) == 0 else {
       throw Failure(Failure.unavailable, "there is no \(program); \"make build\" builds it beside bearerctl")
     }
-    // What it has to store, such as a login that was renewed, it stores first.
-    return isPrivate
-      ? try ChildProcess(path: program, arguments: ["--config", configuration, "--private"], signalAtEnd: SIGTERM)
-      : try ChildProcess(path: program, arguments: ["--config", configuration])
+    return program
   }
 
   /// The directory of this program.

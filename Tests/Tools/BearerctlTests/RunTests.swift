@@ -45,7 +45,7 @@ import Testing
       printf 'GET /%s/x HTTP/1.1\\r\\nHost: localhost:%s\\r\\nConnection: close\\r\\n\\r\\n' "${address#*/}" "${address%%/*}" >&3
       cat <&3
       env | grep -c s3cret
-      pgrep -f -- "--config \(file) --private"
+      pgrep -f -- "--config \(file) --private \(getuid())"
       exit 7
       """
     let run = try Run(program: Run.binary, ["run", "--config", file, "--", "/bin/bash", "-c", script])

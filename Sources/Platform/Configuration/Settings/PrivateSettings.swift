@@ -5,15 +5,21 @@ extension Settings {
   /// The same on free ports of localhost, for one user: without the ports, the sockets, the callers and the control socket of the daemon
   /// that these settings are for.
   /// A service with a port of its own keeps it where it is free: the names of images have it in them.
-  /// - Parameter uid: the user, who could read the secrets as well.
-  package func onFreePorts(for uid: UInt32, isFree: (UInt16) -> Bool) -> Settings {
+  /// - Parameters:
+  ///   - uid: the only user who may ask.
+  ///   - former: the settings of the same daemon before a reload. Listeners stay where they are.
+  package func onFreePorts(for uid: UInt32, after former: Settings? = nil, isFree: (UInt16) -> Bool) -> Settings {
     let moved = listeners.enumerated().map { index, listener -> ListenerSettings in
       let hosts = rules.services.compactMap { service -> String? in
         guard service.listener == index, case .host(let host) = service.mount else { return nil }
         return "\(host):0"
       }
       var port: UInt16 = 0
-      if listener.isOfOneService, case .localhost(let own)? = listener.addresses.first, isFree(own) { port = own }
+      if case .localhost(let present)? = former?.listeners.first(where: { $0.name == listener.name })?.addresses.first {
+        port = present
+      } else if listener.isOfOneService, case .localhost(let own)? = listener.addresses.first, isFree(own) {
+        port = own
+      }
       return ListenerSettings(
         name: listener.name, addresses: [.localhost(port: port)], callers: Callers(uids: [uid]),
         admission: listener.admission, extraAuthorities: hosts, pages: listener.pages)

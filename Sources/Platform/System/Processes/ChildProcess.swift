@@ -9,15 +9,19 @@ package final class ChildProcess {
   private var isRunning = true
 
   /// `path` is absolute. A program that cannot be started ends at once with status 127.
-  /// - Parameter signalAtEnd: the signal that it gets when the thread ends that started it.
-  package init(path: String, arguments: [String], signalAtEnd: Int32 = SIGKILL) throws(SystemError) {
+  /// - Parameters:
+  ///   - signalAtEnd: the signal that it gets when the thread ends that started it.
+  ///   - user: the user that it runs as, and the user's group; `nil`: this one.
+  package init(
+    path: String, arguments: [String], signalAtEnd: Int32 = SIGKILL, as user: (uid: UInt32, gid: UInt32)? = nil
+  ) throws(SystemError) {
     var ends: [Int32] = [-1, -1]
     try check(pipe(&ends), "pipe")
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
     var words = ([path] + arguments).map { strdup($0) }
     words.append(nil)
-    processID = bearerd_spawn(path, words, ends[1], signalAtEnd)
+    processID = bearerd_spawn(path, words, ends[1], signalAtEnd, user?.uid ?? uid_t.max, user?.gid ?? gid_t.max)
     let reason = errno
     for word in words { free(word) }
     close(ends[1])

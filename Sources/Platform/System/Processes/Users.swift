@@ -3,18 +3,6 @@ internal import Glibc
 
 /// The system's users and groups, through NSS. Blocking, and getpwent is one per process: for start and reload.
 package enum Users {
-  /// Runs something as a member of one more group: programs that it starts stay members.
-  /// - Parameter gid: the group; `nil`: none more. Only root can join one, and for everybody else nothing changes.
-  package static func withGroup<Result>(_ gid: UInt32?, _ body: () throws -> Result) rethrows -> Result {
-    guard let gid else { return try body() }
-    var former = [gid_t](repeating: 0, count: Int(max(0, getgroups(0, nil))))
-    former.removeLast(former.count - Int(max(0, getgroups(Int32(former.count), &former))))
-    let all = former + [gid]
-    guard setgroups(all.count, all) == 0 else { return try body() }
-    defer { setgroups(former.count, former) }
-    return try body()
-  }
-
   /// The effective uid.
   package static var currentUID: UInt32 { geteuid() }
 

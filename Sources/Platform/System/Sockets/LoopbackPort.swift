@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A TCP port of the loopback addresses.
 package enum LoopbackPort {
-  /// Whether nothing is bound to the port of 127.0.0.1 or ::1 just now. Without IPv6 on this machine, only 127.0.0.1 counts.
+  /// Returns `true` if the port is free on both 127.0.0.1 and ::1. On a machine without IPv6, only 127.0.0.1 counts.
   package static func isFree(_ port: UInt16) -> Bool {
     var four = sockaddr_in()
     four.sin_family = sa_family_t(AF_INET)

@@ -53,17 +53,18 @@ package struct Preparation: Sendable {
   /// - Parameters:
   ///   - audited: the audit file that is being written.
   ///   - before: the configuration that it replaces; nil: a start.
-  ///   - isPrivate: whether it is for a daemon on free ports.
+  ///   - privateUser: the only user, of a daemon on free ports.
   package init(
-    file: String, isPrivate: Bool = false, audited: AuditFile? = nil, before: PreparedTables.Former? = nil,
+    file: String, privateUser: UInt32? = nil, audited: AuditFile? = nil, before: PreparedTables.Former? = nil,
     probe: FileProbe, step: Step
   ) throws(StartError) {
     let settings: Settings
     do throws(LoadError) {
       let loaded = try ConfigurationLoader.load(file, withAdvice: false, probe: probe, step: step)
       settings =
-        isPrivate
-        ? loaded.settings.onFreePorts(for: Users.currentUID, isFree: LoopbackPort.isFree) : loaded.settings
+        privateUser.map {
+          loaded.settings.onFreePorts(for: $0, after: before?.settings, isFree: LoopbackPort.isFree)
+        } ?? loaded.settings
       unanswered = loaded.unanswered
       warnings = loaded.findings.filter { $0.severity == .warning }
       trust = Trust(
@@ -90,20 +91,22 @@ package struct Preparation: Sendable {
   /// For a start, which has no loop yet: the same, given up after a time. Without the configuration itself, the certificates and
   /// the users that it names, nothing could be served; secrets, and programs that print them, are not waited for.
   package static func atStart(
-    file: String, isPrivate: Bool, seconds: Int, probe: FileProbe
+    file: String, privateUser: UInt32?, seconds: Int, probe: FileProbe
   ) throws(StartError) -> Preparation {
     let (step, outcome, end) = (Step(), Outcome(), ThreadSignal())
     let thread = BackgroundThread {
       let result: Result<Preparation, StartError>
       do throws(StartError) {
-        result = .success(try Preparation(file: file, isPrivate: isPrivate, probe: probe, step: step))
+        result = .success(try Preparation(file: file, privateUser: privateUser, probe: probe, step: step))
       } catch {
         result = .failure(error)
       }
       outcome.value.withLock { $0 = result }
       end.give()
     }
-    guard thread.isStarted else { return try Preparation(file: file, isPrivate: isPrivate, probe: probe, step: step) }
+    guard thread.isStarted else {
+      return try Preparation(file: file, privateUser: privateUser, probe: probe, step: step)
+    }
     guard end.wait(milliseconds: seconds * 1_000), let result = outcome.value.withLock({ $0 }) else {
       throw .system("a file system does not answer: \(step.name) is still being read after \(seconds) s")
     }

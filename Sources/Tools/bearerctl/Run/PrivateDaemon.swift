@@ -14,10 +14,8 @@ final class PrivateDaemon: ListenerPorts {
 
   /// Starts it, and waits until it serves.
   init(configuration: String) throws {
-    // Root's own groups do not include the one for which secrets of the system's daemon are readable.
-    process = try Users.withGroup(ConfigurationHome(configuration).secretGroup) {
-      try InstalledDaemon.start(configuration: configuration, isPrivate: true)
-    }
+    process = try InstalledDaemon.startPrivate(
+      configuration: configuration, as: ConfigurationHome(configuration).systemUser)
     let deadline = Clock.monotonicMicroseconds + Self.patience * 1_000
     let log = DaemonLog(descriptor: process.standardError)
     var said = ""
