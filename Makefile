@@ -118,7 +118,7 @@ text = sed -E -e 's|/usr/local/|$(PREFIX)/|g' $(3) $(1) > $(DESTDIR)$(2) && chmo
 # Links between documents stay as they are; those to the configuration lead to where it is installed, and those to sources,
 # which are not, become plain text.
 links = -e 's|\]\((\.\./)*config/bearerd.yaml\)|]($(etcdir)/bearerd.yaml)|g' \
-  -e 's|\]\((\.\./)*config/([a-z.]+)\)|]($(sharedir)/\2)|g; s|\]\((\.\./)*systemd/|]($(unitdir)/|g' \
+  -e 's|\]\((\.\./)*config/([a-z./]+)\)|]($(sharedir)/\2)|g; s|\]\((\.\./)*systemd/|]($(unitdir)/|g' \
   -e 's/\[([^]]*)\]\((\.\.\/)*(Sources|Tests|CONTRIBUTING)[^)]*\)/\1/g'
 documents = $(patsubst ./%,%,$(sort $(shell find docs -name '*.md')))
 
@@ -148,7 +148,7 @@ install: ## copy what `make build` made below DESTDIR and PREFIX (default /usr/l
 	install -m 0644 config/bearerd.schema.json $(DESTDIR)$(sharedir)
 	install -m 0644 config/examples/*.yaml $(DESTDIR)$(sharedir)/examples
 	@if test -e $(DESTDIR)$(etcdir)/bearerd.yaml; then echo "$(etcdir)/bearerd.yaml is yours already and stays as it is"; \
-	  else set -x; install -m 0644 config/bearerd.yaml $(DESTDIR)$(etcdir)/bearerd.yaml; fi
+	  else $(call text,config/bearerd.yaml,$(etcdir)/bearerd.yaml); fi
 
 uninstall: ## remove what install copied; /etc/bearerd stays
 	rm -f $(addprefix $(DESTDIR),$(bindir)/bearerd $(bindir)/bearerctl \

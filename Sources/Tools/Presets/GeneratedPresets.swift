@@ -356,11 +356,11 @@ extension Preset {
     key: "password or token", keyPrefixes: [],
     create: "", scope: "Only reading, if programs only install.",
     variables: [Variable(name: "PIP_INDEX_URL", value: "{url}/simple/", isKey: false), Variable(name: "UV_DEFAULT_INDEX", value: "{url}/simple/", isKey: false)],
-    notes: "If the index is not below /simple/, set PIP_INDEX_URL and UV_DEFAULT_INDEX to {url} and its path. Archives have to be at the same origin as the index.",
+    notes: "If the index is not below /simple/, set PIP_INDEX_URL and UV_DEFAULT_INDEX to {url} and its path. Links to archives have to be relative, or below the path of this service.",
     rules: [],
     readOnlyRules: [Rule(match: "/**", methods: ["GET", "HEAD"], isDenied: false, reason: "")],
     hasNoTimeLimit: false, trial: nil,
-    hidesRejection: false, at: nil)
+    hidesRejection: true, at: nil)
 
   private static let rowCargo = Preset(
     name: "cargo", title: "crates.io", origin: "https://crates.io",

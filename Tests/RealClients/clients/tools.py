@@ -1,5 +1,5 @@
-"""git, pip, npm, skopeo and curl with nothing but `bearerctl run` in front of them, which starts a daemon for each. git's server is
-Apache; the others are played here, and let nobody in without the secret.
+"""git, pip, npm, skopeo and curl, each run by `bearerctl run`, which starts a daemon for it. git's server is Apache; the others are
+played here, and let nobody in without the secret.
 """
 import base64
 import hashlib

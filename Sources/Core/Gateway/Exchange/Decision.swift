@@ -8,7 +8,7 @@ struct Arrival: Sendable {
   var caller: Caller?
   /// The client came by a unix socket.
   var isLocalSocket = false
-  /// An address that `Host` may name although it is none of the listener's names; nil: none.
+  /// An address that `Host` may name in addition to the listener's names. `nil` if there is none.
   var localEnd: LocalEnd?
 }
 

@@ -29,8 +29,9 @@ struct LoadedConfiguration {
     return isMissing ? ConfigurationLoader.systemFile : own
   }
 
-  /// Root may ask about the file of a user whose daemon it is for: it is judged as that daemon would. nil: this user.
+  /// The system's file, and for root that of any user, is judged as the daemon would that it is for. nil: this user.
   private static func user(of file: String) throws -> UInt32? {
+    if file == ConfigurationLoader.systemFile, let uid = Users.uid(named: "bearerd") { return uid }
     guard Users.currentUID == 0, let owner = try DryRun.owner(of: file), owner != 0 else { return nil }
     return owner
   }

@@ -13,7 +13,7 @@ struct RunCommand: ParsableCommand {
     usage: "bearerctl run [SERVICE ...] [--clean] [--config FILE] -- COMMAND [ARGUMENT ...]",
     discussion: """
       The program gets the variables that bearerctl env prints, with placeholders in place of keys. If no daemon runs with the \
-      configuration, one is started on a free port, and ends with the program. Exit status and signals are the program's.
+      configuration, one is started on free ports, and ends with the program. Exit status and signals are the program's.
 
         bearerctl run openai -- python app.py
         bearerctl run -- claude

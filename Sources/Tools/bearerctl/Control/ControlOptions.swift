@@ -47,7 +47,7 @@ struct ControlOptions: ParsableArguments {
 extension ControlClient {
   /// A client of the daemon that runs with this configuration, if one does; nil: there is no place where it could be asked.
   init?(of loaded: LoadedConfiguration) {
-    guard let path = loaded.settings.controlSocket ?? ControlPath.standard else { return nil }
+    guard let path = loaded.settings.controlSocket ?? ControlPath.standard(of: loaded.file) else { return nil }
     self.init(path: path)
   }
 }

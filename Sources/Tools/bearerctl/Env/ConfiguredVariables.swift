@@ -3,6 +3,7 @@ internal import Console
 internal import Policy
 internal import Presets
 internal import Setup
+internal import System
 
 /// The variables of the services of a configuration.
 struct ConfiguredVariables {
@@ -39,9 +40,16 @@ struct ConfiguredVariables {
       let bound = try ports?.ports(of: listener.name) ?? []
       let authority = listener.authority(bound)
       if listener.isOfOneService, case .localhost(let written)? = listener.addresses.first, let port = bound.first,
-        port != written
+        ports?.isPrivate == true, port != written, written != 0
       {
-        notes.append("\(service.name) is at localhost:\(port) now, because something else uses port \(written)")
+        notes.append(
+          "\(service.name) is at localhost:\(port) for this program, because port \(written) is not available")
+      }
+      if ports?.isPrivate == false, Users.currentUID != 0, let uids = listener.callers.uids,
+        !uids.contains(Users.currentUID)
+      {
+        notes.append(
+          "\(service.name) does not answer your programs: allow_users of listener \(listener.name) does not name you")
       }
       let preset = AddedFiles.preset(of: settings.file(ofService: index))
       return (
