@@ -17,8 +17,6 @@ package struct ServiceVariables: Sendable {
   }
 
   package let variables: [Variable]
-  /// Whether a preset says which variables the provider's own programs read.
-  package let isOfPreset: Bool
   /// What else a person should know; empty: nothing.
   package let notes: String
 
@@ -28,22 +26,29 @@ package struct ServiceVariables: Sendable {
   package init(_ service: Service, authority: String, preset written: String?) {
     let url = "http://\(service.mount.authority(authority))\(service.mount.path)"
     guard let (preset, answers) = Preset.of(service, written: written) else {
-      let name = String(service.name.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
-      let start = name.first?.isNumber == true ? "_" : ""
-      variables = [Variable(name: "\(start)\(name)_BASE_URL", value: url, isKey: false)]
-      (isOfPreset, notes) = (false, "")
+      variables = [Self.baseURL(url, of: service)]
+      notes = ""
       return
     }
     var all = answers
     all["url"] = url
     all["host"] = service.mount.authority(authority)
     all["origin_host"] = String(service.upstream.origin.description.dropFirst("https://".count))
-    variables = preset.variables.compactMap { variable in
+    let own = preset.variables.compactMap { variable in
       let value = Preset.filled(variable.value, all)
       // An answer that neither the upstream nor the name tells.
       return value.contains("{") ? nil : Variable(name: variable.name, value: value, isKey: variable.isKey)
     }
-    (isOfPreset, notes) = (true, Preset.filled(preset.notes, all))
+    // A script needs the address, also where no tool of the provider's reads one.
+    let hasAddress = preset.variables.contains { $0.value.contains("{url}") || $0.value.contains("{host}") }
+    variables = hasAddress ? own : [Self.baseURL(url, of: service)] + own
+    notes = Preset.filled(preset.notes, all)
+  }
+
+  private static func baseURL(_ url: String, of service: Service) -> Variable {
+    let name = String(service.name.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
+    let start = name.first?.isNumber == true ? "_" : ""
+    return Variable(name: "\(start)\(name)_BASE_URL", value: url, isKey: false)
   }
 
   /// The variables of several services. Where two want different values of one, the first has it, and the other is in `lost`.
