@@ -74,7 +74,7 @@ let package = Package(
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
     library("CLinux"),
     module("EventLoop", in: .platform, ["CLibuv"]),
-    module("System", in: .platform, ["CLinux"]),
+    module("System", in: .platform, ["CLinux", "Primitives"]),
     module("Configuration", in: .platform, ["Policy", "CYAML", "Primitives"]),
     module("JSON", in: .platform, ["CJansson"]),
     module("Inflate", in: .platform, ["CZlib"]),

@@ -1,4 +1,3 @@
-internal import Configuration
 internal import Primitives
 
 /// A way to write environment variables for a shell or another reader.
@@ -7,12 +6,12 @@ package enum VariableFormat: String, CaseIterable, Sendable {
 
   package func text(_ variables: [ServiceVariables.Variable]) -> String {
     switch self {
-    case .sh: variables.map { "export \($0.name)=\(shellQuoted($0.value))\n" }.joined()
+    case .sh: variables.map { "export \($0.name)=\(ShellWord.quoted($0.value))\n" }.joined()
     case .fish: variables.map { "set -gx \($0.name) \(Self.fishQuoted($0.value))\n" }.joined()
     case .powershell: variables.map { "$Env:\($0.name) = '\(Self.doubled($0.value))'\n" }.joined()
     case .dotenv: variables.map { "\($0.name)=\(Self.dotenvQuoted($0.value))\n" }.joined()
     case .json: Self.json(variables)
-    case .docker: variables.map { "--env \($0.name)=\(shellQuoted($0.value))" }.joined(separator: " ") + "\n"
+    case .docker: variables.map { "--env \($0.name)=\(ShellWord.quoted($0.value))" }.joined(separator: " ") + "\n"
     }
   }
 
@@ -22,20 +21,14 @@ package enum VariableFormat: String, CaseIterable, Sendable {
     return String(decoding: json.bytes, as: UTF8.self) + "\n"
   }
 
-  /// Most values are readable without quotes.
-  private static func isPlain(_ text: String) -> Bool {
-    !text.isEmpty
-      && text.utf8.allSatisfy { $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || "/._-:@%+,".utf8.contains($0) }
-  }
-
   private static func fishQuoted(_ text: String) -> String {
-    isPlain(text) ? text : "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
+    ShellWord.isPlain(text) ? text : "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
   }
 
   private static func doubled(_ text: String) -> String { text.replacing("'", with: "''") }
 
   private static func dotenvQuoted(_ text: String) -> String {
-    isPlain(text)
+    ShellWord.isPlain(text)
       ? text
       : "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("$", with: "\\$") + "\""
   }

@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// Who else could change or read the files that everything depends on.
 ///
 /// A secret and a stored login are of one credential, and a bad one costs that credential alone: a warning here, and the daemon,
@@ -17,12 +19,12 @@ extension SettingsReader {
     if status.mode & Self.othersAndGroupWrite != 0, !security.isReadOnly {
       report.error(
         place, "others can write this file (mode \(octal(status.mode))): they decide where credentials go",
-        help: "chmod go-w \(shellQuoted(file))")
+        help: "chmod go-w \(ShellWord.quoted(file))")
     }
     if !isTrusted(status.owner), !security.isReadOnly {
       report.error(
         place, "this file belongs to uid \(status.owner), who can change it and decide where credentials go",
-        help: "chown root \(shellQuoted(file))")
+        help: "chown root \(ShellWord.quoted(file))")
     }
     if let problem = security.problem { report.error(place, problem.message, help: problem.help) }
     reportException(security, place)
@@ -57,7 +59,7 @@ extension SettingsReader {
       report.warning(
         place, "no file \(path): requests with this credential get 503",
         help:
-          "put the secret there, readable by the daemon only: install -m 0600 /dev/null \(shellQuoted(path)), then an editor"
+          "put the secret there, readable by the daemon only: install -m 0600 /dev/null \(ShellWord.quoted(path)), then an editor"
       )
       return checkPathSecurity(of: path, at: place)
     }
@@ -67,7 +69,7 @@ extension SettingsReader {
     if status.mode & forbidden != 0 {
       refuse(
         "others can \(status.mode & Self.othersAny != 0 ? "read or change" : "change") \(path) (mode \(octal(status.mode)))",
-        at: place, help: "chmod o-rwx,g-w \(shellQuoted(path))" + security.containerHelp)
+        at: place, help: "chmod o-rwx,g-w \(ShellWord.quoted(path))" + security.containerHelp)
     } else if status.mode & Self.othersAny != 0, security.isReadOnly || isTrusted(status.owner) {
       let mount = security.isReadOnly ? "a read-only mount" : "a container's file system in memory"
       report.warning(
@@ -77,11 +79,12 @@ extension SettingsReader {
     if !isTrusted(status.owner), !security.isReadOnly {
       refuse(
         "\(path) belongs to uid \(status.owner), who can change it", at: place,
-        help: "chown root \(shellQuoted(path))" + security.containerHelp)
+        help: "chown root \(ShellWord.quoted(path))" + security.containerHelp)
     } else if status.owner != Self.root, status.mode & Self.groupRead != 0, !security.isMountOfSecrets {
       // The group of a file of root's is the daemon's own; that of any other is unknown.
       refuse(
-        "the group can read \(path) (mode \(octal(status.mode)))", at: place, help: "chmod g-r \(shellQuoted(path))")
+        "the group can read \(path) (mode \(octal(status.mode)))", at: place,
+        help: "chmod g-r \(ShellWord.quoted(path))")
     }
     if security.isEmpty { refuse("\(path) is empty", at: place, help: "put the secret there") }
     checkPathSecurity(of: path, at: place)
@@ -101,7 +104,7 @@ extension SettingsReader {
     guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
     if status.mode & Self.anyExecute == 0 {
       report.error(
-        place, "\(path) is not executable (mode \(octal(status.mode)))", help: "chmod +x \(shellQuoted(path))")
+        place, "\(path) is not executable (mode \(octal(status.mode)))", help: "chmod +x \(ShellWord.quoted(path))")
     }
     checkOnlyOurs(path, status.owner, status.mode, at: place)
   }
@@ -133,11 +136,11 @@ extension SettingsReader {
     let security = environment.files.security(path)
     if mode & Self.othersAndGroupWrite != 0, !security.isReadOnly {
       report.error(
-        place, "others can change \(path) (mode \(octal(mode)))", help: "chmod go-w \(shellQuoted(path))")
+        place, "others can change \(path) (mode \(octal(mode)))", help: "chmod go-w \(ShellWord.quoted(path))")
     }
     if !isTrusted(owner), !security.isReadOnly {
       report.error(
-        place, "\(path) belongs to uid \(owner), who can change it", help: "chown root \(shellQuoted(path))")
+        place, "\(path) belongs to uid \(owner), who can change it", help: "chown root \(ShellWord.quoted(path))")
     }
     if let problem = security.problem { report.error(place, problem.message, help: problem.help) }
     reportException(security, place)
@@ -161,13 +164,6 @@ final class NamedFiles {
 
   /// Each once.
   var paths: [String] { Array(Set(all.map(\.path))) }
-}
-
-/// Returns a word that a POSIX shell reads as the text; in quotes only if it needs them.
-package func shellQuoted(_ text: String) -> String {
-  let isPlain = !text.isEmpty && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "/._-+:@%,".utf8.contains($0) }
-  return isPlain
-    ? text : "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }
 
 private func octal(_ mode: UInt32) -> String {

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Primitives
 
 /// Advice that would make a valid file stronger, each with the line to add; and what in it has no effect.
 extension SettingsReader {
@@ -108,7 +109,7 @@ extension SettingsReader {
 
   private func pinning(_ origin: Origin, _ trust: TrustPolicy) -> String {
     let host = origin.port == 443 ? "\(origin.host)" : "\(origin.host):\(origin.port)"
-    let option = trust.caFile.map { " --ca-file \(shellQuoted($0))" } ?? ""
+    let option = trust.caFile.map { " --ca-file \(ShellWord.quoted($0))" } ?? ""
     return
       "if you can follow its changes of keys, run \"bearerctl pin \(host)\(option)\" and add the line that it prints: pins: [sha256/…, sha256/…]"
   }

@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// A step on the way to a file that another user could exchange, and so choose what is read there (T61).
 package struct PathProblem: Error, Sendable, Equatable {
   enum Kind: Sendable {
@@ -28,9 +30,9 @@ package struct PathProblem: Error, Sendable, Equatable {
   /// The remedy: a command.
   package var help: String {
     switch kind {
-    case .owner: "chown root \(quotedForShell(step))"
-    case .writable: "chmod go-w \(quotedForShell(step))"
-    case .link: "chown -h root \(quotedForShell(step))"
+    case .owner: "chown root \(ShellWord.quoted(step))"
+    case .writable: "chmod go-w \(ShellWord.quoted(step))"
+    case .link: "chown -h root \(ShellWord.quoted(step))"
     }
   }
 
@@ -56,18 +58,4 @@ extension PathProblem {
 private func octal(_ mode: UInt32) -> String {
   let digits = String(mode, radix: 8)
   return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
-}
-
-/// A command to copy does what it says, whatever the path is.
-private func quotedForShell(_ path: String) -> String {
-  let isPlain = path.utf8.allSatisfy { byte in
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "A")...UInt8(ascii: "Z"):
-      true
-    default: "/._-+:@,".utf8.contains(byte)
-    }
-  }
-  return isPlain
-    ? path : "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }

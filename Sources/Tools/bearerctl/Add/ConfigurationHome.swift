@@ -1,5 +1,6 @@
 internal import Console
 internal import Configuration
+internal import Primitives
 internal import Setup
 internal import System
 
@@ -21,15 +22,15 @@ struct ConfigurationHome {
 
   /// The command that starts its daemon.
   var start: String {
-    if file != ConfigurationLoader.defaultFile { return "bearerd --config \(file)" }
+    if file != ConfigurationLoader.defaultFile { return "bearerd --config \(ShellWord.quoted(file))" }
     return file == ConfigurationLoader.systemFile
       ? "systemctl enable --now bearerd" : "systemctl --user enable --now bearerd"
   }
 
-  /// What `env` and `run` need to find it, for whoever has called.
+  /// The option with which `env` and `run` find this file for the user who called; empty if they find it without one.
   var option: String {
     file == ConfigurationLoader.defaultFile && ProcessEnvironment.value("SUDO_USER") == nil
-      ? "" : " --config \(shellQuoted(file))"
+      ? "" : " --config \(ShellWord.quoted(file))"
   }
 
   var directory: String { String(file[..<(file.lastIndex(of: "/") ?? file.startIndex)]) }
@@ -44,7 +45,7 @@ struct ConfigurationHome {
 
   /// The user and group of the system's daemon, if root writes to its configuration.
   var systemUser: (uid: UInt32, gid: UInt32)? {
-    guard Users.currentUID == 0, let user, let secretGroup else { return nil }
+    guard let user, let secretGroup else { return nil }
     return (user, secretGroup)
   }
 
