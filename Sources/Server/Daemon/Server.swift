@@ -31,7 +31,7 @@ package final class Server {
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
   /// - Parameters:
-  ///   - privateUser: the only user, on free ports and without a control socket. `nil`: it serves as the configuration says.
+  ///   - privateUser: the only user who may ask, on free ports and without a control socket. `nil`: those whom the configuration names.
   ///   - proxies: names of the environment's variables that name a proxy.
   ///   - sink: the receiver of the log. `nil` writes it to standard error.
   package init(

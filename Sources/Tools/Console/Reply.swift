@@ -4,7 +4,7 @@ package struct Reply {
 
   package init(_ bytes: [UInt8]) { text = String(decoding: bytes, as: UTF8.self) }
 
-  /// 0: nothing that begins like HTTP.
+  /// 0 if the text does not begin like HTTP.
   package var status: Int {
     text.hasPrefix("HTTP/1.1 ") ? Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)) ?? 0 : 0
   }

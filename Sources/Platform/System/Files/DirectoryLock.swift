@@ -2,12 +2,13 @@ internal import Glibc
 
 /// An advisory lock (flock(2)) on a directory.
 package enum DirectoryLock {
-  /// Waits until nobody else has the lock. A directory that is removed meanwhile is ENOENT.
-  /// - Parameter waiting: called before it waits, if it has to.
-  /// - Returns: a descriptor; closing it gives the lock back.
+  /// Waits until no other process holds the lock.
+  /// - Parameter waiting: called first if another process holds it.
+  /// - Returns: a descriptor; closing it releases the lock.
+  /// - Throws: ENOENT if the directory was removed in the meantime.
   package static func take(_ path: String, waiting: () -> Void) throws(SystemError) -> Int32 {
     let descriptor = try check(retrying { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }, "open")
-    if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+    if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
       waiting()
       _ = retrying { flock(descriptor, LOCK_EX) }
     }

@@ -78,7 +78,5 @@ package enum NewFile {
   }
 
   /// Removes a directory, if it is there and empty.
-  /// - Returns: whether it is gone, or was no directory of its own that could hold something.
-  @discardableResult
-  package static func removeDirectory(_ path: String) -> Bool { rmdir(path) == 0 }
+  package static func removeDirectory(_ path: String) { rmdir(path) }
 }

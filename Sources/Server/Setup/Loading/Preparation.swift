@@ -53,7 +53,7 @@ package struct Preparation: Sendable {
   /// - Parameters:
   ///   - audited: the audit file that is being written.
   ///   - before: the configuration that it replaces; nil: a start.
-  ///   - privateUser: the only user, of a daemon on free ports.
+  ///   - privateUser: the only user who may ask a daemon on free ports. `nil`: those whom the configuration names.
   package init(
     file: String, privateUser: UInt32? = nil, audited: AuditFile? = nil, before: PreparedTables.Former? = nil,
     probe: FileProbe, step: Step

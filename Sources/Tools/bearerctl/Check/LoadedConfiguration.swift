@@ -29,7 +29,7 @@ struct LoadedConfiguration {
     return isMissing ? ConfigurationLoader.systemFile : own
   }
 
-  /// The system's file, and for root that of any user, is judged as the daemon would that it is for. nil: this user.
+  /// The user as whom a file is judged: the system daemon's for its file, and for root the owner of any other. nil: this user.
   private static func user(of file: String) throws -> UInt32? {
     if file == ConfigurationLoader.systemFile, let uid = Users.uid(named: "bearerd") { return uid }
     guard Users.currentUID == 0, let owner = try DryRun.owner(of: file), owner != 0 else { return nil }

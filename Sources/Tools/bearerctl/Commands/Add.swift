@@ -228,12 +228,13 @@ struct Add: ParsableCommand {
     StandardOutput.print(text)
   }
 
-  /// Whose programs may use it, where that is not who has called.
+  /// The users whose programs may use the service, for root, who may not be one of them.
   private func callers(of added: AddedService, _ settings: Settings) -> String {
     guard Users.currentUID == 0, let service = settings.rules.services.first(where: { $0.name == added.name }),
       let uids = settings.listeners[service.listener].callers.uids
     else { return "" }
     let names = uids.sorted().map { Users.name(ofUID: $0) ?? "\($0)" }
-    return "       for programs of \(names.joined(separator: ", ").harmless); allow_users of the listener names them\n"
+    return
+      "       only programs of \(names.joined(separator: ", ").harmless) may use it (allow_users of the listener)\n"
   }
 }

@@ -19,16 +19,17 @@ struct RunCommand: ParsableCommand {
         bearerctl run -- claude
         bearerctl run --clean github -- ./deploy.sh
 
-      A program that goes on in the background after its first process has ended loses that daemon: let one run always for it.
+      A program that goes on in the background after its first process has ended loses that daemon. For such a program, keep \
+      bearerd running.
 
-      Variables in which other keys usually stand are named if they are set, since the program gets them. With --clean it does \
-      not get them.
+      If other variables are set that usually hold keys, their names are printed, because the program sees them. With --clean \
+      the program does not see them.
       """)
 
   @Argument(help: "Names of services. Without one: all of them.")
   var services: [String] = []
 
-  @Flag(help: "Keep variables from the program in which keys usually stand.")
+  @Flag(help: "Remove variables that usually hold keys from the program's environment.")
   var clean = false
 
   @Option(
@@ -75,14 +76,14 @@ struct RunCommand: ParsableCommand {
     let configured = try ConfiguredVariables(
       loaded.settings, services: services, ports, gitPairs: (0...10_000).contains(pairs) ? pairs : 0)
     for note in configured.notes { Terminal.complain("bearerctl: \(note)\n") }
-    let unmanaged = KeyVariables.set(besides: configured.variables.map(\.name))
-    if !unmanaged.isEmpty, !clean {
+    let otherKeys = KeyVariables.present(excluding: configured.variables.map(\.name))
+    if !otherKeys.isEmpty, !clean {
       Terminal.complain(
-        "bearerctl: the program also sees \(unmanaged.joined(separator: ", ")), which may hold keys; --clean removes such variables\n"
+        "bearerctl: the program also sees \(otherKeys.joined(separator: ", ")), which may hold keys; --clean removes such variables\n"
       )
     }
     let changes =
-      configured.variables.map { ($0.name, Optional($0.value)) } + (clean ? unmanaged.map { ($0, String?.none) } : [])
+      configured.variables.map { ($0.name, Optional($0.value)) } + (clean ? otherKeys.map { ($0, String?.none) } : [])
       + ProxyVariables.withoutLocalhost.map { ($0, Optional($1)) }
     let error = withExtendedLifetime(started) { Process.become(command, changes: changes) }
     // As a shell says it.
@@ -94,7 +95,7 @@ struct RunCommand: ParsableCommand {
 enum KeyVariables {
   /// Those that are set.
   /// - Parameter names: variables that are replaced.
-  static func set(besides names: [String]) -> [String] {
+  static func present(excluding names: [String]) -> [String] {
     let replaced = Set(names)
     return known.filter { !replaced.contains($0) && ProcessEnvironment.value($0) != nil }
   }

@@ -6,7 +6,7 @@ internal import System
 /// The daemon that runs with a configuration.
 struct RunningDaemon: ListenerPorts {
   let isPrivate = false
-  /// `nil`: it is another user's, whom alone it answers.
+  /// `nil` if the daemon runs as another user: it then does not answer us.
   private let client: ControlClient?
 
   /// `nil`: none answers.
@@ -39,7 +39,7 @@ struct RunningDaemon: ListenerPorts {
     }
   }
 
-  /// The TCP ports that a listener is bound to; none, if nobody says.
+  /// The TCP ports that a listener is bound to. Empty if the daemon does not answer us.
   func ports(of listener: String) throws -> [UInt16] {
     guard let client else { return [] }
     let addresses = try StatusDocument(asking: client).listeners.first { $0.name == listener }?.addresses ?? []
