@@ -59,11 +59,10 @@ demo: deps build ## a TLS upstream, bearerd in front of it, and one request thro
 test: test-deps ## all tests (TEST_ARGS='--filter Policy' for some)
 	$(run_tests) $(TEST_ARGS)
 
-generate: deps ## write anew what is derived from tables: of the keys (config/keys.toml), the error codes, the events of the log
+generate: deps ## write what is derived from tables: of keys (config/keys.toml), providers, error codes, events, metrics and commands
 	@.ci/generate
 	$(SWIFT) build --product bearerctl
-	.build/debug/bearerctl errors --markdown > .build/errors.md && mv .build/errors.md docs/errors.md
-	.build/debug/bearerctl events > .build/events.md && mv .build/events.md docs/events.md
+	@.ci/generate --reference .build/debug/bearerctl
 
 test-asan: test-deps ## all tests under the address sanitizer
 	BEARERD_TEST_PATIENCE=10 LSAN_OPTIONS='print_suppressions=0 suppressions=$(CURDIR)/Tests/lsan.suppressions' $(run_tests) --sanitize=address --scratch-path .build/asan $(TEST_ARGS)
@@ -121,6 +120,7 @@ links = -e 's|\]\((\.\./)*config/bearerd.yaml\)|]($(etcdir)/bearerd.yaml)|g' \
   -e 's|\]\((\.\./)*config/([a-z./]+)\)|]($(sharedir)/\2)|g; s|\]\((\.\./)*systemd/|]($(unitdir)/|g' \
   -e 's/\[([^]]*)\]\((\.\.\/)*(Sources|Tests|CONTRIBUTING)[^)]*\)/\1/g'
 documents = $(patsubst ./%,%,$(sort $(shell find docs -name '*.md')))
+pictures  = $(wildcard docs/img/*)
 
 # Builds nothing: `make build` as yourself first, then this with the rights it needs.
 install: ## copy what `make build` made below DESTDIR and PREFIX (default /usr/local)
@@ -143,8 +143,9 @@ install: ## copy what `make build` made below DESTDIR and PREFIX (default /usr/l
 	$(call text,docs/man/bearerd.yaml.5,$(mandir)/man5/bearerd.yaml.5)
 	$(call text,docs/man/bearerd.8,$(mandir)/man8/bearerd.8)
 	install -d $(addprefix $(DESTDIR)$(docdir)/,$(sort $(dir $(documents))))
-	$(foreach document,README.md SECURITY.md $(documents),$(call text,$(document),$(docdir)/$(document),$(links)) &&) \
+	$(foreach document,README.md SECURITY.md CHANGELOG.md $(documents),$(call text,$(document),$(docdir)/$(document),$(links)) &&) \
 	  install -m 0644 LICENSE $(DESTDIR)$(docdir)
+	install -D -m 0644 -t $(DESTDIR)$(docdir)/docs/img $(pictures)
 	install -m 0644 config/bearerd.schema.json $(DESTDIR)$(sharedir)
 	install -m 0644 config/examples/*.yaml $(DESTDIR)$(sharedir)/examples
 	@if test -e $(DESTDIR)$(etcdir)/bearerd.yaml; then echo "$(etcdir)/bearerd.yaml is yours already and stays as it is"; \

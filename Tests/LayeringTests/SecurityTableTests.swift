@@ -2,25 +2,33 @@ import Foundation
 import TestSupport
 import Testing
 
-/// docs/security/threats.md names, for each threat, the tests that hold its defence. This holds that table.
+/// The pages below docs/security/threats name, for each threat, the tests of its defence.
 @Suite struct SecurityTableTests {
-  @Test func `every threat has its row, once and in order`() throws {
-    #expect(try Row.all().map(\.id) == Array(1...68))
+  @Test func `every threat has one section, and its row in the index`() throws {
+    let threats = try Threat.all()
+    #expect(threats.map(\.id) == Array(1...68))
+    let index = try contents(of: "docs/security/threats.md")
+    for threat in threats {
+      let row = try #require(index.firstMatch(of: try Regex("\n\\| \\[T\(threat.id)\\]\\((.*)\n")))
+      let text = String(index[row.range])
+      #expect(text.contains("(threats/\(threat.page)#t\(threat.id)-"), "T\(threat.id)")
+      #expect(text.hasSuffix("| \(threat.title) | \(threat.status) |\n"), "T\(threat.id): \(text)")
+    }
   }
 
   @Test func `a defence that is there names a test, and every status is a known one`() throws {
-    for row in try Row.all() {
-      #expect(["now", "partly", "planned"].contains(row.status), "T\(row.id): \(row.status)")
-      #expect(row.status == "planned" || !row.tests.isEmpty, "T\(row.id) names no test")
-      #expect(row.status != "now" || !row.defence.contains("planned"), "T\(row.id) is not whole yet")
+    for threat in try Threat.all() {
+      #expect(["now", "partly", "planned"].contains(threat.status), "T\(threat.id): \(threat.status)")
+      #expect(threat.status == "planned" || !threat.tests.isEmpty, "T\(threat.id) names no test")
+      #expect(threat.status != "now" || !threat.defence.contains("planned"), "T\(threat.id) is not whole yet")
     }
   }
 
   @Test func `every test that is named exists`() throws {
     let files = try TestFile.all()
-    for row in try Row.all() {
-      for test in row.tests {
-        #expect(files.contains { $0.has(test) }, "T\(row.id): \(test)")
+    for threat in try Threat.all() {
+      for test in threat.tests {
+        #expect(files.contains { $0.has(test) }, "T\(threat.id): \(test)")
       }
     }
   }
@@ -28,9 +36,9 @@ import Testing
   /// `swift test --filter T21` has to find it.
   @Test func `a defence that is there has a test whose name begins with its id`() throws {
     let files = try TestFile.all()
-    for row in try Row.all() where row.status != "planned" {
-      let suites = files.filter { file in row.tests.contains(where: file.has) }
-      #expect(suites.contains { $0.testedThreats.contains(row.id) }, "T\(row.id): none in \(row.tests)")
+    for threat in try Threat.all() where threat.status != "planned" {
+      let suites = files.filter { file in threat.tests.contains(where: file.has) }
+      #expect(suites.contains { $0.testedThreats.contains(threat.id) }, "T\(threat.id): none in \(threat.tests)")
     }
   }
 
@@ -46,9 +54,9 @@ import Testing
   /// Whoever writes the test of a defence that was only planned comes by here.
   @Test func `what is only planned has no test that the table does not know of`() throws {
     let files = try TestFile.all()
-    for row in try Row.all() where row.status == "planned" {
-      for file in files where file.threats.contains(row.id) {
-        #expect(row.tests.contains(where: file.has), "T\(row.id) is tested in \(file.path)")
+    for threat in try Threat.all() where threat.status == "planned" {
+      for file in files where file.threats.contains(threat.id) {
+        #expect(threat.tests.contains(where: file.has), "T\(threat.id) is tested in \(file.path)")
       }
     }
   }
@@ -64,23 +72,30 @@ import Testing
   }
 }
 
-/// `| T1 | **Name.** What it is. | What stands against it. | now | `Folder.Suite`, `Folder.Other` |`
-private struct Row {
+/// A section below docs/security/threats: `## T1. Title`, its defence, and `**Status: now.** Tests: `Folder.Suite`, …`.
+private struct Threat {
   let id: Int
+  let title: String
+  let page: String
   let defence: String
   let status: String
-  /// As `swift test --filter` takes them.
+  /// Suites, as `swift test --filter` takes them.
   let tests: [String]
 
-  static func all() throws -> [Row] {
-    try contents(of: "docs/security/threats.md").split(separator: "\n").filter { $0.hasPrefix("| T") }.map { line in
-      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-      try #require(cells.count == 5, "\(line)")
-      let id = try #require(Int(cells[0].dropFirst()), "\(line)")
-      return Row(
-        id: id, defence: cells[2], status: cells[3],
-        tests: cells[4].matches(of: /`([^`]+)`/).map { String($0.1) })
-    }
+  static func all() throws -> [Threat] {
+    let folder = "docs/security/threats"
+    let pages = try FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)")
+    return try pages.flatMap { page in
+      try contents(of: "\(folder)/\(page)").components(separatedBy: "\n## T").dropFirst().map { section in
+        let heading = try #require(section.firstMatch(of: /^(\d+)\. (.+)/), "\(page): \(section)")
+        let parts = section.components(separatedBy: "\n**Status: ")
+        try #require(parts.count == 2, "\(page): T\(heading.1)")
+        return Threat(
+          id: Int(heading.1)!, title: String(heading.2), page: page, defence: parts[0],
+          status: String(parts[1].prefix { $0 != "." }),
+          tests: parts[1].matches(of: /`([^`]+)`/).map { String($0.1) })
+      }
+    }.sorted { $0.id < $1.id }
   }
 }
 

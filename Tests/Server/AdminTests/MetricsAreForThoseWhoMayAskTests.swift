@@ -1,7 +1,7 @@
-import TestServer
 import Foundation
 import Log
 import ServerSupport
+import TestServer
 import TestSupport
 import Testing
 
@@ -67,6 +67,23 @@ import Testing
     #expect(try text.value("process_start_time_seconds") > 1_600_000_000)
     #expect(!stage.log.contains(.request, ["path": "/metrics"]))
     stage.assertCanary(times: 3)
+  }
+
+  @Test func `every metric has the labels of its row in the reference`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration(more: Self.metrics()))
+    #expect(try stage.get().status == 200)
+    let page = try String(contentsOfFile: "\(repositoryRoot)/docs/reference/metrics.md", encoding: .utf8)
+    var labels: [String: [String]] = [:]
+    for row in page.matches(of: /\| `([a-z_]+)` \| [a-z]+ \| ([^|]*) \|/) {
+      labels[String(row.1)] = row.2.matches(of: /`([a-z]+)`/).map { String($0.1) }.sorted()
+    }
+    #expect(labels.count > 35)
+    for sample in try scrape(stage).samples {
+      let family = sample.name.replacing(/_(bucket|sum|count)$/, with: "")
+      let found = labels[sample.name] ?? labels[family]
+      #expect(sample.labels.keys.filter { $0 != "le" }.sorted() == found, "\(sample.name)")
+    }
   }
 
   @Test func `a wrong pin, a failed reload and a rejected credential show`() throws {

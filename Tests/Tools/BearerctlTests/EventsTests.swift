@@ -1,13 +1,19 @@
-import Foundation
 import TestSupport
 import Testing
 
 @Suite struct EventsTests {
-  @Test("the page in docs is what the program prints; make generate writes it anew")
-  func page() throws {
-    let run = try Run("events")
+  @Test func `one event: its level, fields, meaning and what to do`() throws {
+    let run = try Run("events", "token-failed")
     #expect(run.status == 0)
-    let file = URL(fileURLWithPath: repositoryRoot).appendingPathComponent("docs/events.md")
-    #expect(run.output == (try String(contentsOf: file, encoding: .utf8)))
+    #expect(run.output.hasPrefix("token-failed  level warning\n\nfields\n  credential detail\n"))
+    #expect(run.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(run.output)")
+  }
+
+  @Test func `a misspelt event names the right one, and every event of the list can be looked up`() throws {
+    let near = try Run("events", "token-faild")
+    #expect(near.status == 2 && near.errors.contains("did you mean token-failed?"))
+    let listed = try Run("events").output.matches(of: /\n  ([a-z-]+) +[a-z]/).map { String($0.1) }
+    #expect(listed.count > 40)
+    #expect(try Run("events", try #require(listed.last)).status == 0)
   }
 }

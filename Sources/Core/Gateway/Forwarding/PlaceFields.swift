@@ -3,7 +3,7 @@ internal import HTTP1
 /// The response fields, beside Location, Content-Location, Refresh and Link, whose URLs clients follow without asking (T32).
 /// WWW-Authenticate and Authentication-Info, which have the most dangerous ones, are known by `KnownField`.
 ///
-/// `urls` are those whose whole value is one URL: if it is one of the upstream's own, it is rewritten (docs/requests.md has the table).
+/// `urls` are those whose whole value is one URL: if it is one of the upstream's own, it is rewritten (docs/how-requests-change.md has the table).
 /// The others go on as they are.
 enum PlaceFields {
   static func contain(_ name: Span<UInt8>) -> Bool { names.contains(name) }

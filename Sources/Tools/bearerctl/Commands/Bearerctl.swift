@@ -40,7 +40,7 @@ struct Bearerctl: ParsableCommand {
       PinCommand.self, Token.self,
       Status.self, Errors.self,
       Events.self, Reload.self, Metrics.self, AuditCommand.self, Login.self, Logout.self, Resume.self,
-      DemoCommand.self,
+      DemoCommand.self, Reference.self,
     ])
 
   static func main() {

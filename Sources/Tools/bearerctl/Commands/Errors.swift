@@ -9,14 +9,13 @@ internal import System
 struct Errors: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "What an error of bearerd means, and what to do.",
-    usage: "bearerctl errors [CODE | --markdown]",
+    usage: "bearerctl errors [CODE]",
     discussion: """
       When bearerd refuses a request, the body of its answer has a "type" that ends in a code, the log has the same \
       code as "refused", and so has "bearerctl status". This prints what happened, who refused, and what to do.
 
         bearerctl errors                 all codes
         bearerctl errors pin-mismatch    one of them
-        bearerctl errors --markdown      all of them in full, as a page
 
       Exits with 2 if there is no such code.
       """)
@@ -24,17 +23,9 @@ struct Errors: ParsableCommand {
   @Argument(help: "The code, or the whole type, or the reason of a malformed request.", completion: .list(names))
   var code: String?
 
-  @Flag(help: "Print the whole catalogue as Markdown.")
-  var markdown = false
-
   private static let names = RefusalCode.allCases.map(\.row.code.description)
 
-  func validate() throws {
-    if markdown, code != nil { throw ValidationError("--markdown prints all codes; leave out the code") }
-  }
-
   func run() throws {
-    if markdown { return StandardOutput.print(ErrorCatalogue.markdown) }
     guard let code else {
       return StandardOutput.print(
         ErrorCatalogue.list(.output) + "\nbearerctl errors CODE says what happened and what to do.\n")

@@ -1,39 +1,37 @@
 internal import ArgumentParser
+internal import Configuration
 internal import Console
 internal import Log
 internal import System
 
-/// `bearerctl events`: every event of the log, as a page; `make generate` writes it to `docs/events.md`.
+/// `bearerctl events`
 struct Events: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What the events in the log mean, and what to do.")
+    abstract: "Explain an event in the log, and what to do.",
+    usage: "bearerctl events [EVENT]",
+    discussion: """
+      Each line of the log has an "event". This prints what the event means, its fields, and what you can do.
 
-  func run() {
-    StandardOutput.print(
-      """
-      # Events in the log
+        bearerctl events                 all events
+        bearerctl events token-failed    one of them
 
-      Every `event` that a line of [the log](log.md) can have, with its level and the fields that may follow. Fields without a
-      value are left out.
+      Exits with 2 if there is no such event.
+      """)
 
-      This page is printed by `bearerctl events`.
+  @Argument(help: "The event.", completion: .list(LogEvent.allCases.map(\.rawValue)))
+  var event: String?
 
-      """ + LogEvent.allCases.map(section).joined())
-  }
-
-  private func section(_ event: LogEvent) -> String {
-    let row = event.row
-    let level = ([row.level] + (row.otherLevel.map { [$0] } ?? [])).map { "**\($0.rawValue)**" }
-    let fields = row.fields.description.split(separator: " ").map { "`\($0)`" }
-    let todo = row.todo.map { " *What to do.* \($0)" } ?? ""
-    return """
-
-      ## \(event.rawValue)
-
-      \(wrapped("\(level.joined(separator: " or ")), with \(fields.joined(separator: ", ")).", width: 110))
-
-      \(wrapped(row.what.description + todo, width: 110))
-
-      """
+  func run() throws {
+    guard let event else {
+      return StandardOutput.print(EventCatalogue.list(.output) + "\nbearerctl events EVENT explains one of them.\n")
+    }
+    guard let found = LogEvent(rawValue: event) else {
+      let nearest = Suggestion.nearest(to: event, in: LogEvent.allCases.map(\.rawValue))
+      throw Failure(
+        Failure.usage,
+        "there is no event \"\(event.harmless)\""
+          + (nearest.map { "; did you mean \($0)?" } ?? "; \"bearerctl events\" lists all events"))
+    }
+    StandardOutput.print(EventCatalogue.described(found, .output))
   }
 }

@@ -2,7 +2,7 @@ internal import Console
 internal import Gateway
 internal import HTTP1
 
-/// Every code with its row and its text, for the terminal and for `docs/errors.md`.
+/// Every code with its row and its text, for the terminal and for the reference.
 enum ErrorCatalogue {
   /// One code, for people.
   static func described(_ code: RefusalCode, _ terminal: Terminal) -> String {
@@ -32,45 +32,12 @@ enum ErrorCatalogue {
     }.joined(separator: "\n")
   }
 
-  /// `docs/errors.md`.
-  static var markdown: String {
-    """
-    # Errors
-
-    Every answer that bearerd gives in the upstream's stead, by who refused. The `type` of its body is
-    `urn:bearerd:error:` and the code; `help` in the body names the command that prints the same paragraph,
-    `bearerctl errors CODE`. The log has the code as `refused`, and often a `detail` that the program is not told.
-
-    This page is printed by `bearerctl errors --markdown`.
-
-    """
-      + Refuser.allCases.map { refuser in
-        "\n## Refused by \(refuser.title)\n" + codes(of: refuser).map(section).joined()
-      }.joined()
-  }
-
-  private static func section(_ code: RefusalCode) -> String {
-    let row = code.row
-    let reasons = reasons(of: code)
-    return """
-
-      ### \(row.code)
-
-      **\(row.status)**, `error=\(row.proxyError)`: \(row.title).
-
-      \(wrapped(code.row.what.description, width: 110))
-
-      \(wrapped("*What to do.* " + code.row.todo.description, width: 110))
-
-      """ + (reasons.isEmpty ? "" : "\n" + reasons.map { "- " + $0.drop { $0 == " " } }.joined())
-  }
-
-  private static func codes(of refuser: Refuser) -> [RefusalCode] {
+  static func codes(of refuser: Refuser) -> [RefusalCode] {
     RefusalCode.allCases.filter { $0.refuser == refuser }
   }
 
   /// One line for each `reason` that the code can have.
-  private static func reasons(of code: RefusalCode) -> [String] {
+  static func reasons(of code: RefusalCode) -> [String] {
     let reasons = MessageError.Reason.allCases.filter { Refusal.malformed($0).code == code }
     // The paragraph has said all of a single reason.
     return reasons.count < 2 ? [] : reasons.map { "  `\($0.rawValue)`: \($0.sentence)\n" }

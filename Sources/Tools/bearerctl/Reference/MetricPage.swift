@@ -1,0 +1,27 @@
+internal import Gateway
+
+extension ReferencePage {
+  static var metrics: ReferencePage {
+    ReferencePage(
+      "metrics.md",
+      """
+      # Metrics
+
+      Look up a metric that bearerd reports to Prometheus. `bearerctl metrics` prints the current values.
+      [Monitoring](../monitoring.md) shows how to scrape them, and has alert rules.
+
+      | metric | type | labels | |
+      |---|---|---|---|
+
+      """
+        + Metric.allCases.map { metric in
+          let labels = metric.labels.map { "`\($0)`" }.joined(separator: ", ")
+          return "| `\(metric.rawValue)` | \(metric.kind) | \(labels) | \(metric.help) |\n"
+        }.joined() + """
+
+          Label values come from the configuration or from fixed lists, never from a request. `service` is empty for requests that
+          reached no service. `rule` is `none` if no rule decided. A histogram also has the samples `_bucket`, `_sum` and `_count`.
+
+          """)
+  }
+}
